@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
+// contract.
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <exception>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/fmt.hpp>
+#include <floptally/json.hpp>
+
+namespace {
+
+using floptally::error;
+using json = nlohmann::ordered_json;
+
+// ---- the text of one option into numbers ----
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+    Number value{};
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::int64_t parse_integer(std::string_view text, const std::string& field) {
+    if (const auto value = parse<std::int64_t>(text)) {
+        return *value;
+    }
+    throw error(field, fmt::format("must be an integer, got \"{}\"", text));
+}
+
+std::uint64_t parse_count(std::string_view text, const std::string& field, std::uint64_t least, std::uint64_t most) {
+    const auto value = parse<std::uint64_t>(text);
+    if (!value || *value < least || *value > most) {
+        throw error(field, fmt::format("must be an integer from {} to {}, got \"{}\"", least, most, text));
+    }
+    return *value;
+}
+
+/// Integers apart by white space or commas. A comma must stand between two of them.
+std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
+    constexpr std::string_view blanks = " \t\r\n";
+    std::vector<std::int64_t> values;
+    bool after_comma = false;
+    for (;;) {
+        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+        const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n,"));
+        if (word.empty() && text.empty() && !after_comma) {
+            break;
+        }
+        values.push_back(parse_integer(word, floptally::indexed(field, values.size())));
+        text.remove_prefix(word.size());
+        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+        after_comma = !text.empty() && text.front() == ',';
+        text.remove_prefix(after_comma ? 1 : 0);
+    }
+    if (values.empty()) {
+        throw error(field, "must list at least one integer");
+    }
+    return values;
+}
+
+// ---- the options of a command ----
+
+/// Parsed options. The FIELD of an error is an option's long name with _ for -.
+class arguments {
+  public:
+    explicit arguments(const cxxopts::ParseResult& parsed) : parsed_(parsed) {
+        if (!parsed.unmatched().empty()) {
+            throw error("command", fmt::format("unexpected argument \"{}\"", parsed.unmatched().front()));
+        }
+    }
+
+    [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
+
+    [[nodiscard]] std::optional<std::string> text(const std::string& option) const {
+        if (parsed_.count(option) > 1) {
+            throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
+        }
+        return given(option) ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
+    }
+
+    [[nodiscard]] std::string required(const std::string& option, std::string_view meaning) const {
+        if (auto value = text(option)) {
+            return *value;
+        }
+        throw error(field(option), fmt::format("is missing; give --{} {}", option, meaning));
+    }
+
+    [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
+        return given(option) ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+    }
+
+    /// The position of the given word in `choices`; the first where the option is absent.
+    [[nodiscard]] std::size_t choice(const std::string& option, const std::vector<std::string_view>& choices) const {
+        const std::string word = text(option).value_or(std::string(choices.front()));
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            if (choices[i] == word) {
+                return i;
+            }
+        }
+        throw error(field(option), fmt::format("must be one of {}, got \"{}\"", fmt::join(choices, ", "), word));
+    }
+
+    [[nodiscard]] bool as_json() const { return choice("format", {"table", "json"}) == 1; }
+
+    [[nodiscard]] static std::string field(std::string option) {
+        std::replace(option.begin(), option.end(), '-', '_');
+        return option;
+    }
+
+  private:
+    const cxxopts::ParseResult& parsed_;
+};
+
+void add_flops_options(cxxopts::Options& options) {
+    options.add_options()("config",
+                          "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
+                          cxxopts::value<std::string>(), "FILE");
+    options.add_options("Batch")("lengths", "one sequence each", cxxopts::value<std::string>(), "512,1024")(
+        "lengths-file", "the same from a file, apart by white space or commas", cxxopts::value<std::string>(), "FILE")(
+        "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
+        "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
+        "0,512,1664")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
+                      cxxopts::value<std::string>(),
+                      "N")("new-tokens", "n new tokens after past cached ones (repeatable)",
+                           cxxopts::value<std::vector<std::string>>(), "n@past");
+    options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
+        "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
+        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT");
+}
+
+void add_mfu_options(cxxopts::Options& options) {
+    add_flops_options(options);
+    options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S")(
+        "gpus", "how many took part", cxxopts::value<std::string>(), "N")(
+        "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
+        "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
+        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
+}
+
+// ---- flops, mfu ----
+
+std::string read_file(const std::string& path, const std::string& field) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(path)) {
+        throw error(field, "cannot read " + path);
+    }
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// "512@4096": new tokens after cached ones.
+floptally::sequence parse_new_tokens(std::string_view text, const std::string& field) {
+    const std::size_t at = text.find('@');
+    if (at == std::string_view::npos) {
+        throw error(field, fmt::format("must be n@past, got \"{}\"", text));
+    }
+    const auto part = [&](std::string_view number) {
+        return static_cast<std::uint32_t>(parse_count(number, field, 0, floptally::max_sequence_length));
+    };
+    return {.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
+}
+
+void add_packed(const arguments& args, floptally::tally& batch) {
+    const auto boundaries = args.text("cu-seqlens");
+    if (!boundaries) {
+        for (const char* option : {"cu-seqlens-padded", "num-real-seqs"}) {
+            if (args.given(option)) {
+                throw error(arguments::field(option), "needs --cu-seqlens");
+            }
+        }
+        return;
+    }
+    const auto cu_seqlens = parse_integers(*boundaries, "cu_seqlens");
+    const auto slots = args.text("cu-seqlens-padded");
+    const auto num_real_seqs = args.text("num-real-seqs");
+    batch.add_cu_seqlens(
+        cu_seqlens, slots ? parse_integers(*slots, "cu_seqlens_padded") : cu_seqlens,
+        num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, cu_seqlens.size() - 1) : cu_seqlens.size() - 1);
+}
+
+floptally::tally read_batch(const arguments& args, const floptally::mask_set& masks) {
+    constexpr const char* sources[] = {"lengths", "lengths-file", "cu-seqlens", "new-tokens"};
+    if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
+        !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
+        throw error("lengths", "no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens");
+    }
+    floptally::tally batch{masks};
+    if (const auto lengths = args.text("lengths")) {
+        batch.add_lengths(parse_integers(*lengths, "lengths"));
+    }
+    if (const auto path = args.text("lengths-file")) {
+        const auto lengths = parse_integers(read_file(*path, "lengths_file"), "lengths_file");
+        try {
+            batch.add_lengths(lengths);
+        } catch (const error& problem) {
+            // The library calls its argument `lengths`; here they came from the file.
+            throw error("lengths_file" + std::string(problem.field().substr(std::string_view("lengths").size())),
+                        problem.problem());
+        }
+    }
+    add_packed(args, batch);
+    const auto cached = args.repeated("new-tokens");
+    for (std::size_t i = 0; i < cached.size(); ++i) {
+        const std::string field = floptally::indexed("new_tokens", i);
+        const floptally::sequence tokens = parse_new_tokens(cached[i], field);
+        if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
+            throw error(field,
+                        fmt::format("n + past must be at most {}, got {}", floptally::max_sequence_length, cached[i]));
+        }
+        batch.add(tokens);
+    }
+    return batch;
+}
+
+floptally::model_config read_model(const arguments& args) {
+    const std::string path = args.required("config", "FILE");
+    return path == "-" ? floptally::read_config(std::cin) : floptally::load_config(path);
+}
+
+floptally::report count(const arguments& args) {
+    const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
+    const floptally::training_plan plan{
+        .counted = static_cast<floptally::phases>(args.choice("phase", {"train", "forward", "backward"})),
+        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", {"none", "full", "attention"}))};
+    const floptally::model_config model = read_model(args);
+    const floptally::folded_cost cost(model.cost, how, plan);
+    floptally::mask_set kept = model.cost.masks();
+    for (const floptally::mask& needed : cost.masks()) {
+        kept.find_or_add(needed, "masks");
+    }
+    const floptally::tally batch = read_batch(args, kept);
+    return {.model_type = model.model_type,
+            .counted_as = how,
+            .plan = plan,
+            .masks = model.cost.masks(),
+            .batch = batch,
+            .work = cost.evaluate(batch),
+            .notes = model.notes};
+}
+
+double parse_positive(const std::string& text, const std::string& field) {
+    const auto value = parse<double>(text);
+    if (!value || !(*value > 0) || *value > std::numeric_limits<double>::max()) {
+        throw error(field, fmt::format("must be a finite number above 0, got \"{}\"", text));
+    }
+    return *value;
+}
+
+floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
+    floptally::mfu_report mfu;
+    mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
+    mfu.step.gpus = parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
+    const floptally::precision used = floptally::precision_named(args.text("precision").value_or("bf16"));
+    mfu.precision = floptally::name(used);
+    const auto accelerator = args.text("accelerator");
+    if (const auto peak = args.text("peak-tflops")) {
+        mfu.step.peak_tflops = parse_positive(*peak, "peak_tflops");
+        mfu.accelerator = accelerator.value_or("");
+        mfu.peak_source = "given by the user";
+    } else {
+        if (!accelerator) {
+            throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
+        }
+        const floptally::accelerator& part = floptally::accelerator_named(*accelerator);
+        mfu.step.peak_tflops = part.peak_tflops(used);
+        mfu.accelerator = part.name;
+        mfu.peak_source = fmt::format("{}, {}", part.source.title, part.source.url);
+    }
+    mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
+    return mfu;
+}
+
+std::string show(const arguments& args, const floptally::report& counted) {
+    return args.as_json() ? floptally::to_json(counted).dump(2) + "\n" : floptally::to_table(counted);
+}
+
+std::string run_flops(const arguments& args) { return show(args, count(args)); }
+
+std::string run_mfu(const arguments& args) {
+    floptally::report counted = count(args);
+    counted.mfu = measure(args, counted);
+    if (counted.mfu->utilization.hfu > 1) {
+        counted.notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
+    }
+    return show(args, counted);
+}
+
+// ---- models, accelerators, conventions ----
+
+std::string run_models(const arguments& args) {
+    const auto types = floptally::known_model_types();
+    return args.as_json() ? json{{"version", floptally::version}, {"models", types}}.dump(2) + "\n"
+                          : fmt::format("{}\n", fmt::join(types, "\n"));
+}
+
+std::string run_accelerators(const arguments& args) {
+    json listed = json::array();
+    std::string table = fmt::format("{:<24}{:<10}", "name", "vendor");
+    for (std::size_t i = 0; i < floptally::precision_count; ++i) {
+        table += fmt::format("{:>8}", floptally::name(static_cast<floptally::precision>(i)));
+    }
+    table += "  (dense TFLOP/s of one device; int8 in TOP/s)\n";
+    for (const floptally::accelerator& part : floptally::accelerators()) {
+        json peaks = json::object();
+        table += fmt::format("{:<24}{:<10}", part.name, part.vendor);
+        for (std::size_t i = 0; i < floptally::precision_count; ++i) {
+            const auto which = static_cast<floptally::precision>(i);
+            const double peak = part.published_tflops(which);
+            table += peak > 0 ? fmt::format("{:>8}", peak) : fmt::format("{:>8}", "-");
+            if (peak > 0) {
+                peaks[std::string(floptally::name(which))] = peak;
+            }
+        }
+        table += '\n';
+        json names = json::array();
+        for (const std::string_view driver_name : part.driver_names) {
+            if (!driver_name.empty()) {
+                names.push_back(driver_name);
+            }
+        }
+        listed.push_back({{"name", part.name},
+                          {"vendor", part.vendor},
+                          {"form_factor", part.form_factor},
+                          {"driver_names", names},
+                          {"dense_tflops", peaks},
+                          {"source", {{"title", part.source.title}, {"url", part.source.url}}},
+                          {"note", part.note}});
+    }
+    return args.as_json() ? json{{"version", floptally::version}, {"accelerators", listed}}.dump(2) + "\n" : table;
+}
+
+std::string run_conventions(const arguments& args) {
+    json listed = json::array();
+    std::string table;
+    for (const floptally::convention* preset : floptally::conventions::all) {
+        listed.push_back({{"name", preset->name}, {"summary", preset->summary}});
+        table += fmt::format("{:<26}{}\n", preset->name, preset->summary);
+    }
+    return args.as_json() ? json{{"version", floptally::version}, {"conventions", listed}}.dump(2) + "\n" : table;
+}
+
+// ---- the program ----
+
+struct command {
+    std::string_view name;
+    std::string_view summary;
+    void (*add_options)(cxxopts::Options&);
+    std::string (*run)(const arguments&);
+};
+
+constexpr command commands[] = {
+    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
+    {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"models", "the model types that --config takes", nullptr, run_models},
+    {"accelerators", "peaks by product name, with their sources", nullptr, run_accelerators},
+    {"conventions", "how FLOPs can be counted", nullptr, run_conventions}};
+
+std::string help() {
+    std::string text = "floptally: exact FLOPs of model training, and MFU\n\nusage: floptally COMMAND [OPTIONS]\n\n";
+    for (const command& known : commands) {
+        text += fmt::format("  {:<14}{}\n", known.name, known.summary);
+    }
+    return text + "\n  floptally COMMAND --help, floptally --version\n";
+}
+
+/// The option that cxxopts complains about: it stands between quotation marks.
+std::string quoted_option(std::string_view message) {
+    const std::size_t first = message.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-",
+                                                    message.find("‘") + std::string_view("‘").size());
+    const std::size_t end = message.find("’", first == std::string_view::npos ? 0 : first);
+    return first < end && end != std::string_view::npos ? std::string(message.substr(first, end - first)) : "command";
+}
+
+std::string run(int argc, char** argv) {
+    const std::string_view name = argc < 2 ? "" : argv[1];
+    if (name == "--help" || name == "-h") {
+        return help();
+    }
+    if (name == "--version") {
+        return fmt::format("floptally {}\n", floptally::version);
+    }
+    for (const command& known : commands) {
+        if (known.name != name) {
+            continue;
+        }
+        cxxopts::Options options("floptally " + std::string(name), std::string(known.summary));
+        options.add_options()("format", "table or json", cxxopts::value<std::string>(), "FORMAT")("h,help",
+                                                                                                  "this text");
+        if (known.add_options != nullptr) {
+            known.add_options(options);
+        }
+        const cxxopts::ParseResult parsed = options.parse(argc - 1, argv + 1);
+        return parsed.count("help") > 0 ? options.help() : known.run(arguments(parsed));
+    }
+    throw error("command", name.empty() ? "is missing; must be flops, mfu, models, accelerators or conventions"
+                                        : fmt::format("must be flops, mfu, models, accelerators or conventions, got "
+                                                      "\"{}\"",
+                                                      name));
+}
+
+/// One line, whatever stands in a message.
+int fail(std::string_view message, int status) {
+    std::string line(message);
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    fmt::print(stderr, "floptally: error: {}\n", line);
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    constexpr int bad_input = 2;
+    constexpr int other_failure = 1;
+    try {
+        const std::string text = run(argc, argv);
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+            return fail("output: standard output cannot be written", other_failure);
+        }
+        return 0;
+    } catch (const error& problem) {
+        return fail(problem.what(), bad_input);
+    } catch (const cxxopts::exceptions::exception& problem) {
+        return fail(arguments::field(quoted_option(problem.what())) + ": " + problem.what(), bad_input);
+    } catch (const std::exception& problem) {
+        return fail(fmt::format("failure: {}", problem.what()), other_failure);
+    }
+}

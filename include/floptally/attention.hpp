@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <floptally/cost.hpp>
+#include <floptally/layer.hpp>
+
+namespace floptally {
+
+/// Grouped-query attention (arXiv:2305.13245): `num_kv_heads` key and value heads serve `num_heads` query heads.
+///
+/// Forward, per token, h = hidden_size, d = head_dim: q 2·h·H·d, k and v 2·h·K·d each, output 2·H·d·h; per attended
+/// pair 2·H·d for QKᵀ and 2·H·d for PV. `head_dim` need not be hidden_size / num_heads.
+struct gqa {
+    std::uint64_t num_heads = 0;
+    std::uint64_t num_kv_heads = 0;
+    std::uint64_t head_dim = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(num_kv_heads, "num_key_value_heads");
+        require_positive(head_dim, "head_dim");
+        if (num_heads % num_kv_heads != 0) {
+            throw error("num_key_value_heads", "must divide num_attention_heads (" + std::to_string(num_heads) +
+                                                   "), got " + std::to_string(num_kv_heads));
+        }
+        const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "attention.qkv");
+        const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "attention.qkv");
+        floptally::cost sum;
+        sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = query_width});
+        sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = kv_width, .applied = 2});
+        sum.add("attention.core", attention_core{num_heads, head_dim, head_dim}, where.attends);
+        sum.add("attention.output", linear{.in_features = query_width, .out_features = where.hidden_size});
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Multi-head attention: every query head has keys and values of its own.
+struct mha {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return gqa{num_heads, num_heads, head_dim, elementwise}.cost(where);
+    }
+};
+
+/// Multi-query attention (arXiv:1911.02150): all query heads share one key and one value head.
+struct mqa {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return gqa{num_heads, 1, head_dim, elementwise}.cost(where);
+    }
+};
+
+/// Cross attention: queries from this side's tokens, keys and values from the `keys` of the other side, whose width is
+/// `context_size` (0: hidden_size). Every query sees every key: Σ n·k pairs.
+struct cross_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t num_kv_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t context_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(num_kv_heads, "num_key_value_heads");
+        require_positive(head_dim, "head_dim");
+        const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "cross_attention.qkv");
+        const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "cross_attention.qkv");
+        floptally::cost sum;
+        sum.add("cross_attention.qkv", linear{.in_features = where.hidden_size, .out_features = query_width});
+        sum.add("cross_attention.qkv", linear{.in_features = context_size == 0 ? where.hidden_size : context_size,
+                                              .out_features = kv_width,
+                                              .applied = 2,
+                                              .rows = statistic::keys});
+        sum.add("cross_attention.core", attention_core{num_heads, head_dim, head_dim}, mask::cross_attention());
+        sum.add("cross_attention.output", linear{.in_features = query_width, .out_features = where.hidden_size});
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+}  // namespace floptally

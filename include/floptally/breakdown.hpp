@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+enum class phase : std::uint8_t {
+    forward,
+    backward_data,     ///< gradients of activations
+    backward_weights,  ///< gradients of weights
+    recompute          ///< what the backward pass runs again
+};
+
+/// FLOPs of one component of a batch, in every view and phase.
+///
+/// `executed` is `padded` plus what only an implementation adds, so that is all that is stored.
+struct component_flops {
+    component_name name;
+    uint128 useful[3];           ///< forward, backward_data, backward_weights
+    uint128 padded[3];           ///< likewise
+    uint128 fused_backward;      ///< QKᵀ computed again by a fused attention backward
+    uint128 recomputed_forward;  ///< by `training_plan::recomputed`
+
+    [[nodiscard]] constexpr flops get(view seen, phase during) const {
+        const auto index = static_cast<std::size_t>(during);
+        if (during == phase::recompute) {
+            return flops{seen == view::executed ? recomputed_forward : 0};
+        }
+        if (seen == view::useful) {
+            return flops{useful[index]};
+        }
+        const bool fused = seen == view::executed && during == phase::backward_data;
+        return flops{padded[index] + (fused ? fused_backward : 0)};
+    }
+
+    /// To data and to weights together.
+    [[nodiscard]] constexpr flops backward(view seen) const {
+        return get(seen, phase::backward_data) + get(seen, phase::backward_weights);
+    }
+
+    [[nodiscard]] constexpr flops total(view seen) const {
+        return get(seen, phase::forward) + backward(seen) + get(seen, phase::recompute);
+    }
+};
+
+/// FLOPs of a batch: component x phase x view, exact.
+class breakdown {
+  public:
+    using list = detail::bounded_vector<component_flops, cost::max_components>;
+
+    constexpr breakdown() = default;
+    constexpr explicit breakdown(const list& components) : components_(components) {}
+
+    [[nodiscard]] constexpr const list& components() const { return components_; }
+
+    /// The component of that name, or an error.
+    [[nodiscard]] constexpr const component_flops& operator[](std::string_view name) const {
+        for (const component_flops& component : components_) {
+            if (component.name.view() == name) {
+                return component;
+            }
+        }
+        throw error("component", "this model counts none named \"" + std::string(name) + "\"");
+    }
+
+    [[nodiscard]] constexpr flops get(view seen, phase during) const {
+        flops sum;
+        for (const component_flops& component : components_) {
+            sum += component.get(seen, during);
+        }
+        return sum;
+    }
+
+    [[nodiscard]] constexpr flops backward(view seen) const {
+        return get(seen, phase::backward_data) + get(seen, phase::backward_weights);
+    }
+
+    [[nodiscard]] constexpr flops total(view seen = view::useful) const {
+        flops sum;
+        for (const component_flops& component : components_) {
+            sum += component.total(seen);
+        }
+        return sum;
+    }
+
+  private:
+    list components_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/error.hpp>
+
+/// @file
+/// Integers that never wrap. In a constant expression an overflow is a compile error; at run time it throws
+/// `floptally::overflow`. Host only: device code cannot throw and uses total functions with a sticky error word.
+
+namespace floptally {
+
+__extension__ typedef unsigned __int128 uint128;
+
+/// a + b, or `overflow` naming `field`.
+[[nodiscard]] constexpr std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view field) {
+    const std::uint64_t sum = a + b;
+    if (sum < a) {
+        throw overflow(field, std::to_string(a) + " + " + std::to_string(b) + " does not fit 64 bits");
+    }
+    return sum;
+}
+
+/// a · b, or `overflow` naming `field`.
+[[nodiscard]] constexpr std::uint64_t checked_multiply(std::uint64_t a, std::uint64_t b, std::string_view field) {
+    const uint128 product = uint128{a} * b;
+    if ((product >> 64) != 0) {
+        throw overflow(field, std::to_string(a) + " x " + std::to_string(b) + " does not fit 64 bits");
+    }
+    return static_cast<std::uint64_t>(product);
+}
+
+/// Decimal digits of a 128-bit integer.
+[[nodiscard]] inline std::string to_string(uint128 value) {
+    std::string digits;
+    do {
+        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10U)));
+        value /= 10U;
+    } while (value != 0);
+    return digits;
+}
+
+}  // namespace floptally

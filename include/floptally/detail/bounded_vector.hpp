@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+/// A vector with its storage inside: trivially copyable, so that a cost is a constant expression and goes to a device
+/// by value. Elements past `size()` are left unset at run time, where clearing them would cost more than the work.
+template <class T, std::size_t Capacity>
+class bounded_vector {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    constexpr bounded_vector() {
+        if (std::is_constant_evaluated()) {
+            for (T& element : elements_) {
+                element = T{};
+            }
+        }
+    }
+
+    /// Appends; past the capacity an error that names `field`.
+    constexpr T& push_back(const T& value, const char* field) {
+        if (size_ == Capacity) {
+            throw error(field, "more than the " + std::to_string(Capacity) + " that fit");
+        }
+        elements_[size_] = value;
+        return elements_[size_++];
+    }
+
+    /// The index of the first element equal to `value`, or `size()`.
+    [[nodiscard]] constexpr std::size_t find(const T& value) const {
+        std::size_t index = 0;
+        while (index < size_ && !(elements_[index] == value)) {
+            ++index;
+        }
+        return index;
+    }
+
+    /// The index of `value`, which is appended where it is new.
+    constexpr std::size_t find_or_add(const T& value, const char* field) {
+        const std::size_t index = find(value);
+        if (index == size_) {
+            push_back(value, field);
+        }
+        return index;
+    }
+
+    [[nodiscard]] constexpr std::size_t size() const { return size_; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
+    [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
+    [[nodiscard]] constexpr T* begin() { return elements_; }
+    [[nodiscard]] constexpr T* end() { return elements_ + size_; }
+    [[nodiscard]] constexpr const T* begin() const { return elements_; }
+    [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const bounded_vector& a, const bounded_vector& b) {
+        if (a.size_ != b.size_) {
+            return false;
+        }
+        for (std::size_t i = 0; i < a.size_; ++i) {
+            if (!(a.elements_[i] == b.elements_[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+  private:
+    T elements_[Capacity];
+    std::size_t size_ = 0;
+};
+
+}  // namespace floptally::detail

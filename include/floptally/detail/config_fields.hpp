@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+using json = nlohmann::json;
+
+/// Bounds against absurd values. Beyond every published model by far; within them no product of a cost overflows
+/// unnoticed (products are checked besides).
+inline constexpr std::uint64_t max_dimension = std::uint64_t{1} << 24;
+inline constexpr std::uint64_t max_layers = 10'000;
+inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
+
+/// A JSON value as an error message shows it.
+[[nodiscard]] inline std::string shown(const json& value) {
+    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+/// The keys of one JSON object, read strictly: a wrong type, sign or size is an error that names the key.
+///
+/// A field may have several names; the first that is present is read, as the implementation resolves its aliases.
+class config_fields {
+  public:
+    using names = std::initializer_list<std::string_view>;
+
+    config_fields(const json& object, std::string path) : object_(&object), path_(std::move(path)) {
+        if (!object.is_object()) {
+            throw error(path_.empty() ? "config" : path_, "must be a JSON object, got " + shown(object));
+        }
+    }
+
+    [[nodiscard]] const json* find(std::string_view name) const {
+        const auto at = object_->find(std::string(name));
+        return at == object_->end() ? nullptr : &*at;
+    }
+    [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+    /// Present and not null.
+    [[nodiscard]] bool has_value(std::string_view name) const {
+        const json* value = find(name);
+        return value != nullptr && !value->is_null();
+    }
+
+    /// "text_config.hidden_size": the FIELD of an error.
+    [[nodiscard]] std::string field(std::string_view name) const {
+        return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
+    }
+
+    /// An integer from `least` to `most`; absent it is `otherwise`, and an error where there is no default.
+    [[nodiscard]] std::uint64_t integer(names known, std::optional<std::uint64_t> otherwise, std::uint64_t least,
+                                        std::uint64_t most) const {
+        for (const std::string_view name : known) {
+            if (const json* value = find(name)) {
+                return as_integer(*value, field(name), least, most);
+            }
+        }
+        if (!otherwise) {
+            throw error(field(*known.begin()),
+                        "is missing; must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
+        }
+        return *otherwise;
+    }
+
+    /// A size that products are made of: at least 1.
+    [[nodiscard]] std::uint64_t dimension(names known, std::optional<std::uint64_t> otherwise = {}) const {
+        return integer(known, otherwise, 1, max_dimension);
+    }
+
+    [[nodiscard]] bool flag(std::string_view name, bool otherwise) const {
+        const json* value = find(name);
+        if (value == nullptr) {
+            return otherwise;
+        }
+        if (!value->is_boolean()) {
+            throw error(field(name), "must be true or false, got " + shown(*value));
+        }
+        return value->get<bool>();
+    }
+
+    [[nodiscard]] std::string text(std::string_view name, std::optional<std::string> otherwise = {}) const {
+        const json* value = find(name);
+        if (value == nullptr && otherwise) {
+            return *otherwise;
+        }
+        if (value == nullptr) {
+            throw error(field(name), "is missing; must be a string");
+        }
+        if (!value->is_string()) {
+            throw error(field(name), "must be a string, got " + shown(*value));
+        }
+        return value->get<std::string>();
+    }
+
+    /// The elements of an array; null and absent are both "not given".
+    [[nodiscard]] const json* array(std::string_view name) const {
+        const json* value = find(name);
+        if (value == nullptr || value->is_null()) {
+            return nullptr;
+        }
+        if (!value->is_array()) {
+            throw error(field(name), "must be a list, got " + shown(*value));
+        }
+        return value;
+    }
+
+    /// Refuses keys that nothing reads: a misspelt one would change the count silently.
+    void allow_only(names known) const {
+        for (const auto& [key, value] : object_->items()) {
+            bool found = false;
+            std::string listed;
+            for (const std::string_view name : known) {
+                found = found || name == key;
+                listed.append(listed.empty() ? "" : ", ").append(name);
+            }
+            if (!found) {
+                throw error(field(key), "unknown key; known: " + listed);
+            }
+        }
+    }
+
+    [[nodiscard]] static std::uint64_t as_integer(const json& value, const std::string& where, std::uint64_t least,
+                                                  std::uint64_t most) {
+        const bool in_range =
+            value.is_number_unsigned() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
+        if (!in_range) {
+            throw error(where, "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+                                   ", got " + shown(value));
+        }
+        return value.get<std::uint64_t>();
+    }
+
+  private:
+    const json* object_;
+    std::string path_;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <floptally/cost.hpp>
+#include <floptally/layer.hpp>
+
+namespace floptally {
+
+/// Two matrices, up and down: 2·2·h·i per token.
+struct mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        sum.add("mlp", linear{.in_features = where.hidden_size, .out_features = intermediate_size, .applied = 2});
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i per token.
+struct gated_mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        sum.add("mlp", linear{.in_features = where.hidden_size, .out_features = intermediate_size, .applied = 3});
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and experts that all tokens
+/// share. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
+/// 2·m·h·s. Dropless: every token reaches all its experts.
+struct moe {
+    std::uint64_t num_experts = 0;
+    std::uint64_t num_experts_per_tok = 0;
+    std::uint64_t intermediate_size = 0;         ///< of one routed expert
+    std::uint64_t shared_intermediate_size = 0;  ///< of all shared experts together; 0: none
+    bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
+    bool gated = true;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_experts, "num_experts");
+        require_positive(num_experts_per_tok, "num_experts_per_tok");
+        require_positive(intermediate_size, "moe_intermediate_size");
+        if (num_experts_per_tok > num_experts) {
+            throw error("num_experts_per_tok", "must be at most the " + std::to_string(num_experts) + " experts, got " +
+                                                   std::to_string(num_experts_per_tok));
+        }
+        const std::uint64_t matrices = gated ? 3 : 2;
+        const std::uint64_t h = where.hidden_size;
+        floptally::cost sum;
+        sum.add("moe.router", linear{.in_features = h, .out_features = num_experts, .kind = term::router});
+        sum.add("moe.experts", linear{.in_features = h,
+                                      .out_features = intermediate_size,
+                                      .applied = checked_multiply(matrices, num_experts_per_tok, "moe.experts"),
+                                      .stored = checked_multiply(matrices, num_experts, "moe.experts")});
+        if (shared_intermediate_size != 0) {
+            sum.add("moe.shared",
+                    linear{.in_features = h, .out_features = shared_intermediate_size, .applied = matrices});
+            if (shared_expert_gate) {
+                sum.add("moe.shared", linear{.in_features = h, .out_features = 1});
+            }
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// The first `num_dense_layers` layers are of one kind, the others of another: DeepSeek's `first_k_dense_replace`.
+template <layer_part Dense, layer_part Sparse>
+struct dense_first {
+    std::uint64_t num_dense_layers = 0;
+    Dense dense{};
+    Sparse sparse{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return where.index < num_dense_layers ? dense.cost(where) : sparse.cost(where);
+    }
+};
+
+}  // namespace floptally

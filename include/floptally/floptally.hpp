@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// @file
+/// All of floptally that needs nothing but the standard library. Adapters are included by name: `fmt.hpp`, `json.hpp`.
+
+#include <floptally/accelerator.hpp>
+#include <floptally/attention.hpp>
+#include <floptally/breakdown.hpp>
+#include <floptally/convention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/error.hpp>
+#include <floptally/feed_forward.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/layer.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/presets.hpp>
+#include <floptally/report.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+#include <floptally/transformer.hpp>
+#include <floptally/utilization.hpp>
+#include <floptally/version.hpp>

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/floptally_format.hpp>
+#include <floptally/detail/hf_reader.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/report.hpp>
+#include <floptally/version.hpp>
+
+/// @file
+/// Adapter: configs in, reports out, with nlohmann_json.
+
+namespace floptally {
+
+/// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
+/// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
+/// out of range or contradictory is an `error` that names it.
+[[nodiscard]] inline model_config read_config(const nlohmann::json& config) {
+    const detail::config_fields fields(config, "");
+    const std::string model_type = fields.text("model_type");
+    if (model_type == "floptally") {
+        return detail::floptally_format(fields).read();
+    }
+    return detail::hf_reader(fields, detail::family_of(model_type)).read();
+}
+
+/// The same from a stream of JSON text.
+[[nodiscard]] inline model_config read_config(std::istream& text) {
+    nlohmann::json config;
+    try {
+        config = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& problem) {
+        throw error("config", "is no JSON: byte " + std::to_string(problem.byte) + " cannot be parsed");
+    }
+    return read_config(config);
+}
+
+/// The same from a file, or from the config.json in a folder.
+[[nodiscard]] inline model_config load_config(const std::filesystem::path& path) {
+    std::error_code unreadable;
+    const bool folder = std::filesystem::is_directory(path, unreadable);
+    const std::filesystem::path file = folder ? path / "config.json" : path;
+    std::ifstream text(file);
+    if (!text) {
+        throw error("config", "cannot read " + file.string());
+    }
+    return read_config(text);
+}
+
+/// Every `model_type` that `read_config` knows, floptally's own format last.
+[[nodiscard]] inline std::vector<std::string_view> known_model_types() {
+    std::vector<std::string_view> types;
+    for (const detail::hf_family& family : detail::hf_families) {
+        types.push_back(family.model_type);
+    }
+    types.emplace_back("floptally");
+    return types;
+}
+
+namespace detail {
+
+using ordered_json = nlohmann::ordered_json;
+
+/// Counts are decimal strings: a double would round them.
+inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
+    return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
+}
+
+inline ordered_json statistics_json(const report& r) {
+    const auto word = [&](statistic what) {
+        return both_views(r.batch.get(view::useful, what), r.batch.get(view::padded, what));
+    };
+    ordered_json pairs = ordered_json::array();
+    for (const mask& m : r.masks) {
+        pairs.push_back({{"mask", m.name()},
+                         {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
+    }
+    return {{"count", word(statistic::count)},
+            {"tokens", word(statistic::tokens)},
+            {"squares", word(statistic::squares)},
+            {"pairs", pairs}};
+}
+
+inline ordered_json flops_json(const report& r, view seen) {
+    ordered_json components = ordered_json::array();
+    for (const component_flops& c : r.work.components()) {
+        components.push_back({{"name", std::string(c.name.view())},
+                              {"forward", to_string(c.get(seen, phase::forward))},
+                              {"backward", to_string(c.backward(seen))},
+                              {"recompute", to_string(c.get(seen, phase::recompute))},
+                              {"total", to_string(c.total(seen))}});
+    }
+    return {{"total", to_string(r.work.total(seen))},
+            {"forward", to_string(r.work.get(seen, phase::forward))},
+            {"backward", to_string(r.work.backward(seen))},
+            {"recompute", to_string(r.work.get(seen, phase::recompute))},
+            {"components", components}};
+}
+
+}  // namespace detail
+
+/// The report as JSON, with all figures: counts as decimal strings, ratios and rates as numbers.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
+    nlohmann::ordered_json out{{"version", version},
+                               {"model_type", r.model_type},
+                               {"convention", std::string(r.counted_as.name)},
+                               {"statistics", detail::statistics_json(r)},
+                               {"flops",
+                                {{"useful", detail::flops_json(r, view::useful)},
+                                 {"padded", detail::flops_json(r, view::padded)},
+                                 {"executed", detail::flops_json(r, view::executed)}}}};
+    if (r.mfu) {
+        const mfu_report& mfu = *r.mfu;
+        out["mfu"] = {{"useful", mfu.utilization.mfu},
+                      {"padded", mfu.utilization.padded_mfu},
+                      {"executed", mfu.utilization.hfu},
+                      {"tflops_per_gpu", mfu.utilization.tflops_per_gpu},
+                      {"tokens_per_second", mfu.utilization.tokens_per_second},
+                      {"seconds", mfu.step.seconds},
+                      {"gpus", mfu.step.gpus},
+                      {"accelerator",
+                       mfu.accelerator.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mfu.accelerator)},
+                      {"precision", mfu.precision},
+                      {"peak_tflops", mfu.step.peak_tflops},
+                      {"peak_source", mfu.peak_source}};
+    }
+    out["notes"] = r.notes;
+    return out;
+}
+
+}  // namespace floptally

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/host_device.hpp>
+
+namespace floptally {
+
+/// The longest sequence, cached prefix included: with it L² and q·k fit 64 bits.
+inline constexpr std::uint64_t max_sequence_length = 0xFFFF'FFFFU;
+
+/// One sequence as a kernel sees it, in tokens.
+struct sequence {
+    std::uint32_t length = 0;  ///< new tokens: the queries
+    std::uint32_t past = 0;    ///< tokens before them whose keys and values are cached
+    std::uint32_t keys = 0;    ///< tokens on the other side of cross attention (an encoder's)
+
+    [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
+};
+
+/// One image (t = 1) or clip, in patches before merging: Qwen-VL's `grid_thw`.
+///
+/// Attention runs within a frame, so a grid is t sequences of h·w patches and never one of t·h·w.
+struct grid {
+    std::uint32_t t = 1;
+    std::uint32_t h = 0;
+    std::uint32_t w = 0;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }
+
+    [[nodiscard]] friend constexpr bool operator==(const grid&, const grid&) = default;
+};
+
+}  // namespace floptally

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <floptally/checked.hpp>
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/sequence.hpp>
+
+namespace floptally {
+
+/// What a batch is reduced to. The first six are kept by every tally; `pairs` stands for one word per mask.
+enum class statistic : std::uint8_t {
+    count,    ///< sequences with at least one token
+    tokens,   ///< Σ n
+    keys,     ///< Σ k, the tokens on the other side of cross attention
+    squares,  ///< Σ n²
+    cached,   ///< Σ n·past
+    crossed,  ///< Σ n·k
+    pairs     ///< Σ attended pairs of one mask
+};
+
+/// The same batch, seen two ways; `executed` is `padded` with what recompute and a fused backward add.
+enum class view : std::uint8_t {
+    useful,   ///< real tokens
+    padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
+    executed  ///< padded, plus recompute and the product that a fused attention backward computes again
+};
+
+/// `num_real_seqs` of a batch without mock sequences.
+inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::max();
+
+/// Exact sums over sequences: the row of integer statistics that a batch is.
+///
+/// It knows no hidden size, so it adds up over microbatches, ranks and time in any order, bit for bit. Build it with
+/// the masks of the model (`tally{model.masks()}`); masks that follow from the fixed statistics need no word.
+/// Everything is O(1) in memory. An error leaves the tally as it was.
+class tally {
+  public:
+    static constexpr std::size_t fixed_words = 6;
+
+    constexpr tally() = default;
+
+    constexpr explicit tally(const mask_set& masks) {
+        for (const mask& m : masks) {
+            if (!m.is_polynomial()) {
+                masks_.find_or_add(m, "masks");
+            }
+        }
+    }
+
+    /// One sequence that fills its slot.
+    constexpr void add(const sequence& real) { add(real, real); }
+
+    /// One sequence and the slot that it is padded to; {} for `real` is a mock sequence.
+    constexpr void add(const sequence& real, const sequence& slot) {
+        check(real);
+        check(slot);
+        if (slot.length < real.length || slot.past < real.past || slot.keys < real.keys) {
+            throw error("padded", "a slot of " + std::to_string(slot.length) +
+                                      " tokens is smaller than its sequence of " + std::to_string(real.length));
+        }
+        commit(amounts_of(real, 1), amounts_of(slot, 1));
+    }
+
+    /// One image or clip: t frames of h·w patches, each attending within itself.
+    constexpr void add(const grid& patches) {
+        if (patches.frame_patches() > max_sequence_length) {
+            throw error("grid", "a frame of " + std::to_string(patches.h) + " x " + std::to_string(patches.w) +
+                                    " patches is above " + std::to_string(max_sequence_length));
+        }
+        const amounts frames = amounts_of({static_cast<std::uint32_t>(patches.frame_patches())}, patches.t);
+        commit(frames, frames);
+    }
+
+    /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers.
+    template <class Lengths>
+    constexpr void add_lengths(const Lengths& lengths) {
+        const std::span view_of{lengths};
+        const amounts sums = amounts_of(detail::sum_lengths(view_of.data(), view_of.size(), masks_, "lengths"));
+        commit(sums, sums);
+    }
+
+    /// Boundaries of a packed row: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
+    template <class Boundaries>
+    constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
+        const std::span view_of{cu_seqlens};
+        const amounts sums = amounts_of(detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks_, "cu_seqlens"));
+        commit(sums, sums);
+    }
+
+    /// Boundaries of the real sequences and of the slots that kernels process; the sequences from `num_real_seqs` on
+    /// are mock sequences: padded, not useful. Without slots of their own pass `cu_seqlens` twice.
+    template <class Boundaries, class Slots>
+    constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
+                                  std::size_t num_real_seqs = all_sequences) {
+        const std::span real{cu_seqlens};
+        const std::span slots{cu_seqlens_padded};
+        const detail::length_sums padded =
+            detail::sum_cu_seqlens(slots.data(), slots.size(), masks_, "cu_seqlens_padded");
+        // Validates every boundary, also those of mock sequences.
+        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks_, "cu_seqlens");
+        if (real.size() != slots.size()) {
+            throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
+                                                 std::to_string(real.size()));
+        }
+        const std::size_t sequences = real.size() - 1;
+        const std::size_t real_sequences = num_real_seqs == all_sequences ? sequences : num_real_seqs;
+        if (real_sequences > sequences) {
+            throw error("num_real_seqs", "must be at most the " + std::to_string(sequences) +
+                                             " sequences of cu_seqlens, got " + std::to_string(num_real_seqs));
+        }
+        for (std::size_t i = 0; i < real_sequences; ++i) {
+            const auto length = static_cast<std::uint64_t>(real[i + 1] - real[i]);
+            const auto slot = static_cast<std::uint64_t>(slots[i + 1] - slots[i]);
+            if (slot < length) {
+                throw error(
+                    indexed("cu_seqlens_padded", i + 1),
+                    "leaves a slot of " + std::to_string(slot) + " tokens for a sequence of " + std::to_string(length));
+            }
+        }
+        if (real_sequences < sequences) {
+            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, masks_, "cu_seqlens");
+        }
+        commit(amounts_of(useful), amounts_of(padded));
+    }
+
+    /// Adds another tally of the same masks.
+    constexpr tally& operator+=(const tally& other) {
+        if (!(masks_ == other.masks_)) {
+            throw error("masks", "two tallies of different masks cannot be added");
+        }
+        commit(other.amounts_of(view::useful), other.amounts_of(view::padded));
+        return *this;
+    }
+
+    /// One of the fixed statistics.
+    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what) const {
+        return words_[offset(seen) + static_cast<std::size_t>(what)];
+    }
+
+    /// Σ attended pairs of a mask: a polynomial one, or one that this tally was built with.
+    [[nodiscard]] constexpr std::uint64_t pairs(view seen, const mask& which) const {
+        const std::uint64_t squares = get(seen, statistic::squares);
+        const std::uint64_t cached = get(seen, statistic::cached);
+        if (which.kind() == mask_kind::cross_attention) {
+            return get(seen, statistic::crossed);
+        }
+        if (which == mask::bidirectional()) {
+            return checked_add(squares, cached, "pairs");
+        }
+        if (which.is_polynomial()) {
+            const auto triangles = static_cast<std::uint64_t>((uint128{squares} + get(seen, statistic::tokens)) / 2);
+            return checked_add(triangles, cached, "pairs");
+        }
+        const std::size_t index = masks_.find(which);
+        if (index == masks_.size()) {
+            throw error("masks", "this tally keeps no pairs of " + which.name() +
+                                     ": build it with the masks of the model, tally{model.masks()}");
+        }
+        return words_[offset(seen) + fixed_words + index];
+    }
+
+    /// The masks that have a word of their own.
+    [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
+
+    /// All words, useful then padded, each `fixed_words + masks().size()`: what a SUM all-reduce takes.
+    [[nodiscard]] constexpr std::span<const std::uint64_t> words() const { return {words_.data(), 2 * stride()}; }
+
+    /// The tally whose `words()` were summed elsewhere.
+    [[nodiscard]] static constexpr tally from_words(const mask_set& masks, std::span<const std::uint64_t> words) {
+        tally sum{masks};
+        if (words.size() != 2 * sum.stride()) {
+            throw error("words", "must be " + std::to_string(2 * sum.stride()) + " for these masks, got " +
+                                     std::to_string(words.size()));
+        }
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            sum.words_[i] = words[i];
+        }
+        return sum;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const tally& a, const tally& b) {
+        return a.masks_ == b.masks_ && a.words_ == b.words_;
+    }
+
+  private:
+    [[nodiscard]] constexpr std::size_t stride() const { return fixed_words + masks_.size(); }
+    [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
+
+    [[nodiscard]] constexpr std::string name_of(std::size_t word) const {
+        constexpr const char* names[fixed_words] = {"count", "tokens", "keys", "squares", "cached", "crossed"};
+        return word < fixed_words ? names[word] : masks_[word - fixed_words].name();
+    }
+
+    static constexpr void check(const sequence& s) {
+        if (std::uint64_t{s.past} + s.length > max_sequence_length) {
+            throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
+                                    std::to_string(s.past) + " + " + std::to_string(s.length));
+        }
+    }
+
+    /// One addition to one view, word by word.
+    using amounts = detail::bounded_vector<std::uint64_t, fixed_words + max_masks>;
+
+    [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
+        const std::uint64_t n = s.length;
+        amounts added;
+        for (const std::uint64_t amount :
+             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys}) {
+            added.push_back(checked_multiply(times, amount, "grid"), "words");
+        }
+        for (const mask& m : masks_) {
+            added.push_back(checked_multiply(times, m.pairs(s), "grid"), "words");
+        }
+        return added;
+    }
+
+    [[nodiscard]] constexpr amounts amounts_of(const detail::length_sums& sums) const {
+        amounts added;
+        for (const std::uint64_t amount :
+             {sums.count, sums.tokens, std::uint64_t{0}, sums.squares, std::uint64_t{0}, std::uint64_t{0}}) {
+            added.push_back(amount, "words");
+        }
+        for (std::size_t i = 0; i < masks_.size(); ++i) {
+            added.push_back(sums.pairs[i], "words");
+        }
+        return added;
+    }
+
+    [[nodiscard]] constexpr amounts amounts_of(view seen) const {
+        amounts added;
+        for (std::size_t word = 0; word < stride(); ++word) {
+            added.push_back(words_[offset(seen) + word], "words");
+        }
+        return added;
+    }
+
+    /// Adds both, or, where a sum would not fit, neither.
+    constexpr void commit(const amounts& useful, const amounts& padded) {
+        const std::size_t n = stride();
+        for (std::size_t word = 0; word < n; ++word) {
+            if (words_[word] + useful[word] < useful[word] || words_[n + word] + padded[word] < padded[word]) {
+                throw overflow(name_of(word), "the sum does not fit 64 bits");
+            }
+        }
+        for (std::size_t word = 0; word < n; ++word) {
+            words_[word] += useful[word];
+            words_[n + word] += padded[word];
+        }
+    }
+
+    mask_set masks_{};
+    std::array<std::uint64_t, 2 * (fixed_words + max_masks)> words_{};
+};
+
+}  // namespace floptally

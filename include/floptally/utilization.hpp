@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+/// What a step took and what it could have used.
+struct measurement {
+    double seconds = 0;
+    std::uint64_t gpus = 0;
+    double peak_tflops = 0;  ///< of one GPU, dense, in 10¹² FLOP/s
+};
+
+/// Fractions of the peak, and rates. The only numbers in floptally that are not exact integers.
+struct utilization {
+    double mfu = 0;         ///< useful FLOPs ÷ (seconds x GPUs x peak): model FLOPs utilization, 0.412 is 41.2 %
+    double padded_mfu = 0;  ///< the same for padded FLOPs
+    double hfu = 0;         ///< the same for executed FLOPs: hardware FLOPs utilization
+    double tflops_per_gpu = 0;
+    double tokens_per_second = 0;  ///< real tokens, over all GPUs
+};
+
+/// The peak of one component that runs in a precision of its own.
+struct component_peak {
+    std::string_view component;
+    double peak_tflops = 0;
+};
+
+/// The one conversion to floating point. Exact below 2^53, else correctly rounded.
+[[nodiscard]] constexpr double to_double(flops work) { return static_cast<double>(work.value()); }
+
+namespace detail {
+
+inline void require_finite_positive(double value, const char* field) {
+    if (!(value > 0) || value > std::numeric_limits<double>::max()) {
+        throw error(field, "must be a finite number above 0, got " + std::to_string(value));
+    }
+}
+
+inline void check(const measurement& step) {
+    require_finite_positive(step.seconds, "seconds");
+    require_finite_positive(step.peak_tflops, "peak_tflops");
+    if (step.gpus == 0) {
+        throw error("gpus", "must be at least 1, got 0");
+    }
+}
+
+}  // namespace detail
+
+/// MFU, padded MFU and HFU of a step against one peak.
+[[nodiscard]] inline utilization utilize(const breakdown& work, const tally& batch, const measurement& step) {
+    detail::check(step);
+    const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
+    const double available = gpu_seconds * step.peak_tflops * 1e12;
+    detail::require_finite_positive(available, "seconds");
+    const double useful = to_double(work.total(view::useful));
+    return {.mfu = useful / available,
+            .padded_mfu = to_double(work.total(view::padded)) / available,
+            .hfu = to_double(work.total(view::executed)) / available,
+            .tflops_per_gpu = useful / gpu_seconds / 1e12,
+            .tokens_per_second = static_cast<double>(batch.get(view::useful, statistic::tokens)) / step.seconds};
+}
+
+/// MFU of a step in mixed precision: the time that each component would need at the peak of its own precision, over the
+/// time that it took. `step.peak_tflops` serves the components that `peaks` does not name.
+[[nodiscard]] inline double mixed_precision_mfu(const breakdown& work, const measurement& step,
+                                                std::span<const component_peak> peaks) {
+    detail::check(step);
+    for (const component_peak& peak : peaks) {
+        detail::require_finite_positive(peak.peak_tflops, "peak_tflops");
+        static_cast<void>(work[peak.component]);  // An unknown component is an error, never silently the default.
+    }
+    double seconds_at_peak = 0;
+    for (const component_flops& component : work.components()) {
+        double peak_tflops = step.peak_tflops;
+        for (const component_peak& peak : peaks) {
+            if (peak.component == component.name.view()) {
+                peak_tflops = peak.peak_tflops;
+            }
+        }
+        seconds_at_peak += to_double(component.total(view::useful)) / (peak_tflops * 1e12);
+    }
+    return seconds_at_peak / (step.seconds * static_cast<double>(step.gpus));
+}
+
+}  // namespace floptally
