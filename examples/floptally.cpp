@@ -3,6 +3,7 @@
 // The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
 // contract.
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,7 +42,7 @@ std::int64_t parse_integer(std::string_view text, const std::string& field) {
     if (const auto value = parse<std::int64_t>(text)) {
         return *value;
     }
-    throw error(field, fmt::format("must be an integer, got \"{}\"", text));
+    throw error(field, fmt::format("must be a 64-bit integer, got \"{}\"", text));
 }
 
 std::uint64_t parse_count(std::string_view text, const std::string& field, std::uint64_t least, std::uint64_t most) {
@@ -158,7 +160,7 @@ void add_mfu_options(cxxopts::Options& options) {
 std::string read_file(const std::string& path, const std::string& field) {
     std::ifstream file(path, std::ios::binary);
     if (!file || std::filesystem::is_directory(path)) {
-        throw error(field, "cannot read " + path);
+        throw error(field, fmt::format("cannot read \"{}\"", path));
     }
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -186,6 +188,7 @@ void add_packed(const arguments& args, floptally::tally& batch) {
         return;
     }
     const auto cu_seqlens = parse_integers(*boundaries, "cu_seqlens");
+    floptally::tally{}.add_cu_seqlens(cu_seqlens);  // An error in them names them, also where they are the slots too.
     const auto slots = args.text("cu-seqlens-padded");
     const auto num_real_seqs = args.text("num-real-seqs");
     batch.add_cu_seqlens(
@@ -209,8 +212,11 @@ floptally::tally read_batch(const arguments& args, const floptally::mask_set& ma
             batch.add_lengths(lengths);
         } catch (const error& problem) {
             // The library calls its argument `lengths`; here they came from the file.
-            throw error("lengths_file" + std::string(problem.field().substr(std::string_view("lengths").size())),
-                        problem.problem());
+            constexpr std::string_view argument = "lengths";
+            if (!problem.field().starts_with(argument)) {
+                throw;
+            }
+            throw error("lengths_file" + std::string(problem.field().substr(argument.size())), problem.problem());
         }
     }
     add_packed(args, batch);
@@ -219,8 +225,8 @@ floptally::tally read_batch(const arguments& args, const floptally::mask_set& ma
         const std::string field = floptally::indexed("new_tokens", i);
         const floptally::sequence tokens = parse_new_tokens(cached[i], field);
         if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-            throw error(field,
-                        fmt::format("n + past must be at most {}, got {}", floptally::max_sequence_length, cached[i]));
+            throw error(field, fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length,
+                                           cached[i]));
         }
         batch.add(tokens);
     }
@@ -286,7 +292,9 @@ floptally::mfu_report measure(const arguments& args, const floptally::report& co
 }
 
 std::string show(const arguments& args, const floptally::report& counted) {
-    return args.as_json() ? floptally::to_json(counted).dump(2) + "\n" : floptally::to_table(counted);
+    // An accelerator's name is the user's: any bytes.
+    return args.as_json() ? floptally::to_json(counted).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                          : floptally::to_table(counted);
 }
 
 std::string run_flops(const arguments& args) { return show(args, count(args)); }
@@ -378,21 +386,39 @@ std::string help() {
     return text + "\n  floptally COMMAND --help, floptally --version\n";
 }
 
-/// The option that cxxopts complains about: it stands between quotation marks.
+/// The option that cxxopts complains about: it stands between quotation marks, ‘’ or ''.
 std::string quoted_option(std::string_view message) {
-    const std::size_t first = message.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-",
-                                                    message.find("‘") + std::string_view("‘").size());
-    const std::size_t end = message.find("’", first == std::string_view::npos ? 0 : first);
-    return first < end && end != std::string_view::npos ? std::string(message.substr(first, end - first)) : "command";
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    const std::size_t quote = message.find_first_of("'\xE2");
+    const std::size_t first = message.find_first_of(letters, quote);
+    if (quote == std::string_view::npos || first == std::string_view::npos) {
+        return "command";
+    }
+    const std::size_t length = message.substr(first).find_first_not_of(letters);
+    return arguments::field(std::string(message.substr(first, length)));
+}
+
+/// Says what is wrong in our words: those of cxxopts differ from version to version.
+cxxopts::ParseResult parse_options(cxxopts::Options& options, std::string_view command, int argc, char** argv) {
+    try {
+        return options.parse(argc, argv);
+    } catch (const cxxopts::exceptions::no_such_option& problem) {
+        throw error(quoted_option(problem.what()),
+                    fmt::format("unknown option; `floptally {} --help` lists the known ones", command));
+    } catch (const cxxopts::exceptions::missing_argument& problem) {
+        throw error(quoted_option(problem.what()), "needs a value");
+    } catch (const cxxopts::exceptions::exception& problem) {
+        throw error("command", fmt::format("cannot be read: {}", problem.what()));
+    }
 }
 
 std::string run(int argc, char** argv) {
     const std::string_view name = argc < 2 ? "" : argv[1];
-    if (name == "--help" || name == "-h") {
-        return help();
-    }
-    if (name == "--version") {
-        return fmt::format("floptally {}\n", floptally::version);
+    if (name == "--help" || name == "-h" || name == "--version") {
+        if (argc > 2) {
+            throw error("command", fmt::format("unexpected argument \"{}\"", argv[2]));
+        }
+        return name == "--version" ? fmt::format("floptally {}\n", floptally::version) : help();
     }
     for (const command& known : commands) {
         if (known.name != name) {
@@ -404,7 +430,7 @@ std::string run(int argc, char** argv) {
         if (known.add_options != nullptr) {
             known.add_options(options);
         }
-        const cxxopts::ParseResult parsed = options.parse(argc - 1, argv + 1);
+        const cxxopts::ParseResult parsed = parse_options(options, name, argc - 1, argv + 1);
         return parsed.count("help") > 0 ? options.help() : known.run(arguments(parsed));
     }
     throw error("command", name.empty() ? "is missing; must be flops, mfu, models, accelerators or conventions"
@@ -418,7 +444,8 @@ int fail(std::string_view message, int status) {
     std::string line(message);
     std::replace_if(
         line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-    fmt::print(stderr, "floptally: error: {}\n", line);
+    // Not fmt::print, which throws where standard error is closed.
+    std::fputs(fmt::format("floptally: error: {}\n", line).c_str(), stderr);
     return status;
 }
 
@@ -435,8 +462,6 @@ int main(int argc, char** argv) {
         return 0;
     } catch (const error& problem) {
         return fail(problem.what(), bad_input);
-    } catch (const cxxopts::exceptions::exception& problem) {
-        return fail(arguments::field(quoted_option(problem.what())) + ": " + problem.what(), bad_input);
     } catch (const std::exception& problem) {
         return fail(fmt::format("failure: {}", problem.what()), other_failure);
     }

@@ -9,6 +9,17 @@
 
 namespace floptally {
 
+/// Throws `error` where heads cannot be: none, or key and value heads that do not serve equally many query heads.
+constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads, std::uint64_t head_dim) {
+    require_positive(num_heads, "num_attention_heads");
+    require_positive(num_kv_heads, "num_key_value_heads");
+    require_positive(head_dim, "head_dim");
+    if (num_heads % num_kv_heads != 0) {
+        throw error("num_key_value_heads", "must divide num_attention_heads (" + std::to_string(num_heads) + "), got " +
+                                               std::to_string(num_kv_heads));
+    }
+}
+
 /// Grouped-query attention (arXiv:2305.13245): `num_kv_heads` key and value heads serve `num_heads` query heads.
 ///
 /// Forward, per token, h = hidden_size, d = head_dim: q 2·h·H·d, k and v 2·h·K·d each, output 2·H·d·h; per attended
@@ -20,13 +31,7 @@ struct gqa {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_attention_heads");
-        require_positive(num_kv_heads, "num_key_value_heads");
-        require_positive(head_dim, "head_dim");
-        if (num_heads % num_kv_heads != 0) {
-            throw error("num_key_value_heads", "must divide num_attention_heads (" + std::to_string(num_heads) +
-                                                   "), got " + std::to_string(num_kv_heads));
-        }
+        require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "attention.qkv");
         const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "attention.qkv");
         floptally::cost sum;
@@ -71,9 +76,7 @@ struct cross_attention {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_attention_heads");
-        require_positive(num_kv_heads, "num_key_value_heads");
-        require_positive(head_dim, "head_dim");
+        require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "cross_attention.qkv");
         const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "cross_attention.qkv");
         floptally::cost sum;

@@ -57,7 +57,13 @@ class breakdown {
     using list = detail::bounded_vector<component_flops, cost::max_components>;
 
     constexpr breakdown() = default;
-    constexpr explicit breakdown(const list& components) : components_(components) {}
+
+    /// One more component, whose work the caller sets.
+    constexpr component_flops& append(const component_name& name) {
+        component_flops& added = components_.append("components");
+        added.name = name;
+        return added;
+    }
 
     [[nodiscard]] constexpr const list& components() const { return components_; }
 

@@ -15,11 +15,21 @@ namespace floptally {
 
 __extension__ typedef unsigned __int128 uint128;
 
+namespace detail {
+
+/// Out of the way of the sum or product that did fit.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
+                                                                  std::uint64_t b, std::string_view field) {
+    throw overflow(field, std::to_string(a) + operation + std::to_string(b) + " does not fit 64 bits");
+}
+
+}  // namespace detail
+
 /// a + b, or `overflow` naming `field`.
 [[nodiscard]] constexpr std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view field) {
     const std::uint64_t sum = a + b;
     if (sum < a) {
-        throw overflow(field, std::to_string(a) + " + " + std::to_string(b) + " does not fit 64 bits");
+        detail::throw_overflow(a, " + ", b, field);
     }
     return sum;
 }
@@ -28,7 +38,7 @@ __extension__ typedef unsigned __int128 uint128;
 [[nodiscard]] constexpr std::uint64_t checked_multiply(std::uint64_t a, std::uint64_t b, std::string_view field) {
     const uint128 product = uint128{a} * b;
     if ((product >> 64) != 0) {
-        throw overflow(field, std::to_string(a) + " x " + std::to_string(b) + " does not fit 64 bits");
+        detail::throw_overflow(a, " x ", b, field);
     }
     return static_cast<std::uint64_t>(product);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,12 +21,15 @@ enum class term : std::uint8_t {
     values,              ///< PV: likewise
     state,               ///< activation times activation, per token: a recurrent state
     detached,            ///< weight times activation whose result does not reach the loss: forward only
+    detached_head,       ///< the same after the last layer: a pooler beside the output
     embedding,           ///< a look-up; as a GEMM it would be tokens x vocabulary x hidden
     tied_embedding,      ///< the same, where the table is also the lm_head's weight
     position_embedding,  ///< a learned table of positions or segments
     norm,                ///< norm weights: element-wise
     bias                 ///< bias vectors: element-wise
 };
+
+inline constexpr std::size_t term_count = 13;
 
 /// A set of terms.
 class term_set {
@@ -53,8 +57,8 @@ class term_set {
 };
 
 /// Every product that a training step computes, and nothing else.
-inline constexpr term_set products{term::linear, term::router, term::lm_head, term::scores,
-                                   term::values, term::state,  term::detached};
+inline constexpr term_set products{term::linear, term::router, term::lm_head,  term::scores,
+                                   term::values, term::state,  term::detached, term::detached_head};
 
 /// How the pairs of a causal mask are counted.
 enum class causal_pairs : std::uint8_t {

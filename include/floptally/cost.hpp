@@ -20,17 +20,23 @@ class component_name {
   public:
     static constexpr std::size_t capacity = 39;
 
-    constexpr component_name() = default;
+    component_name() = default;
     constexpr component_name(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is text
         if (text.empty() || text.size() > capacity) {
             throw error("component", "a name must have 1 to 39 characters, got \"" + std::string(text) + "\"");
         }
-        for (std::size_t i = 0; i < text.size(); ++i) {
-            text_[i] = text[i];
+        for (const char c : text) {
+            if (c >= 0 && c < ' ') {
+                throw error("component", "a name must not have control characters, got \"" + std::string(text) + "\"");
+            }
+        }
+        for (std::size_t i = 0; i < capacity; ++i) {
+            text_[i] = i < text.size() ? text[i] : '\0';
         }
         length_ = static_cast<std::uint8_t>(text.size());
     }
     constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
+    component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
 
     [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
     [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
@@ -38,8 +44,8 @@ class component_name {
     }
 
   private:
-    char text_[capacity]{};
-    std::uint8_t length_ = 0;
+    char text_[capacity];
+    std::uint8_t length_;
 };
 
 /// One row: FLOPs of a forward pass per unit of a statistic.
@@ -94,7 +100,7 @@ class cost {
         const std::uint64_t padded_out =
             weight.padded_out_features == 0 ? weight.out_features : weight.padded_out_features;
         const std::uint64_t per_unit = checked_multiply(2, weight.applied, component.view());
-        return add(component,
+        return put(component,
                    cost_row{.what = weight.rows,
                             .kind = weight.kind,
                             .useful = checked_multiply(per_unit, size, component.view()),
@@ -108,22 +114,23 @@ class cost {
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
     constexpr cost& add(const component_name& component, const attention_core& core, const mask& attends) {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
-        const auto which = static_cast<std::uint8_t>(masks_.find_or_add(attends, "masks"));
+        cost sum = *this;
+        const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
         const auto row = [&](term kind, std::uint64_t head_dim) {
             const std::uint64_t per_pair = checked_multiply(heads, head_dim, component.view());
-            add(component,
-                cost_row{
-                    .mask = which, .what = statistic::pairs, .kind = kind, .useful = per_pair, .padded = per_pair});
+            sum.put(component,
+                    cost_row{
+                        .mask = which, .what = statistic::pairs, .kind = kind, .useful = per_pair, .padded = per_pair});
         };
         row(term::scores, core.qk_head_dim);
         row(term::values, core.v_head_dim);
-        return *this;
+        return *this = sum;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state.
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
-        return add(component, cost_row{.kind = term::state, .useful = per_token, .padded = per_token});
+        return put(component, cost_row{.kind = term::state, .useful = per_token, .padded = per_token});
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -133,21 +140,22 @@ class cost {
             return *this;
         }
         const std::uint64_t per_token = checked_multiply(2, count, component.view());
-        return add(component, cost_row{.kind = kind,
+        return put(component, cost_row{.kind = kind,
                                        .useful = per_token,
                                        .padded = per_token,
                                        .parameters = kind == term::tied_embedding ? 0 : count});
     }
 
     constexpr cost& operator+=(const cost& other) {
+        cost sum = *this;
         for (const cost_row& row : other.rows_) {
             cost_row mapped = row;
             if (row.what == statistic::pairs) {
-                mapped.mask = static_cast<std::uint8_t>(masks_.find_or_add(other.masks_[row.mask], "masks"));
+                mapped.mask = static_cast<std::uint8_t>(sum.masks_.find_or_add(other.masks_[row.mask], "masks"));
             }
-            add(other.components_[row.component], mapped);
+            sum.put(other.components_[row.component], mapped);
         }
-        return *this;
+        return *this = sum;
     }
     [[nodiscard]] friend constexpr cost operator+(cost a, const cost& b) { return a += b; }
 
@@ -179,16 +187,21 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    constexpr cost& add(const component_name& component, cost_row row) {
-        row.component = static_cast<std::uint8_t>(components_.find_or_add(component, "components"));
+    /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
+    constexpr cost& put(const component_name& component, cost_row row) {
+        row.component = static_cast<std::uint8_t>(components_.find(component));
         for (cost_row& known : rows_) {
             if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
                 known.mask == row.mask) {
-                known.useful = checked_add(known.useful, row.useful, component.view());
-                known.padded = checked_add(known.padded, row.padded, component.view());
-                known.parameters = checked_add(known.parameters, row.parameters, component.view());
+                row.useful = checked_add(known.useful, row.useful, component.view());
+                row.padded = checked_add(known.padded, row.padded, component.view());
+                row.parameters = checked_add(known.parameters, row.parameters, component.view());
+                known = row;
                 return *this;
             }
+        }
+        if (row.component == components_.size() && rows_.size() < max_rows) {
+            components_.push_back(component, "components");
         }
         rows_.push_back(row, "rows");
         return *this;

@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// All of floptally that needs nothing but the standard library. Adapters are included by name: `fmt.hpp`, `json.hpp`.
+/// All that counts, with nothing but the standard library. Adapters are included by name, `fmt.hpp`, `json.hpp`, and
+/// bring `report.hpp`, which only they read.
 
-#include <floptally/accelerator.hpp>
+#include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
@@ -16,7 +17,6 @@
 #include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/presets.hpp>
-#include <floptally/report.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>

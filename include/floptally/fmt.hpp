@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -40,12 +41,15 @@ enum class figures {
 
 /// "443 365": digits in groups of three.
 [[nodiscard]] inline std::string grouped(std::uint64_t count) {
-    std::string digits = std::to_string(count);
-    for (std::size_t at = digits.size(); at > 3;) {
-        at -= 3;
-        digits.insert(at, " ");
+    const std::string digits = std::to_string(count);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i != 0 && (digits.size() - i) % 3 == 0) {
+            text += ' ';
+        }
+        text += digits[i];
     }
-    return digits;
+    return text;
 }
 
 namespace detail {
@@ -54,42 +58,56 @@ inline std::string figure(flops work, figures style) {
     return style == figures::exact ? to_string(work) : readable(work);
 }
 
-inline void append_statistic(std::string& text, std::string_view name, std::uint64_t useful, std::uint64_t padded) {
-    fmt::format_to(std::back_inserter(text), "  {:<28}{:>18}", name, grouped(useful));
-    if (padded != useful) {
-        fmt::format_to(std::back_inserter(text), "{:>18} padded", grouped(padded));
-    }
-    text += '\n';
-}
-
-inline void append_statistics(std::string& text, const report& r) {
-    const auto row = [&](std::string_view name, statistic what) {
-        append_statistic(text, name, r.batch.get(view::useful, what), r.batch.get(view::padded, what));
-    };
-    row("sequences", statistic::count);
-    row("tokens", statistic::tokens);
+/// The widest name of a report's first column.
+inline std::size_t name_width(const report& r) {
+    std::size_t width = 28;
     for (const mask& m : r.masks) {
-        append_statistic(text, "pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
+        width = std::max(width, std::string_view("pairs, ").size() + m.name().size());
+    }
+    for (const component_flops& c : r.work.components()) {
+        width = std::max(width, c.name.view().size());
+    }
+    return width;
+}
+
+inline void append_statistics(std::string& text, const report& r, std::size_t width) {
+    const auto line = [&](std::string_view name, std::uint64_t useful, std::uint64_t padded) {
+        fmt::format_to(std::back_inserter(text), "  {:<{}}{:>18}", name, width, grouped(useful));
+        if (padded != useful) {
+            fmt::format_to(std::back_inserter(text), "{:>18} padded", grouped(padded));
+        }
+        text += '\n';
+    };
+    const auto word = [&](std::string_view name, statistic what) {
+        line(name, r.batch.get(view::useful, what), r.batch.get(view::padded, what));
+    };
+    word("sequences", statistic::count);
+    word("tokens", statistic::tokens);
+    for (const mask& m : r.masks) {
+        line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }
 }
 
-inline void append_components(std::string& text, const report& r, figures style) {
-    const std::string_view row =
-        style == figures::exact ? "  {:<28}{:>26}{:>11}{:>26}{:>26}\n" : "  {:<28}{:>18}{:>11}{:>18}{:>18}\n";
+inline void append_components(std::string& text, const report& r, std::size_t width, figures style) {
+    const int column = style == figures::exact ? 26 : 18;
     const flops all = r.work.total(view::useful);
+    const auto row = [&](std::string_view name, std::string_view useful, std::string_view share,
+                         std::string_view padded, std::string_view executed) {
+        fmt::format_to(std::back_inserter(text), "  {:<{}}{:>{}}{:>11}{:>{}}{:>{}}\n", name, width, useful, column,
+                       share, padded, column, executed, column);
+    };
     const auto line = [&](std::string_view name, flops useful, flops padded, flops executed) {
         const std::string share =
             all == flops{} ? "-" : fmt::format("{:.2f} %", 100 * to_double(useful) / to_double(all));
-        fmt::format_to(std::back_inserter(text), fmt::runtime(row), name, figure(useful, style), share,
-                       figure(padded, style), figure(executed, style));
+        row(name, figure(useful, style), share, figure(padded, style), figure(executed, style));
     };
-    fmt::format_to(std::back_inserter(text), fmt::runtime(row), "component", "useful", "share", "padded", "executed");
+    row("component", "useful", "share", "padded", "executed");
     for (const component_flops& c : r.work.components()) {
         line(c.name.view(), c.total(view::useful), c.total(view::padded), c.total(view::executed));
     }
     line("total", all, r.work.total(view::padded), r.work.total(view::executed));
     text += '\n';
-    fmt::format_to(std::back_inserter(text), fmt::runtime(row), "phase", "useful", "share", "padded", "executed");
+    row("phase", "useful", "share", "padded", "executed");
     const auto of_phase = [&](std::string_view name, auto count) {
         line(name, count(view::useful), count(view::padded), count(view::executed));
     };
@@ -98,19 +116,20 @@ inline void append_components(std::string& text, const report& r, figures style)
     of_phase("recompute", [&](view seen) { return r.work.get(seen, phase::recompute); });
 }
 
-inline void append_mfu(std::string& text, const mfu_report& mfu) {
+inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t width) {
     const utilization& u = mfu.utilization;
-    const auto line = [&](std::string_view name, const std::string& value, std::string_view meaning) {
-        fmt::format_to(std::back_inserter(text), "  {:<28}{:>18}  {}\n", name, value, meaning);
+    const auto line = [&](std::string_view name, std::string_view value, std::string_view meaning) {
+        fmt::format_to(std::back_inserter(text), "  {:<{}}{:>18}  {}\n", name, width, value, meaning);
     };
     line("MFU", fmt::format("{:.2f} %", 100 * u.mfu), "useful FLOPs over the peak");
     line("padded MFU", fmt::format("{:.2f} %", 100 * u.padded_mfu), "every slot that the kernels process");
     line("HFU", fmt::format("{:.2f} %", 100 * u.hfu), "executed: with recompute and the fused attention backward");
     line("TFLOP/s per GPU", fmt::format("{:.2f}", u.tflops_per_gpu), "useful");
     line("tokens/s", fmt::format("{:.0f}", u.tokens_per_second), "real tokens, all GPUs");
-    line("step", fmt::format("{:g} s", mfu.step.seconds), fmt::format("on {} GPUs", mfu.step.gpus));
+    line("step", fmt::format("{:g} s", mfu.step.seconds),
+         fmt::format("on {} {}", mfu.step.gpus, mfu.step.gpus == 1 ? "GPU" : "GPUs"));
     line("peak", fmt::format("{:g} TFLOP/s", mfu.step.peak_tflops),
-         fmt::format("{}{} dense: {}", mfu.accelerator.empty() ? "" : mfu.accelerator + ", ", mfu.precision,
+         fmt::format("{}{}{} dense: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
                      mfu.peak_source));
 }
 
@@ -123,12 +142,13 @@ inline void append_mfu(std::string& text, const mfu_report& mfu) {
     std::string text = fmt::format(
         "{}: {}, recompute {}\nconvention {}: {}\n\n", r.model_type, passes[static_cast<std::size_t>(r.plan.counted)],
         recomputes[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
-    detail::append_statistics(text, r);
+    const std::size_t width = detail::name_width(r);
+    detail::append_statistics(text, r, width);
     text += '\n';
-    detail::append_components(text, r, style);
+    detail::append_components(text, r, width, style);
     if (r.mfu) {
         text += '\n';
-        detail::append_mfu(text, *r.mfu);
+        detail::append_mfu(text, *r.mfu, width);
     }
     if (!r.notes.empty()) {
         text += '\n';

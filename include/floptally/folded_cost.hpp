@@ -27,25 +27,28 @@ class folded_cost {
                                    const training_plan& plan = {})
         : how_(how) {
         for (std::size_t component = 0; component < model.components().size(); ++component) {
-            for (const cost_row& row : model.rows()) {
-                if (row.component == component && how.counted.contains(row.kind)) {
-                    add(model, row, plan);
+            for (std::size_t kind = 0; kind < term_count; ++kind) {
+                for (const cost_row& row : model.rows()) {
+                    if (row.component == component && row.kind == static_cast<term>(kind) &&
+                        how.counted.contains(row.kind)) {
+                        add(model, row, passes_of(row.kind, plan));
+                    }
                 }
             }
         }
         std::uint64_t sum = 0;
-        for (const entry& e : entries_) {
-            const auto include = [&](std::uint64_t coefficient, view seen) {
-                sum = checked_add(sum, coefficient, "cost");
-                totals_[static_cast<std::size_t>(seen)][e.word] += coefficient;
-            };
-            for (std::size_t i = 0; i < 3; ++i) {
-                include(e.useful[i], view::useful);
-                include(e.padded[i], view::padded);
-                include(e.padded[i], view::executed);
+        for (const group& g : groups_) {
+            const std::uint64_t runs = std::uint64_t{g.run.forward} + g.run.backward_data + g.run.backward_weights;
+            for (std::size_t i = g.first; i < g.last; ++i) {
+                const auto include = [&](view seen, std::uint64_t coefficient, std::uint64_t times) {
+                    const std::uint64_t product = checked_multiply(coefficient, times, "cost");
+                    sum = checked_add(sum, product, "cost");
+                    totals_[static_cast<std::size_t>(seen)][entries_[i].word] += product;
+                };
+                include(view::useful, entries_[i].useful, runs);
+                include(view::padded, entries_[i].padded, runs);
+                include(view::executed, entries_[i].padded, runs + g.run.fused_backward + g.run.recomputed_forward);
             }
-            include(e.fused_backward, view::executed);
-            include(e.recomputed_forward, view::executed);
         }
     }
 
@@ -56,35 +59,33 @@ class folded_cost {
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
         const word_table words(*this, batch);
-        breakdown::list components;
-        std::size_t next = 0;
-        while (next < entries_.size()) {
-            const std::uint8_t component = entries_[next].component;
+        breakdown result;
+        component_flops* work = nullptr;
+        for (const group& g : groups_) {
             // Sums in locals: g++ 12 spends three times as long where they are reached through a reference.
-            uint128 forward = 0, data = 0, weights = 0;
-            uint128 padded_forward = 0, padded_data = 0, padded_weights = 0;
-            uint128 fused = 0, recomputed = 0;
-            for (; next < entries_.size() && entries_[next].component == component; ++next) {
-                const entry& e = entries_[next];
-                const uint128 useful_word = words.useful[e.word];
-                const uint128 padded_word = words.padded[e.word];
-                forward += useful_word * e.useful[0];
-                data += useful_word * e.useful[1];
-                weights += useful_word * e.useful[2];
-                padded_forward += padded_word * e.padded[0];
-                padded_data += padded_word * e.padded[1];
-                padded_weights += padded_word * e.padded[2];
-                fused += padded_word * e.fused_backward;
-                recomputed += padded_word * e.recomputed_forward;
+            uint128 useful = 0;
+            uint128 padded = 0;
+            for (std::size_t i = g.first; i < g.last; ++i) {
+                const entry& e = entries_[i];
+                useful += uint128{words.useful[e.word]} * e.useful;
+                padded += uint128{words.padded[e.word]} * e.padded;
             }
-            components.push_back(component_flops{names_[component],
-                                                 {forward, data, weights},
-                                                 {padded_forward, padded_data, padded_weights},
-                                                 fused,
-                                                 recomputed},
-                                 "components");
+            if (!g.continues) {
+                work = &result.append(names_[g.component]);
+            }
+            const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
+                sum = g.continues ? sum + times(n, amount) : times(n, amount);
+            };
+            put(work->useful[0], g.run.forward, useful);
+            put(work->useful[1], g.run.backward_data, useful);
+            put(work->useful[2], g.run.backward_weights, useful);
+            put(work->padded[0], g.run.forward, padded);
+            put(work->padded[1], g.run.backward_data, padded);
+            put(work->padded[2], g.run.backward_weights, padded);
+            put(work->fused_backward, g.run.fused_backward, padded);
+            put(work->recomputed_forward, g.run.recomputed_forward, padded);
         }
-        return breakdown{components};
+        return result;
     }
 
     /// One sum over all components and phases; cheaper than `evaluate(batch).total(seen)` and equal to it.
@@ -109,62 +110,89 @@ class folded_cost {
   private:
     static constexpr std::size_t max_words = tally::fixed_words + max_masks;
 
-    /// Coefficients of one component at one word of a tally.
-    struct entry {
-        std::uint8_t component;
-        std::uint8_t word;
-        std::uint64_t useful[3];
-        std::uint64_t padded[3];
-        std::uint64_t fused_backward;
-        std::uint64_t recomputed_forward;
+    /// How often a product runs in each phase, its forward being one.
+    struct passes {
+        std::uint8_t forward = 0;
+        std::uint8_t backward_data = 0;
+        std::uint8_t backward_weights = 0;
+        std::uint8_t fused_backward = 0;
+        std::uint8_t recomputed_forward = 0;
+
+        [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
     };
 
-    /// How often the products of a row run in each phase, relative to its forward.
-    struct passes {
-        std::uint64_t forward, backward_data, backward_weights, fused_backward, recomputed_forward;
+    /// Forward FLOPs of one component per unit of one word of a tally.
+    struct entry {
+        std::uint8_t word;
+        std::uint64_t useful;
+        std::uint64_t padded;
     };
+
+    /// Entries that stand together: one component, one set of passes.
+    struct group {
+        std::uint8_t component;
+        bool continues;  ///< the group before is of the same component
+        passes run;
+        std::uint16_t first;
+        std::uint16_t last;
+    };
+
+    /// n · work; n is mostly 0 or 1, and a branch costs less than a 128-bit product.
+    [[nodiscard]] static constexpr uint128 times(std::uint8_t n, uint128 work) {
+        return n == 1 ? work : n == 0 ? 0 : n * work;
+    }
 
     [[nodiscard]] constexpr passes passes_of(term kind, const training_plan& plan) const {
         const bool core = kind == term::scores || kind == term::values;
         const bool activations_only = core || kind == term::state;
-        const bool counted_as_flash = how_.backward == attention_backward::flash;
-        passes p{};
-        p.forward = plan.counted == phases::backward ? 0 : 1;
-        if (plan.counted == phases::forward || kind == term::detached) {
-            return p;
+        const bool counted_as_flash = kind == term::scores && how_.backward == attention_backward::flash;
+        passes run;
+        run.forward = plan.counted == phases::backward ? 0 : 1;
+        if (plan.counted == phases::forward) {
+            return run;
         }
-        p.backward_data = activations_only ? 2 : 1;
-        p.backward_weights = activations_only ? 0 : 1;
-        if (kind == term::scores) {
-            p.backward_data += counted_as_flash ? 1 : 0;
-            p.fused_backward = plan.flash_attention && !counted_as_flash ? 1 : 0;
-        }
-        const bool in_layer = kind != term::lm_head && kind != term::embedding && kind != term::tied_embedding &&
-                              kind != term::position_embedding;
+        const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
+                              kind != term::tied_embedding && kind != term::position_embedding;
         const bool again = plan.recomputed == recompute::full        ? in_layer
                            : plan.recomputed == recompute::attention ? core
                                                                      : false;
-        p.recomputed_forward = again ? 1 : 0;
-        return p;
+        run.recomputed_forward = again ? 1 : 0;
+        if (kind == term::detached || kind == term::detached_head) {
+            return run;
+        }
+        run.backward_data = static_cast<std::uint8_t>((activations_only ? 2 : 1) + (counted_as_flash ? 1 : 0));
+        run.backward_weights = activations_only ? 0 : 1;
+        run.fused_backward = kind == term::scores && plan.flash_attention && !counted_as_flash ? 1 : 0;
+        return run;
+    }
+
+    /// A causal band with a limit: what Hugging Face calls sliding attention.
+    [[nodiscard]] static constexpr bool is_sliding_window(const mask& m) {
+        return m.kind() == mask_kind::band && m.first() >= 0 && m.second() == 0;
+    }
+
+    [[nodiscard]] static constexpr bool has_layer_without_window(const cost& model) {
+        for (const mask& m : model.masks()) {
+            if (m.kind() != mask_kind::cross_attention && !is_sliding_window(m)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Replaces the mask of a row by words of a tally, as the convention counts it.
-    constexpr void add(const cost& model, const cost_row& row, const training_plan& plan) {
-        const std::uint8_t component =
+    constexpr void add(const cost& model, const cost_row& row, const passes& run) {
+        const auto component =
             static_cast<std::uint8_t>(names_.find_or_add(model.components()[row.component], "components"));
-        const passes run = passes_of(row.kind, plan);
+        const bool known = !groups_.empty() && groups_.back().component == component;
+        if (!known || !(groups_.back().run == run)) {
+            const auto end = static_cast<std::uint16_t>(entries_.size());
+            groups_.push_back(group{component, known, run, end, end}, "rows");
+        }
         const auto at = [&](std::size_t word, std::uint64_t divisor) {
-            entry& e = entry_of(component, static_cast<std::uint8_t>(word));
-            const auto count = [&](std::uint64_t& coefficient, std::uint64_t per_unit, std::uint64_t times) {
-                coefficient = checked_add(coefficient, checked_multiply(per_unit / divisor, times, "cost"), "cost");
-            };
-            const std::uint64_t times[3] = {run.forward, run.backward_data, run.backward_weights};
-            for (std::size_t i = 0; i < 3; ++i) {
-                count(e.useful[i], row.useful, times[i]);
-                count(e.padded[i], row.padded, times[i]);
-            }
-            count(e.fused_backward, row.padded, run.fused_backward);
-            count(e.recomputed_forward, row.padded, run.recomputed_forward);
+            entry& e = entry_of(groups_.back(), static_cast<std::uint8_t>(word));
+            e.useful = checked_add(e.useful, row.useful / divisor, "cost");
+            e.padded = checked_add(e.padded, row.padded / divisor, "cost");
         };
         const auto fixed = [](statistic what) { return static_cast<std::size_t>(what); };
         const auto kept = [&](const mask& m) { return tally::fixed_words + masks_.find_or_add(m, "masks"); };
@@ -179,9 +207,9 @@ class folded_cost {
             at(fixed(statistic::crossed), 1);
         } else if (!attends.is_polynomial() && (!windowed || how_.windows == window_pairs::exact)) {
             at(kept(attends), 1);
-        } else if (windowed && attends.is_causal() && attends.kind() == mask_kind::band &&
-                   how_.windows == window_pairs::half_box && model.masks().size() > 1) {
-            at(kept(mask::box(attends.first() + 1)), 2);
+        } else if (is_sliding_window(attends) && how_.windows == window_pairs::half_box &&
+                   has_layer_without_window(model)) {
+            at(kept(mask::box_of(attends)), 2);
         } else if (attends.is_causal() && how_.causal != causal_pairs::full_square) {
             // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.
             at(fixed(statistic::squares), 2);
@@ -195,13 +223,14 @@ class folded_cost {
         }
     }
 
-    constexpr entry& entry_of(std::uint8_t component, std::uint8_t word) {
-        for (entry& e : entries_) {
-            if (e.component == component && e.word == word) {
-                return e;
+    constexpr entry& entry_of(group& last, std::uint8_t word) {
+        for (std::size_t i = last.first; i < last.last; ++i) {
+            if (entries_[i].word == word) {
+                return entries_[i];
             }
         }
-        return entries_.push_back(entry{component, word, {}, {}, 0, 0}, "rows");
+        ++last.last;
+        return entries_.push_back(entry{word, 0, 0}, "rows");
     }
 
     /// The words of a batch in this cost's order: as they stand where the tally was built with the same masks.
@@ -233,7 +262,8 @@ class folded_cost {
     convention how_;
     mask_set masks_;
     cost::component_list names_;
-    detail::bounded_vector<entry, 2 * cost::max_rows> entries_;
+    detail::bounded_vector<group, cost::max_rows> groups_;
+    detail::bounded_vector<entry, 3 * cost::max_rows> entries_;
     std::uint64_t totals_[3][max_words]{};
 };
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
@@ -28,6 +30,9 @@ namespace floptally {
 /// out of range or contradictory is an `error` that names it.
 [[nodiscard]] inline model_config read_config(const nlohmann::json& config) {
     const detail::config_fields fields(config, "");
+    if (!fields.contains("model_type")) {
+        throw error("model_type", "is missing; known: " + detail::known_families());
+    }
     const std::string model_type = fields.text("model_type");
     if (model_type == "floptally") {
         return detail::floptally_format(fields).read();
@@ -41,7 +46,9 @@ namespace floptally {
     try {
         config = nlohmann::json::parse(text);
     } catch (const nlohmann::json::parse_error& problem) {
-        throw error("config", "is no JSON: byte " + std::to_string(problem.byte) + " cannot be parsed");
+        throw error("config", "must be a JSON object, cannot be parsed at byte " + std::to_string(problem.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        throw error("config", "must be a JSON object, has a number that no double holds");
     }
     return read_config(config);
 }
@@ -53,7 +60,7 @@ namespace floptally {
     const std::filesystem::path file = folder ? path / "config.json" : path;
     std::ifstream text(file);
     if (!text) {
-        throw error("config", "cannot read " + file.string());
+        throw error("config", "cannot read \"" + file.string() + "\"");
     }
     return read_config(text);
 }

@@ -8,7 +8,6 @@
 #include <span>
 
 #include <floptally/cost.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 
@@ -62,13 +61,13 @@ class layer_masks {
     [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
 
     [[nodiscard]] constexpr const mask& operator[](std::uint64_t layer_index) const {
-        return known_[entries_[static_cast<std::size_t>(layer_index % entries_.size())]];
+        return known_[entries_[static_cast<std::size_t>(layer_index % size_)]];
     }
 
     constexpr void require_layers(std::uint64_t num_layers) const {
-        if (is_list_ && entries_.size() != num_layers) {
-            throw error("layer_types", "lists " + std::to_string(entries_.size()) + " layers, the model has " +
-                                           std::to_string(num_layers));
+        if (is_list_ && size_ != num_layers) {
+            throw error("layer_types",
+                        "lists " + std::to_string(size_) + " layers, the model has " + std::to_string(num_layers));
         }
     }
 
@@ -83,11 +82,15 @@ class layer_masks {
     }
 
     constexpr void append(const mask& entry) {
-        entries_.push_back(static_cast<std::uint8_t>(known_.find_or_add(entry, "masks")), "layer_types");
+        if (size_ == max_entries) {
+            throw error("layer_types", "more than the " + std::to_string(max_entries) + " that fit");
+        }
+        entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
     }
 
     mask_set known_;
-    detail::bounded_vector<std::uint8_t, max_entries> entries_;
+    std::uint8_t entries_[max_entries]{};  // indices into `known_`
+    std::size_t size_ = 0;
     bool is_list_ = false;
 };
 

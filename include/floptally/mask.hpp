@@ -60,8 +60,10 @@ class mask {
 
     /// L·min(L, W): not a mask that a kernel runs, but what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
-        return {mask_kind::box, in_range("sliding_window", tokens, 1), 0};
+        return {mask_kind::box, in_range("sliding_window", tokens, 1) - 1, 0};
     }
+    /// The box of a sliding window.
+    [[nodiscard]] static constexpr mask box_of(const mask& window) { return {mask_kind::box, window.first_, 0}; }
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
@@ -80,7 +82,7 @@ class mask {
             case mask_kind::cross_attention:
                 return std::uint64_t{s.length} * s.keys;
             case mask_kind::box: {
-                const auto window = static_cast<std::uint64_t>(first_);
+                const auto window = static_cast<std::uint64_t>(first_) + 1;
                 return s.length * (end < window ? end : window);
             }
         }
@@ -88,7 +90,7 @@ class mask {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio).
+    /// Band and box: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
@@ -108,7 +110,7 @@ class mask {
         switch (kind_) {
             case mask_kind::band:
                 if (second_ == 0) {
-                    return first_ < 0 ? "causal" : "sliding_window(" + std::to_string(first_ + 1) + ")";
+                    return first_ < 0 ? "causal" : "sliding_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
                 }
                 return first_ < 0 && second_ < 0
                            ? "bidirectional"
@@ -120,7 +122,7 @@ class mask {
             case mask_kind::compressed_keys:
                 return "compressed_keys(" + std::to_string(first_) + ")";
             case mask_kind::box:
-                return "box(" + std::to_string(first_) + ")";
+                return "box(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::cross_attention:
                 break;
         }
@@ -144,7 +146,7 @@ class mask {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::uint64_t triangle(std::uint64_t n) {
-        return (n % 2 == 0) ? n / 2 * (n + 1) : (n + 1) / 2 * n;
+        return n * (n + 1) / 2;  // n < 2^32, so that the product fits
     }
 
     /// Σ of min(i, cap) over 0 ≤ i < rows: the keys that rows of a band see on one side. A cap below 0 is none.

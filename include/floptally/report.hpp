@@ -18,19 +18,19 @@ namespace floptally {
 struct mfu_report {
     floptally::utilization utilization{};
     measurement step{};
-    std::string accelerator;  ///< empty where the peak was given by the user
-    std::string precision;
-    std::string peak_source;
+    std::string accelerator{};  ///< empty where the peak was given by the user
+    std::string precision{};
+    std::string peak_source{};
 };
 
 /// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `json.hpp` as JSON.
 struct report {
-    std::string model_type;
+    std::string model_type{};
     convention counted_as = conventions::exact;
     training_plan plan{};
-    mask_set masks;  ///< whose pairs are shown
-    tally batch;
-    breakdown work;
+    mask_set masks{};  ///< whose pairs are shown
+    tally batch{};
+    breakdown work{};
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
 };

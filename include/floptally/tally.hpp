@@ -47,6 +47,46 @@ class tally {
   public:
     static constexpr std::size_t fixed_words = 6;
 
+  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+    /// One addition to one view, word by word.
+    using amounts = detail::bounded_vector<std::uint64_t, fixed_words + max_masks>;
+
+    /// Calls `apply(word, amount)` for each word that changes.
+    template <class Apply>
+    static constexpr void each_word(const amounts& added, Apply apply) {
+        for (std::size_t word = 0; word < added.size(); ++word) {
+            apply(word, added[word]);
+        }
+    }
+    template <class Apply>
+    static constexpr void each_word(const detail::length_sums& added, Apply apply) {
+        apply(static_cast<std::size_t>(statistic::count), added.count);
+        apply(static_cast<std::size_t>(statistic::tokens), added.tokens);
+        apply(static_cast<std::size_t>(statistic::squares), added.squares);
+        for (std::size_t i = 0; i < added.pairs.size(); ++i) {
+            apply(fixed_words + i, added.pairs[i]);
+        }
+    }
+
+    /// Adds both, or, where a sum would not fit, neither.
+    template <class Sums>
+    constexpr void commit(const Sums& useful, const Sums& padded) {
+        const std::size_t n = stride();
+        std::size_t wrapped = n;
+        each_word(useful, [&](std::size_t word, std::uint64_t amount) {
+            wrapped = wrapped == n && words_[word] + amount < amount ? word : wrapped;
+        });
+        each_word(padded, [&](std::size_t word, std::uint64_t amount) {
+            wrapped = wrapped == n && words_[n + word] + amount < amount ? word : wrapped;
+        });
+        if (wrapped != n) {
+            throw_overflow(wrapped);
+        }
+        each_word(useful, [&](std::size_t word, std::uint64_t amount) { words_[word] += amount; });
+        each_word(padded, [&](std::size_t word, std::uint64_t amount) { words_[n + word] += amount; });
+    }
+
+  public:
     constexpr tally() = default;
 
     constexpr explicit tally(const mask_set& masks) {
@@ -64,10 +104,9 @@ class tally {
     constexpr void add(const sequence& real, const sequence& slot) {
         check(real);
         check(slot);
-        if (slot.length < real.length || slot.past < real.past || slot.keys < real.keys) {
-            throw error("padded", "a slot of " + std::to_string(slot.length) +
-                                      " tokens is smaller than its sequence of " + std::to_string(real.length));
-        }
+        require_room("length", real.length, slot.length);
+        require_room("past", real.past, slot.past);
+        require_room("keys", real.keys, slot.keys);
         commit(amounts_of(real, 1), amounts_of(slot, 1));
     }
 
@@ -82,24 +121,24 @@ class tally {
     }
 
     /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers.
-    template <class Lengths>
+    template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths) {
         const std::span view_of{lengths};
-        const amounts sums = amounts_of(detail::sum_lengths(view_of.data(), view_of.size(), masks_, "lengths"));
+        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks_, "lengths");
         commit(sums, sums);
     }
 
     /// Boundaries of a packed row: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
-    template <class Boundaries>
+    template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         const std::span view_of{cu_seqlens};
-        const amounts sums = amounts_of(detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks_, "cu_seqlens"));
+        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks_, "cu_seqlens");
         commit(sums, sums);
     }
 
     /// Boundaries of the real sequences and of the slots that kernels process; the sequences from `num_real_seqs` on
     /// are mock sequences: padded, not useful. Without slots of their own pass `cu_seqlens` twice.
-    template <class Boundaries, class Slots>
+    template <detail::integer_range Boundaries, detail::integer_range Slots>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
                                   std::size_t num_real_seqs = all_sequences) {
         const std::span real{cu_seqlens};
@@ -130,10 +169,10 @@ class tally {
         if (real_sequences < sequences) {
             useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, masks_, "cu_seqlens");
         }
-        commit(amounts_of(useful), amounts_of(padded));
+        commit(useful, padded);
     }
 
-    /// Adds another tally of the same masks.
+    /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks_ == other.masks_)) {
             throw error("masks", "two tallies of different masks cannot be added");
@@ -142,8 +181,11 @@ class tally {
         return *this;
     }
 
-    /// One of the fixed statistics.
+    /// One of the fixed statistics; pairs are asked for by their mask.
     [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what) const {
+        if (what == statistic::pairs) {
+            throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
+        }
         return words_[offset(seen) + static_cast<std::size_t>(what)];
     }
 
@@ -164,7 +206,7 @@ class tally {
         const std::size_t index = masks_.find(which);
         if (index == masks_.size()) {
             throw error("masks", "this tally keeps no pairs of " + which.name() +
-                                     ": build it with the masks of the model, tally{model.masks()}");
+                                     ": build it with the masks() of the cost that is evaluated");
         }
         return words_[offset(seen) + fixed_words + index];
     }
@@ -201,6 +243,12 @@ class tally {
         return word < fixed_words ? names[word] : masks_[word - fixed_words].name();
     }
 
+    static constexpr void require_room(const char* field, std::uint32_t real, std::uint32_t slot) {
+        if (slot < real) {
+            throw error(field, "a slot of " + std::to_string(slot) + " has no room for " + std::to_string(real));
+        }
+    }
+
     static constexpr void check(const sequence& s) {
         if (std::uint64_t{s.past} + s.length > max_sequence_length) {
             throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
@@ -208,30 +256,22 @@ class tally {
         }
     }
 
-    /// One addition to one view, word by word.
-    using amounts = detail::bounded_vector<std::uint64_t, fixed_words + max_masks>;
-
     [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
         const std::uint64_t n = s.length;
         amounts added;
+        const auto append = [&](std::uint64_t amount) {
+            const uint128 product = uint128{times} * amount;
+            if ((product >> 64) != 0) {
+                throw_overflow(added.size());
+            }
+            added.push_back(static_cast<std::uint64_t>(product), "words");
+        };
         for (const std::uint64_t amount :
              {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys}) {
-            added.push_back(checked_multiply(times, amount, "grid"), "words");
+            append(amount);
         }
         for (const mask& m : masks_) {
-            added.push_back(checked_multiply(times, m.pairs(s), "grid"), "words");
-        }
-        return added;
-    }
-
-    [[nodiscard]] constexpr amounts amounts_of(const detail::length_sums& sums) const {
-        amounts added;
-        for (const std::uint64_t amount :
-             {sums.count, sums.tokens, std::uint64_t{0}, sums.squares, std::uint64_t{0}, std::uint64_t{0}}) {
-            added.push_back(amount, "words");
-        }
-        for (std::size_t i = 0; i < masks_.size(); ++i) {
-            added.push_back(sums.pairs[i], "words");
+            append(m.pairs(s));
         }
         return added;
     }
@@ -244,18 +284,8 @@ class tally {
         return added;
     }
 
-    /// Adds both, or, where a sum would not fit, neither.
-    constexpr void commit(const amounts& useful, const amounts& padded) {
-        const std::size_t n = stride();
-        for (std::size_t word = 0; word < n; ++word) {
-            if (words_[word] + useful[word] < useful[word] || words_[n + word] + padded[word] < padded[word]) {
-                throw overflow(name_of(word), "the sum does not fit 64 bits");
-            }
-        }
-        for (std::size_t word = 0; word < n; ++word) {
-            words_[word] += useful[word];
-            words_[n + word] += padded[word];
-        }
+    [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
+        throw overflow(name_of(word), "the sum does not fit 64 bits");
     }
 
     mask_set masks_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -47,38 +48,57 @@ inline void require_finite_positive(double value, const char* field) {
     }
 }
 
-inline void check(const measurement& step) {
+/// a / b, where a quotient that a double cannot hold is an error of the divisor: never an infinity, never a lost value.
+inline double divide(double a, double b, const char* field) {
+    const double quotient = a / b;
+    if (!(quotient <= std::numeric_limits<double>::max()) || (quotient == 0 && a != 0)) {
+        throw error(field, "is out of range: a rate over it is zero or infinite");
+    }
+    return quotient;
+}
+
+/// Checks the measurement; GPU-seconds.
+inline double gpu_seconds_of(const measurement& step) {
     require_finite_positive(step.seconds, "seconds");
     require_finite_positive(step.peak_tflops, "peak_tflops");
     if (step.gpus == 0) {
         throw error("gpus", "must be at least 1, got 0");
     }
+    const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
+    require_finite_positive(gpu_seconds, "seconds");
+    return gpu_seconds;
 }
 
 }  // namespace detail
 
 /// MFU, padded MFU and HFU of a step against one peak.
 [[nodiscard]] inline utilization utilize(const breakdown& work, const tally& batch, const measurement& step) {
-    detail::check(step);
-    const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
-    const double available = gpu_seconds * step.peak_tflops * 1e12;
-    detail::require_finite_positive(available, "seconds");
-    const double useful = to_double(work.total(view::useful));
-    return {.mfu = useful / available,
-            .padded_mfu = to_double(work.total(view::padded)) / available,
-            .hfu = to_double(work.total(view::executed)) / available,
-            .tflops_per_gpu = useful / gpu_seconds / 1e12,
-            .tokens_per_second = static_cast<double>(batch.get(view::useful, statistic::tokens)) / step.seconds};
+    const double gpu_seconds = detail::gpu_seconds_of(step);
+    const auto rate = [&](view seen) {
+        return detail::divide(to_double(work.total(seen)) / 1e12, gpu_seconds, "seconds");
+    };
+    const auto fraction = [&](view seen) { return detail::divide(rate(seen), step.peak_tflops, "peak_tflops"); };
+    const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens));
+    return {.mfu = fraction(view::useful),
+            .padded_mfu = fraction(view::padded),
+            .hfu = fraction(view::executed),
+            .tflops_per_gpu = rate(view::useful),
+            .tokens_per_second = detail::divide(tokens, step.seconds, "seconds")};
 }
 
 /// MFU of a step in mixed precision: the time that each component would need at the peak of its own precision, over the
 /// time that it took. `step.peak_tflops` serves the components that `peaks` does not name.
 [[nodiscard]] inline double mixed_precision_mfu(const breakdown& work, const measurement& step,
                                                 std::span<const component_peak> peaks) {
-    detail::check(step);
-    for (const component_peak& peak : peaks) {
-        detail::require_finite_positive(peak.peak_tflops, "peak_tflops");
-        static_cast<void>(work[peak.component]);  // An unknown component is an error, never silently the default.
+    const double gpu_seconds = detail::gpu_seconds_of(step);
+    for (std::size_t i = 0; i < peaks.size(); ++i) {
+        detail::require_finite_positive(peaks[i].peak_tflops, "peak_tflops");
+        static_cast<void>(work[peaks[i].component]);  // An unknown component is an error, never silently the default.
+        for (std::size_t j = 0; j < i; ++j) {
+            if (peaks[j].component == peaks[i].component) {
+                throw error("component", "\"" + std::string(peaks[i].component) + "\" has two peaks");
+            }
+        }
     }
     double seconds_at_peak = 0;
     for (const component_flops& component : work.components()) {
@@ -88,9 +108,9 @@ inline void check(const measurement& step) {
                 peak_tflops = peak.peak_tflops;
             }
         }
-        seconds_at_peak += to_double(component.total(view::useful)) / (peak_tflops * 1e12);
+        seconds_at_peak += detail::divide(to_double(component.total(view::useful)) / 1e12, peak_tflops, "peak_tflops");
     }
-    return seconds_at_peak / (step.seconds * static_cast<double>(step.gpus));
+    return detail::divide(seconds_at_peak, gpu_seconds, "seconds");
 }
 
 }  // namespace floptally

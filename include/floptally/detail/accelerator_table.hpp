@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-
 #include <floptally/accelerator.hpp>
 
 /// @file
@@ -11,9 +9,7 @@
 /// A row goes in with a public document for each figure, or without the figure. Driver names are whole and differ
 /// between rows, except where the driver itself gives several parts one name: `accelerator_named` then refuses it.
 
-namespace floptally {
-
-namespace detail {
+namespace floptally::detail {
 
 inline constexpr publication v100_datasheet{
     "NVIDIA V100 Tensor Core GPU datasheet",
@@ -213,8 +209,4 @@ inline constexpr accelerator accelerator_table[] = {
 };
 // clang-format on
 
-}  // namespace detail
-
-inline std::span<const accelerator> accelerators() noexcept { return detail::accelerator_table; }
-
-}  // namespace floptally
+}  // namespace floptally::detail

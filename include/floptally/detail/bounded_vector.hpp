@@ -24,13 +24,18 @@ class bounded_vector {
         }
     }
 
-    /// Appends; past the capacity an error that names `field`.
-    constexpr T& push_back(const T& value, const char* field) {
+    /// One more element, unset at run time; past the capacity an error that names `field`.
+    constexpr T& append(const char* field) {
         if (size_ == Capacity) {
             throw error(field, "more than the " + std::to_string(Capacity) + " that fit");
         }
-        elements_[size_] = value;
         return elements_[size_++];
+    }
+
+    constexpr T& push_back(const T& value, const char* field) {
+        T& added = append(field);
+        added = value;
+        return added;
     }
 
     /// The index of the first element equal to `value`, or `size()`.
@@ -55,6 +60,8 @@ class bounded_vector {
     [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
     [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
     [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
+    [[nodiscard]] constexpr T& back() { return elements_[size_ - 1]; }
+    [[nodiscard]] constexpr const T& back() const { return elements_[size_ - 1]; }
     [[nodiscard]] constexpr T* begin() { return elements_; }
     [[nodiscard]] constexpr T* end() { return elements_ + size_; }
     [[nodiscard]] constexpr const T* begin() const { return elements_; }

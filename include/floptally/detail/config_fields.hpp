@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -22,15 +23,31 @@ inline constexpr std::uint64_t max_dimension = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t max_layers = 10'000;
 inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
 
+/// The default of a key that has none.
+inline constexpr std::uint64_t required = ~std::uint64_t{0};
+
 /// A JSON value as an error message shows it.
 [[nodiscard]] inline std::string shown(const json& value) {
+    // To dump what is nested would recurse as deep as the user's file does.
+    if (std::any_of(value.begin(), value.end(), [&](const json& e) { return &e != &value && e.is_structured(); })) {
+        return value.is_array() ? "a list of lists or objects" : "an object of lists or objects";
+    }
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+    constexpr std::size_t most = 60;
+    if (text.size() <= most) {
+        return text;
+    }
+    std::size_t end = most - 3;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+        --end;  // not within a UTF-8 character
+    }
+    return text.substr(0, end) + "...";
 }
 
 /// The keys of one JSON object, read strictly: a wrong type, sign or size is an error that names the key.
 ///
-/// A field may have several names; the first that is present is read, as the implementation resolves its aliases.
+/// A field may have several names; the first that is present is read, as the implementation resolves its aliases. An
+/// empty name is none.
 class config_fields {
   public:
     using names = std::initializer_list<std::string_view>;
@@ -46,6 +63,12 @@ class config_fields {
         return at == object_->end() ? nullptr : &*at;
     }
     [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+    /// The name under which a field is given; the first where it is not.
+    [[nodiscard]] std::string_view spelling(names known) const {
+        const auto given =
+            std::find_if(known.begin(), known.end(), [&](std::string_view n) { return !n.empty() && contains(n); });
+        return given == known.end() ? *known.begin() : *given;
+    }
     /// Present and not null.
     [[nodiscard]] bool has_value(std::string_view name) const {
         const json* value = find(name);
@@ -57,23 +80,22 @@ class config_fields {
         return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
     }
 
-    /// An integer from `least` to `most`; absent it is `otherwise`, and an error where there is no default.
-    [[nodiscard]] std::uint64_t integer(names known, std::optional<std::uint64_t> otherwise, std::uint64_t least,
+    /// An integer from `least` to `most`; absent it is `otherwise`, and an error where that is `required`.
+    [[nodiscard]] std::uint64_t integer(names known, std::uint64_t otherwise, std::uint64_t least,
                                         std::uint64_t most) const {
-        for (const std::string_view name : known) {
-            if (const json* value = find(name)) {
-                return as_integer(*value, field(name), least, most);
-            }
+        const std::string_view name = spelling(known);
+        if (const json* value = find(name)) {
+            return as_integer(*value, field(name), least, most);
         }
-        if (!otherwise) {
-            throw error(field(*known.begin()),
+        if (otherwise == required) {
+            throw error(field(name),
                         "is missing; must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
         }
-        return *otherwise;
+        return otherwise;
     }
 
     /// A size that products are made of: at least 1.
-    [[nodiscard]] std::uint64_t dimension(names known, std::optional<std::uint64_t> otherwise = {}) const {
+    [[nodiscard]] std::uint64_t dimension(names known, std::uint64_t otherwise = required) const {
         return integer(known, otherwise, 1, max_dimension);
     }
 
@@ -87,6 +109,9 @@ class config_fields {
         }
         return value->get<bool>();
     }
+
+    /// False also where it is null.
+    [[nodiscard]] bool is_on(std::string_view name) const { return has_value(name) && flag(name, false); }
 
     [[nodiscard]] std::string text(std::string_view name, std::optional<std::string> otherwise = {}) const {
         const json* value = find(name);
@@ -131,8 +156,10 @@ class config_fields {
 
     [[nodiscard]] static std::uint64_t as_integer(const json& value, const std::string& where, std::uint64_t least,
                                                   std::uint64_t most) {
+        // Signed or unsigned: a parsed 5 is unsigned, the 5 of a json that C++ code has built is signed. A negative one
+        // wraps to far above `most`.
         const bool in_range =
-            value.is_number_unsigned() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
+            value.is_number_integer() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
         if (!in_range) {
             throw error(where, "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) +
                                    ", got " + shown(value));

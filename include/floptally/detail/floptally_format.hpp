@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <floptally/attention.hpp>
@@ -36,13 +37,18 @@ class floptally_format {
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         }
+        for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
+            if (config_.contains(key) && !config_.contains("vocab_size")) {
+                throw error(config_.field(key), "needs vocab_size");
+            }
+        }
         return {config_.text("name", "floptally"), std::move(sum_), {}};
     }
 
   private:
     void add_vocabulary() {
         vocabulary vocab;
-        vocab.size = config_.integer({"vocab_size"}, {}, 1, max_vocabulary);
+        vocab.size = config_.integer({"vocab_size"}, required, 1, max_vocabulary);
         vocab.padded_size = config_.integer({"padded_vocab_size"}, 0, 0, max_vocabulary);
         vocab.tied = config_.flag("tie_word_embeddings", false);
         sum_ += vocab.head_cost(hidden_size_);
@@ -64,27 +70,26 @@ class floptally_format {
     }
 
     [[nodiscard]] cost part_cost(const config_fields& part) const {
-        const std::string type = part.text("type");
-        if (type == "attention") {
-            return attention_cost(part);
-        }
-        if (type == "cross_attention") {
-            return cross_attention_cost(part);
-        }
-        if (type == "mlp") {
-            return mlp_cost(part);
-        }
-        if (type == "moe") {
-            return moe_cost(part);
-        }
-        if (type == "linear") {
-            return linear_cost(part);
-        }
-        if (type == "state") {
-            return state_cost(part);
+        struct part_kind {
+            std::string_view type;
+            cost (floptally_format::*read)(const config_fields&) const;
+        };
+        constexpr part_kind kinds[] = {{"attention", &floptally_format::attention_cost},
+                                       {"cross_attention", &floptally_format::cross_attention_cost},
+                                       {"mlp", &floptally_format::mlp_cost},
+                                       {"moe", &floptally_format::moe_cost},
+                                       {"linear", &floptally_format::linear_cost},
+                                       {"state", &floptally_format::state_cost}};
+        const std::string type = part.text("type", "");
+        std::string known;
+        for (const part_kind& kind : kinds) {
+            if (kind.type == type) {
+                return (this->*kind.read)(part);
+            }
+            known.append(known.empty() ? "" : ", ").append(kind.type);
         }
         throw error(part.field("type"),
-                    "unknown part \"" + type + "\"; known: attention, cross_attention, mlp, moe, linear, state");
+                    (part.contains("type") ? "unknown part \"" + type + "\"" : "is missing") + "; known: " + known);
     }
 
     /// The heads of an attention; `head_dim` defaults to hidden_size / num_heads where that has no remainder.
@@ -130,10 +135,13 @@ class floptally_format {
                          "shared_expert_gate", "gated"});
         moe experts;
         experts.num_experts = part.dimension({"num_experts"});
-        experts.num_experts_per_tok = part.integer({"num_experts_per_tok"}, {}, 1, experts.num_experts);
+        experts.num_experts_per_tok = part.integer({"num_experts_per_tok"}, required, 1, experts.num_experts);
         experts.intermediate_size = part.dimension({"intermediate_size"});
         experts.shared_intermediate_size = part.integer({"shared_intermediate_size"}, 0, 0, max_dimension);
         experts.shared_expert_gate = part.flag("shared_expert_gate", false);
+        if (experts.shared_expert_gate && experts.shared_intermediate_size == 0) {
+            throw error(part.field("shared_expert_gate"), "must be false without shared_intermediate_size");
+        }
         experts.gated = part.flag("gated", true);
         return experts.cost({.hidden_size = hidden_size_});
     }
@@ -156,7 +164,7 @@ class floptally_format {
     [[nodiscard]] cost state_cost(const config_fields& part) const {
         part.allow_only({"type", "component", "multiply_adds"});
         cost sum;
-        sum.add_state(read_component(part), part.integer({"multiply_adds"}, {}, 1, std::uint64_t{1} << 48));
+        sum.add_state(read_component(part), part.integer({"multiply_adds"}, required, 1, std::uint64_t{1} << 48));
         return sum;
     }
 
@@ -171,7 +179,6 @@ class floptally_format {
 
     [[nodiscard]] static mask read_mask(const config_fields& part) {
         const json* given = part.find("mask");
-        const std::string field = part.field("mask");
         if (given == nullptr || *given == "causal") {
             return mask::causal();
         }
@@ -179,42 +186,42 @@ class floptally_format {
             return mask::bidirectional();
         }
         if (!given->is_object() || given->size() != 1) {
-            throw error(field, R"(must be "causal", "bidirectional" or an object with one key, got )" + shown(*given));
+            throw error(part.field("mask"),
+                        "must be \"causal\", \"bidirectional\" or an object with one of the keys "
+                        "sliding_window, window, chunked, top_k, compressed_keys, got " +
+                            shown(*given));
         }
-        const config_fields kind(*given, field);
+        const config_fields kind(*given, part.field("mask"));
         kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys"});
-        const auto tokens = [&](std::string_view key) {
-            return static_cast<std::int64_t>(kind.integer({key}, {}, 1, 0x7FFF'FFFF));
-        };
-        if (kind.contains("sliding_window")) {
-            return mask::sliding_window(tokens("sliding_window"));
+        if (kind.contains("window")) {
+            return read_window(kind);
         }
-        if (kind.contains("chunked")) {
-            return mask::chunked(tokens("chunked"));
-        }
-        if (kind.contains("top_k")) {
-            return mask::top_k(tokens("top_k"));
-        }
-        if (kind.contains("compressed_keys")) {
-            return mask::compressed_keys(tokens("compressed_keys"));
-        }
+        const std::string key = given->begin().key();
+        const auto number = static_cast<std::int64_t>(kind.integer({key}, required, 1, 0x7FFF'FFFF));
+        return key == "sliding_window" ? mask::sliding_window(number)
+               : key == "chunked"      ? mask::chunked(number)
+               : key == "top_k"        ? mask::top_k(number)
+                                       : mask::compressed_keys(number);
+    }
+
+    /// [left, right], besides the token itself; −1 is unlimited.
+    [[nodiscard]] static mask read_window(const config_fields& kind) {
         const json* sides = kind.array("window");
         if (sides == nullptr || sides->size() != 2) {
             throw error(kind.field("window"), "must be [left, right], got " + shown(*kind.find("window")));
         }
-        return mask::window(side((*sides)[0], indexed(kind.field("window"), 0)),
-                            side((*sides)[1], indexed(kind.field("window"), 1)));
-    }
-
-    /// −1 is unlimited.
-    [[nodiscard]] static std::int64_t side(const json& value, const std::string& field) {
-        if (value == -1) {
-            return -1;
+        std::int64_t tokens[2];
+        for (std::size_t i = 0; i < 2; ++i) {
+            const json& side = (*sides)[i];
+            const bool fits = side.is_number_unsigned() ? side.get<std::uint64_t>() <= 0x7FFF'FFFF
+                                                        : side.is_number_integer() && side >= -1 && side <= 0x7FFF'FFFF;
+            if (!fits) {
+                throw error(indexed(kind.field("window"), i),
+                            "must be an integer from -1 to 2147483647, got " + shown(side));
+            }
+            tokens[i] = side.get<std::int64_t>();
         }
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 0x7FFF'FFFF) {
-            throw error(field, "must be an integer from -1 to 2147483647, got " + shown(value));
-        }
-        return value.get<std::int64_t>();
+        return mask::window(tokens[0], tokens[1]);
     }
 
     const config_fields& config_;

@@ -23,10 +23,17 @@ inline constexpr std::array decoder_heads{
     head{"ForCausalLM", {{head_width::vocabulary}}},
     head{"Model", {}},
     head{"ForSequenceClassification", {{head_width::labels}}},
-    head{"ForTokenClassification", {{head_width::labels, per_token, true}}},
+    head{"ForTokenClassification",
+         {{.out = head_width::labels, .bias = true, .bias_key = "token_classification_bias"}}},
     head{"ForQuestionAnswering", {{head_width::two, per_token, true}}},
 };
 inline constexpr std::span<const head> all_decoder_heads{decoder_heads};
+
+inline constexpr std::array gpt_neox_heads{
+    decoder_heads[0], decoder_heads[1],
+    decoder_heads[2], head{"ForTokenClassification", {{head_width::labels, per_token, true}}},
+    decoder_heads[4],
+};
 
 inline constexpr std::array gemma3_text_heads{
     head{"ForCausalLM", {{head_width::vocabulary}}},
@@ -40,7 +47,7 @@ inline constexpr std::array gpt2_heads{
     head{"ForSequenceClassification", {{head_width::labels}}},
     head{"ForTokenClassification", {{head_width::labels, per_token, true}}},
     head{"ForQuestionAnswering", {{head_width::two, per_token, true}}},
-    head{"DoubleHeadsModel", {{head_width::vocabulary}, {head_width::one, per_sequence, true}}},
+    head{"DoubleHeadsModel", {{head_width::vocabulary}, {head_width::summary, per_sequence, true}}},
 };
 
 /// The pooler sees the first token of each sequence; in a bare model its output reaches no loss.
@@ -61,7 +68,7 @@ inline constexpr std::array esm_heads{
 inline constexpr std::array bert_heads{
     head{"ForMaskedLM", {mlm_transform, bert_decoder}},
     head{"LMHeadModel", {mlm_transform, bert_decoder}},
-    head{"ForPreTraining", {pooler, mlm_transform, bert_decoder}},
+    head{"ForPreTraining", {pooler, {head_width::two, per_sequence, true}, mlm_transform, bert_decoder}},
     head{"Model", {detached_pooler}},
     head{"ForNextSentencePrediction", {pooler, {head_width::two, per_sequence, true}}},
     head{"ForSequenceClassification", {pooler, {head_width::labels, per_sequence, true}}},
@@ -88,6 +95,7 @@ inline constexpr std::array hf_families{
               .qkv_bias = if_attention_bias,
               .output_bias = if_attention_bias,
               .mlp_bias = {"mlp_bias", false}},
+    // With layer_types AutoConfig reads it as ministral.
     hf_family{.model_type = "mistral",
               .class_prefix = "Mistral",
               .heads = all_decoder_heads,
@@ -99,7 +107,21 @@ inline constexpr std::array hf_families{
               .num_key_value_heads = 8,
               .head_dim_may_be_null = true,
               .windows = window_rule::every_layer,
-              .sliding_window = 4096},
+              .sliding_window = 4096,
+              .reads_layer_types = true},
+    hf_family{.model_type = "ministral",
+              .class_prefix = "Ministral",
+              .heads = all_decoder_heads,
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 14336,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .num_key_value_heads = 8,
+              .head_dim_may_be_null = true,
+              .windows = window_rule::every_layer,
+              .sliding_window = 4096,
+              .reads_layer_types = true},
     hf_family{.model_type = "mixtral",
               .class_prefix = "Mixtral",
               .heads = all_decoder_heads,
@@ -249,6 +271,7 @@ inline constexpr std::array hf_families{
     hf_family{.model_type = "gpt2",
               .class_prefix = "GPT2",
               .heads = gpt2_heads,
+              .also = {"n_embd", "n_layer", "n_head", "n_positions"},
               .vocab_size = 50257,
               .hidden_size = 768,
               .intermediate_key = "n_inner",
@@ -266,7 +289,7 @@ inline constexpr std::array hf_families{
               .norm = norm_kind::layer},
     hf_family{.model_type = "gpt_neox",
               .class_prefix = "GPTNeoX",
-              .heads = all_decoder_heads,
+              .heads = gpt_neox_heads,
               .vocab_size = 50432,
               .hidden_size = 6144,
               .intermediate_size = 24576,
@@ -354,7 +377,8 @@ inline constexpr std::array hf_families{
               .has_head_dim = false,
               .heads_divide_hidden = true,
               .positions = 1026,
-              .embedding_norm = {"emb_layer_norm_before", false},
+              .positions_by_type = true,
+              .embedding_norm = {"emb_layer_norm_before", false, true},
               .contact_head = true,
               .tie_word_embeddings = true,
               .qkv_bias = always,
@@ -386,17 +410,24 @@ inline constexpr std::array hf_families{
               .final_norm = false},
 };
 
+/// "llama, mistral, …, floptally (any composition, written down)": what an error lists.
+[[nodiscard]] inline std::string known_families() {
+    std::string known;
+    for (const hf_family& family : hf_families) {
+        known.append(family.model_type).append(", ");
+    }
+    return known + "floptally (any composition, written down)";
+}
+
 /// The family of a `model_type`, or an error that lists the known ones.
 [[nodiscard]] inline const hf_family& family_of(std::string_view model_type) {
-    std::string known;
     for (const hf_family& family : hf_families) {
         if (family.model_type == model_type) {
             return family;
         }
-        known.append(family.model_type).append(", ");
     }
-    throw error("model_type", "unknown type \"" + std::string(model_type) + "\"; known: " + known +
-                                  "floptally (any composition, written down)");
+    throw error("model_type",
+                std::string("unknown type \"").append(model_type).append("\"; known: ").append(known_families()));
 }
 
 }  // namespace floptally::detail

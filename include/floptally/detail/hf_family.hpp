@@ -14,7 +14,15 @@
 namespace floptally::detail {
 
 /// The width of a linear of a head.
-enum class head_width : std::uint8_t { none, hidden, vocabulary, labels, one, two };
+enum class head_width : std::uint8_t {
+    none,
+    hidden,
+    vocabulary,
+    labels,
+    one,
+    two,
+    summary  ///< GPT-2's: by `summary_use_proj` and `summary_proj_to_labels` none, one or hidden
+};
 
 /// One linear after the last layer; its input is the hidden state.
 struct head_linear {
@@ -24,18 +32,25 @@ struct head_linear {
     bool detached = false;         ///< its result does not reach the loss
     std::uint64_t norm_after = 0;  ///< norm parameters per channel of the norm that follows
     bool second_bias = false;      ///< untied, the class keeps the bias twice
+    std::string_view bias_key{};   ///< a key that turns the bias off
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.
 struct head {
     std::string_view suffix;
-    head_linear linears[3];
+    head_linear linears[4];
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.
 struct presence {
     std::string_view key;
     bool otherwise = false;
+    bool null_is_false = false;
+};
+
+/// Short names that the class reads too; where both are given the long one wins.
+struct short_names {
+    std::string_view hidden_size, num_hidden_layers, num_attention_heads, max_position_embeddings;
 };
 
 enum class norm_kind : std::uint64_t { rms = 1, layer = 2 };  ///< parameters per channel
@@ -56,11 +71,11 @@ enum class window_rule : std::uint8_t {
 enum class moe_rule : std::uint8_t {
     never,
     every_layer,
-    qwen  ///< every `decoder_sparse_step`-th, without `mlp_only_layers`
+    qwen  ///< every `decoder_sparse_step`-th, without `mlp_only_layers`; none where there are 0 experts
 };
 
 /// Defaults that stand for null, or for "derived".
-inline constexpr std::uint64_t derived = 0;
+inline constexpr std::uint64_t derived = ~std::uint64_t{0};
 
 /// One `model_type`. Numbers are the defaults of its configuration class in transformers 5.23.
 struct hf_family {
@@ -68,6 +83,7 @@ struct hf_family {
     std::string_view class_prefix;
     std::span<const head> heads;  ///< the first is the usual one for training
     bool encoder = false;         ///< bidirectional unless `is_decoder`
+    short_names also{};
 
     std::uint64_t vocab_size = derived;  ///< derived: must be given
     std::uint64_t hidden_size = derived;
@@ -83,6 +99,7 @@ struct hf_family {
     bool head_dim_may_be_null = false;
     bool heads_divide_hidden = false;  ///< the class refuses a remainder, also where head_dim is given
     std::uint64_t positions = 0;       ///< default of `max_position_embeddings` where they are a table
+    bool positions_by_type = false;    ///< they are one only where `position_embedding_type` is "absolute"
     std::uint64_t segments = 0;        ///< default of `type_vocab_size` where it is one
     presence embedding_norm{};         ///< a norm between embedding and layers
     bool contact_head = false;         ///< ESM: layers x heads + 1 parameters that training never runs

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <floptally/checked.hpp>
+#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/length_block.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// What many lengths add to a tally. Two forms give the same sums and the same errors:
+///
+/// - the plain form, which is the definition: `mask::pairs` per sequence, checked. Constant evaluation, short inputs;
+/// - the block form: see length_block.hpp. It takes a block of lengths only where one OR over them proves that nothing
+///   is wrong and nothing overflows. Any other block goes to the plain form, so that every error comes from there.
+
+namespace floptally::detail {
+
+template <class T>
+concept integer = std::integral<T> && sizeof(T) >= 4 && sizeof(T) <= 8;
+
+/// A contiguous range of such integers: std::vector, std::array, std::span, a C array.
+template <class Range>
+concept integer_range = requires(const Range& range) {
+    std::span{range}.data();
+}
+&&integer<typename decltype(std::span{std::declval<const Range&>()})::value_type>;
+
+/// What a call adds to a tally.
+struct length_sums {
+    std::uint64_t count = 0;  ///< lengths above 0
+    std::uint64_t tokens = 0;
+    std::uint64_t squares = 0;
+    bounded_vector<std::uint64_t, max_masks> pairs;  ///< one per mask, in the order of the masks
+
+    constexpr explicit length_sums(const mask_set& masks) {
+        for (std::size_t i = 0; i < masks.size(); ++i) {
+            pairs.push_back(0, "masks");
+        }
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
+};
+
+/// Lengths as given. A source of lengths has
+/// - `checked(i)`: a length, or an error;
+/// - `unchecked(i)`: the length modulo the width of T, for a vector loop;
+/// - `unwrapped(first, n)`: whether n unchecked lengths are the true ones, known that they add up to less than 2^31;
+/// - `total(first, n, added)`: what they add up to; `added` is that, added up, for a source that knows no better.
+template <integer T>
+struct given_lengths {
+    const T* lengths;
+    std::string_view field;
+
+    [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
+        if (std::cmp_less(lengths[i], 0) || std::cmp_greater(lengths[i], max_sequence_length)) {
+            refuse(i);
+        }
+        return static_cast<std::uint32_t>(lengths[i]);
+    }
+
+    [[nodiscard]] std::make_unsigned_t<T> unchecked(std::size_t i) const {
+        return static_cast<std::make_unsigned_t<T>>(lengths[i]);
+    }
+
+    [[nodiscard]] bool unwrapped(std::size_t, std::size_t) const { return true; }
+
+    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t added) const { return added; }
+
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
+        const std::string bound = std::cmp_less(lengths[i], 0) ? "at least 0" : "at most 4294967295";
+        throw error(indexed(field, i), "must be " + bound + ", got " + std::to_string(lengths[i]));
+    }
+};
+
+/// Lengths as the differences of boundaries, where the first is 0.
+template <integer T>
+struct boundary_lengths {
+    const T* boundaries;
+    std::string_view field;
+
+    [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
+        if (boundaries[i + 1] < boundaries[i] ||
+            std::cmp_greater(boundaries[i + 1] - boundaries[i], max_sequence_length)) {
+            refuse(i);
+        }
+        return static_cast<std::uint32_t>(boundaries[i + 1] - boundaries[i]);
+    }
+
+    [[nodiscard]] std::make_unsigned_t<T> unchecked(std::size_t i) const {
+        using U = std::make_unsigned_t<T>;
+        return static_cast<U>(boundaries[i + 1]) - static_cast<U>(boundaries[i]);
+    }
+
+    /// Where a boundary wraps it falls by 2^32 at least, and the others do not make up for that.
+    [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
+        return boundaries[first] <= boundaries[first + n];
+    }
+
+    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*added*/) const {
+        return static_cast<std::uint64_t>(boundaries[first + n] - boundaries[first]);
+    }
+
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
+        const T before = boundaries[i];
+        const T boundary = boundaries[i + 1];
+        std::string bound = "at most 4294967295 above the boundary before it, " + std::to_string(before);
+        if (std::cmp_less(boundary, 0)) {
+            bound = "at least 0";
+        } else if (boundary < before) {
+            bound = "at least the boundary before it, " + std::to_string(before);
+        }
+        throw error(indexed(field, i + 1), "must be " + bound + ", got " + std::to_string(boundary));
+    }
+};
+
+/// Adds lengths first … last − 1, one by one.
+///
+/// Only the sum of squares can be the first to overflow: a length L adds at most L² tokens, and at most L² pairs under
+/// any mask.
+template <class Source>
+constexpr void add_plainly(const Source& source, std::size_t first, std::size_t last, const mask_set& masks,
+                           length_sums& sums) {
+    std::uint64_t count = sums.count;
+    std::uint64_t tokens = sums.tokens;
+    std::uint64_t squares = sums.squares;
+    for (std::size_t i = first; i < last; ++i) {
+        const std::uint32_t length = source.checked(i);
+        squares = checked_add(squares, std::uint64_t{length} * length, "squares");
+        tokens += length;
+        count += length != 0 ? 1U : 0U;
+        for (std::size_t m = 0; m < masks.size(); ++m) {
+            sums.pairs[m] += masks[m].pairs({.length = length});
+        }
+    }
+    sums.count = count;
+    sums.tokens = tokens;
+    sums.squares = squares;
+}
+
+/// Adds a block, or nothing where it must go to the plain form.
+template <class N, class Source>
+[[nodiscard]] bool add_block(const Source& source, std::size_t first, std::size_t n, const mask_set& masks,
+                             length_sums& sums) {
+    length_block<N> block;
+    if (!block.load(source, first, n) || sums.squares + block.squares < sums.squares) {
+        return false;
+    }
+    sums.count += block.count;
+    sums.tokens += block.tokens;
+    sums.squares += block.squares;
+    for (std::size_t m = 0; m < masks.size(); ++m) {
+        sums.pairs[m] += block.pairs(masks[m]);
+    }
+    return true;
+}
+
+template <class Source>
+void add_blocks(const Source& source, std::size_t n, const mask_set& masks, length_sums& sums) {
+    for (std::size_t first = 0; first < n; first += block_size) {
+        const std::size_t size = n - first < block_size ? n - first : block_size;
+        if (!add_block<std::int16_t>(source, first, size, masks, sums) &&
+            !add_block<std::int32_t>(source, first, size, masks, sums)) {
+            add_plainly(source, first, first + size, masks, sums);
+        }
+    }
+}
+
+/// Where the block form starts to be faster.
+inline constexpr std::size_t short_input = 8;
+
+template <class Source>
+constexpr length_sums add_up(const Source& source, std::size_t n, const mask_set& masks) {
+    length_sums sums{masks};
+    if (std::is_constant_evaluated() || n < short_input) {
+        add_plainly(source, 0, n, masks, sums);
+    } else {
+        add_blocks(source, n, masks, sums);
+    }
+    return sums;
+}
+
+/// The lengths between `n` boundaries, once the first of them is seen to be 0.
+template <integer T>
+[[nodiscard]] constexpr boundary_lengths<T> between(const T* boundaries, std::size_t n, std::string_view field) {
+    if (n == 0) {
+        throw error(field, "needs at least one boundary");
+    }
+    if (boundaries[0] != 0) {
+        throw error(indexed(field, 0), "must be 0, got " + std::to_string(boundaries[0]));
+    }
+    return {boundaries, field};
+}
+
+/// Exact sums over `n` lengths; pairs[i] under masks[i], with no past and no keys. The plain form.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_lengths_plainly(const T* lengths, std::size_t n, const mask_set& masks,
+                                                        std::string_view field = "lengths") {
+    length_sums sums{masks};
+    add_plainly(given_lengths<T>{lengths, field}, 0, n, masks, sums);
+    return sums;
+}
+
+/// As `sum_lengths_plainly`, fast.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
+                                                std::string_view field = "lengths") {
+    return add_up(given_lengths<T>{lengths, field}, n, masks);
+}
+
+/// The same over the n − 1 differences of `n` boundaries, the first of which is 0. The plain form.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_cu_seqlens_plainly(const T* cu_seqlens, std::size_t n, const mask_set& masks,
+                                                           std::string_view field = "cu_seqlens") {
+    length_sums sums{masks};
+    add_plainly(between(cu_seqlens, n, field), 0, n - 1, masks, sums);
+    return sums;
+}
+
+/// As `sum_cu_seqlens_plainly`, fast.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
+                                                   std::string_view field = "cu_seqlens") {
+    return add_up(between(cu_seqlens, n, field), n - 1, masks);
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the docs say about the shape of the project is read from the docs and enforced.
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch2.hpp"
+#include "markdown.hpp"
+
+namespace {
+
+const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
+
+/// "mask" → rank, from the fenced block `ranks` of docs/architecture.md.
+std::map<std::string, int> documented_ranks() {
+    std::map<std::string, int> ranks;
+    std::istringstream lines(fenced_blocks(read_text(source_dir / "docs/architecture.md"), "ranks").at(0));
+    int rank = 0;
+    for (std::string line; std::getline(lines, line); ++rank) {
+        std::istringstream names(line);
+        for (std::string name; names >> name;) {
+            REQUIRE(ranks.emplace(name, rank).second);
+        }
+    }
+    return ranks;
+}
+
+/// The names between the angle brackets of a header's includes.
+std::vector<std::string> includes_of(const std::filesystem::path& header) {
+    std::vector<std::string> included;
+    std::istringstream lines(read_text(header));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.rfind("#include", 0) == 0) {
+            const std::size_t first = line.find_first_of("<\"") + 1;
+            included.push_back(line.substr(first, line.find_first_of(">\"", first) - first));
+        }
+    }
+    return included;
+}
+
+std::map<std::string, std::filesystem::path> headers() {
+    std::map<std::string, std::filesystem::path> found;
+    const std::filesystem::path root = source_dir / "include/floptally";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+        if (entry.is_regular_file()) {
+            found.emplace(std::filesystem::relative(entry.path(), root).replace_extension().generic_string(),
+                          entry.path());
+        }
+    }
+    return found;
+}
+
+constexpr std::string_view own = "floptally/";
+
+/// "floptally/mask.hpp" → "mask"
+std::string own_name(const std::string& included) {
+    return included.substr(own.size(), included.size() - own.size() - std::string_view(".hpp").size());
+}
+
+}  // namespace
+
+TEST_CASE("A header includes only headers of a lower rank, and every header has one") {
+    const auto ranks = documented_ranks();
+    const auto found = headers();
+    REQUIRE(found.size() == ranks.size());
+    for (const auto& [name, path] : found) {
+        INFO(name);
+        REQUIRE(ranks.count(name) == 1);
+        for (const std::string& included : includes_of(path)) {
+            if (included.rfind(own, 0) == 0) {
+                INFO("includes " << included);
+                REQUIRE(ranks.count(own_name(included)) == 1);
+                CHECK(ranks.at(own_name(included)) < ranks.at(name));
+            }
+        }
+    }
+}
+
+TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
+    const auto found = headers();
+    const std::set<std::string> third_parties{"fmt/", "nlohmann/", "pybind11/", "cuda", "nccl", "mpi"};
+    const std::set<std::string> adapters{"fmt", "json"};
+    for (const auto& [name, unused] : found) {
+        std::set<std::string> seen;
+        std::set<std::string> used;
+        std::vector<std::string> open{name};
+        while (!open.empty()) {
+            const std::string next = open.back();
+            open.pop_back();
+            if (!seen.insert(next).second) {
+                continue;
+            }
+            for (const std::string& included : includes_of(found.at(next))) {
+                if (included.rfind(own, 0) == 0) {
+                    open.push_back(own_name(included));
+                }
+                for (const std::string& party : third_parties) {
+                    if (included.rfind(party, 0) == 0) {
+                        used.insert(party);
+                    }
+                }
+            }
+        }
+        INFO(name);
+        CHECK(used.size() <= 1);
+        if (name == "floptally") {
+            CHECK(used.empty());
+        }
+        for (const std::string& adapter : adapters) {
+            CHECK((seen.count(adapter) == 0 || name == adapter));
+        }
+    }
+}
+
+TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        INFO(name);
+        CHECK(std::count(text.begin(), text.end(), '\n') <= 300);
+        CHECK(text.rfind("// SPDX-License-Identifier: Apache-2.0\n#pragma once\n", 0) == 0);
+    }
+}
+
+TEST_CASE("The README opens with two commands of one line, and CI runs the second word for word") {
+    const auto commands = fenced_blocks(read_text(source_dir / "README.md"), "sh");
+    REQUIRE(commands.size() >= 2);
+    CHECK(std::count(commands[0].begin(), commands[0].end(), '\n') == 1);
+    CHECK(std::count(commands[1].begin(), commands[1].end(), '\n') == 1);
+    CHECK(read_text(source_dir / ".ci/run").find("\n" + commands[1]) != std::string::npos);
+}
+
+TEST_CASE("The C++ of the README is cut from an example that is compiled and run") {
+    const auto unindented = [](const std::string& text) {
+        std::string out;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            out += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+        }
+        return out;
+    };
+    const auto snippets = fenced_blocks(read_text(source_dir / "README.md"), "cpp");
+    REQUIRE(snippets.size() == 1);
+    CHECK(unindented(read_text(source_dir / "examples/count_one_step.cpp")).find(unindented(snippets[0])) !=
+          std::string::npos);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <floptally/attention.hpp>
+#include <floptally/feed_forward.hpp>
+#include <floptally/transformer.hpp>
+
+// 32 heads cannot share 5 key and value heads.
+#ifdef INVALID
+constexpr std::uint64_t kv_heads = 5;
+#else
+constexpr std::uint64_t kv_heads = 8;
+#endif
+constexpr floptally::transformer<floptally::gqa, floptally::gated_mlp> model{
+    .hidden_size = 4096,
+    .num_layers = 2,
+    .attention = {.num_heads = 32, .num_kv_heads = kv_heads, .head_dim = 128},
+    .feed_forward = {.intermediate_size = 14336},
+    .vocab = {.size = 128256}};
+constexpr floptally::cost sum = model.cost();
+
+int main() { return sum.rows().empty() ? 1 : 0; }

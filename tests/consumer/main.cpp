@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <floptally/floptally.hpp>
+
+int main() {
+    constexpr floptally::cost model = floptally::presets::llama_3_8b.cost();
+    floptally::tally batch{model.masks()};
+    batch.add(floptally::sequence{.length = 8192});
+    return floptally::evaluate(model, batch).total() == floptally::flops{421'651'971'833'856} ? 0 : 1;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/attention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/feed_forward.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/transformer.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+using namespace floptally;
+
+template <class F>
+std::string error_of(F f) {
+    try {
+        static_cast<void>(f());
+    } catch (const error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+constexpr layer windowed{.index = 0, .hidden_size = 15, .attends = mask::sliding_window(3)};
+constexpr layer causal{.index = 0, .hidden_size = 15, .attends = mask::causal()};
+
+constexpr cost attention = gqa{6, 2, 7, {.norm = 14, .bias = 3}}.cost(windowed);
+constexpr cost feed_forward = gated_mlp{37, {.bias = 5}}.cost(causal);
+constexpr cost sparse = moe{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11}.cost(causal);
+constexpr cost head = vocabulary{.size = 101, .padded_size = 128}.head_cost(15);
+
+/// Forward, backward and recompute of a batch with and without padding, in each view.
+std::vector<flops> work_of(const cost& model) {
+    tally batch{model.masks()};
+    for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
+        batch.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
+    }
+    std::vector<flops> all;
+    for (const convention* how : conventions::all) {
+        const folded_cost folded(model, *how, {.recomputed = recompute::full});
+        tally kept{folded.masks()};
+        for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
+            kept.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
+        }
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            all.push_back(folded.total(kept, seen));
+        }
+    }
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
+            all.push_back(evaluate(model, batch).get(seen, during));
+        }
+    }
+    return all;
+}
+
+cost sum_of(const std::vector<cost>& parts) {
+    cost sum;
+    for (const cost& part : parts) {
+        sum += part;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a sum of costs is the sum of their work, component by component", "[cost]") {
+    const std::vector<flops> a = work_of(attention);
+    const std::vector<flops> b = work_of(sparse);
+    const std::vector<flops> both = work_of(attention + sparse);
+    REQUIRE(both.size() == a.size());
+    for (std::size_t i = 0; i < both.size(); ++i) {
+        CHECK(both[i] == a[i] + b[i]);
+    }
+    CHECK((attention + sparse).parameters() == attention.parameters() + sparse.parameters());
+    CHECK(attention + cost{} == attention);
+    CHECK(cost{} + attention == attention);
+    CHECK(work_of(cost{}) == std::vector<flops>(both.size()));
+}
+
+TEST_CASE("the order of a sum changes no number", "[cost]") {
+    const std::vector<flops> expected = work_of(sum_of({attention, feed_forward, sparse, head}));
+    CHECK(work_of(sum_of({head, sparse, feed_forward, attention})) == expected);
+    CHECK(work_of(sum_of({sparse, attention, head, feed_forward})) == expected);
+    CHECK(work_of((attention + feed_forward) + (sparse + head)) == expected);
+    CHECK(work_of(attention + (feed_forward + (sparse + head))) == expected);
+}
+
+TEST_CASE("n layers are one layer added n times", "[cost]") {
+    const cost one = attention + feed_forward + sparse;
+    cost added;
+    for (std::uint64_t times = 0; times <= 5; ++times) {
+        if (times > 0) {
+            CHECK(times * one == added);
+        }
+        CHECK(work_of(times * one) == (times > 0 ? work_of(added) : std::vector<flops>(work_of(one).size())));
+        CHECK((times * one).parameters() == times * one.parameters());
+        added += one;
+    }
+    cost doubled = one;
+    doubled += doubled;
+    CHECK(doubled == 2 * one);
+}
+
+TEST_CASE("rows of one component, kind, statistic and mask are one row", "[cost]") {
+    constexpr linear up{.in_features = 15, .out_features = 37};
+    cost sum;
+    sum.add("mlp", up).add("mlp", up);
+    CHECK(sum.rows().size() == 1);
+    CHECK(sum.components().size() == 1);
+    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
+    CHECK(sum.rows()[0].padded == 2 * (2 * 15 * 37));
+    CHECK(sum.rows()[0].parameters == 2 * (15 * 37));
+
+    SECTION("another component") { sum.add("mtp", up); }
+    SECTION("another kind") { sum.add("mlp", linear{.in_features = 15, .out_features = 37, .kind = term::lm_head}); }
+    SECTION("another statistic") {
+        sum.add("mlp", linear{.in_features = 15, .out_features = 37, .rows = statistic::keys});
+    }
+    CHECK(sum.rows().size() == 2);
+    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
+}
+
+TEST_CASE("a core has a row of scores and one of values for each mask", "[cost]") {
+    cost sum;
+    sum.add("attention.core", attention_core{3, 5, 7}, mask::causal());
+    sum.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
+    sum.add("attention.core", attention_core{2, 11, 13}, mask::causal());
+    REQUIRE(sum.rows().size() == 4);
+    CHECK(sum.masks().size() == 2);
+    CHECK(sum.parameters() == 0);
+    CHECK(sum.rows()[0] == cost_row{.mask = 0,
+                                    .what = statistic::pairs,
+                                    .kind = term::scores,
+                                    .useful = 2 * 3 * 5 + 2 * 2 * 11,
+                                    .padded = 2 * 3 * 5 + 2 * 2 * 11});
+    CHECK(sum.rows()[1].kind == term::values);
+    CHECK(sum.rows()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
+    CHECK(sum.rows()[2].mask == 1);
+    CHECK(sum.rows()[2].useful == 2 * 3 * 5);
+
+    // The other way round the masks have other numbers, and the sum knows which is which.
+    cost reversed;
+    reversed.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
+    reversed += sum;
+    REQUIRE(reversed.masks().size() == 2);
+    CHECK(reversed.masks()[0] == mask::sliding_window(4));
+    CHECK(reversed.rows()[0].useful == 2 * (2 * 3 * 5));
+    CHECK(reversed.rows()[2].mask == 1);
+    CHECK(reversed.rows()[2].useful == 2 * 3 * 5 + 2 * 2 * 11);
+}
+
+TEST_CASE("parameters count what is stored: all experts, a tied table once, norms and biases", "[cost]") {
+    CHECK(attention.parameters() == 15 * 42 + 2 * 15 * 14 + 42 * 15 + 14 + 3);
+    CHECK(sparse.parameters() == 15 * 7 + 7 * 3 * 15 * 11);
+    // A padded vocabulary is no more weights of the model.
+    CHECK(head.parameters() == 101 * 15);
+
+    cost tables;
+    tables.add_parameters("embedding", term::embedding, 1000);
+    CHECK(tables.parameters() == 1000);
+    tables.add_parameters("embedding", term::tied_embedding, 500);
+    CHECK(tables.parameters() == 1000);
+    tables.add_parameters("embedding", term::position_embedding, 20);
+    tables.add_parameters("norm", term::norm, 3);
+    tables.add_parameters("bias", term::bias, 4);
+    CHECK(tables.parameters() == 1027);
+    CHECK(tables.rows().size() == 5);
+    tables.add_parameters("norm", term::norm, 0);
+    CHECK(tables.rows().size() == 5);
+    CHECK(cost{}.add_parameters("norm", term::norm, 0).components().empty());
+}
+
+TEST_CASE("experts are stored and applied by their own numbers", "[cost]") {
+    cost sum;
+    sum.add("moe.experts", linear{.in_features = 15, .out_features = 11, .applied = 6, .stored = 21});
+    CHECK(sum.rows()[0].useful == 2 * 6 * 15 * 11);
+    CHECK(sum.rows()[0].parameters == 21 * 15 * 11);
+}
+
+TEST_CASE("a state is two FLOPs a multiply-add and stores nothing", "[cost]") {
+    const cost sum = cost{}.add_state("mixer", 35);
+    CHECK(sum.rows()[0] == cost_row{.kind = term::state, .useful = 70, .padded = 70});
+    CHECK(sum.parameters() == 0);
+}
+
+TEST_CASE("the name of a component has 1 to 39 characters", "[cost][errors]") {
+    const std::string longest(39, 'x');
+    CHECK(component_name(longest).view() == longest);
+    CHECK(component_name("a").view() == "a");
+    CHECK(component_name("a") == component_name(std::string_view("a")));
+    CHECK_FALSE(component_name("a") == component_name("ab"));
+    CHECK(error_of([] { return component_name(""); }) == R"(component: a name must have 1 to 39 characters, got "")");
+    const std::string too_long(40, 'x');
+    CHECK(error_of([&] { return component_name(too_long); }) ==
+          "component: a name must have 1 to 39 characters, got \"" + too_long + "\"");
+    CHECK(error_of([] { return cost{}.add("", linear{.in_features = 1, .out_features = 1}); }) ==
+          R"(component: a name must have 1 to 39 characters, got "")");
+}
+
+TEST_CASE("more components, rows or masks than fit are errors that say which", "[cost][errors]") {
+    constexpr linear weight{.in_features = 1, .out_features = 1};
+    const auto name = [](std::size_t i) {
+        return component_name(std::string_view(std::string("component ").append(std::to_string(i))));
+    };
+    cost sum;
+    for (std::size_t i = 0; i < cost::max_components; ++i) {
+        sum.add(name(i), weight);
+    }
+    CHECK(sum.components().size() == 48);
+    CHECK(error_of([&] { return sum.add(name(0), weight); }) == "no error");
+    CHECK(error_of([&] { return sum.add(name(48), weight); }) == "components: more than the 48 that fit");
+    CHECK(sum.components().size() == 48);
+
+    for (std::size_t i = 0; i < cost::max_components; ++i) {
+        sum.add(name(i), linear{.in_features = 1, .out_features = 1, .rows = statistic::keys});
+    }
+    CHECK(sum.rows().size() == cost::max_rows);
+    CHECK(error_of([&] { return sum.add_state(name(0), 1); }) == "rows: more than the 96 that fit");
+    // A full cost still folds and evaluates: 48 components, each on tokens and keys.
+    tally batch;
+    batch.add(sequence{.length = 5, .keys = 7});
+    CHECK(evaluate(sum, batch).total() == flops{3 * 2 * (5 * 49 + 7 * 48)});
+
+    cost masked;
+    for (std::int64_t tokens = 1; tokens <= 16; ++tokens) {
+        masked.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(tokens));
+    }
+    CHECK(masked.masks().size() == 16);
+    CHECK(error_of([&] {
+              return masked.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(17));
+          }) == "masks: more than the 16 that fit");
+    CHECK(error_of([&] {
+              return masked + cost{}.add("other", attention_core{1, 1, 1}, mask::causal());
+          }) == "masks: more than the 16 that fit");
+    CHECK(error_of([&] { return masked + masked; }) == "no error");
+}
+
+TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") {
+    // The most coefficients that a cost can have: 48 components x (scores and values) of one polynomial mask each.
+    cost sum;
+    for (std::size_t i = 0; i < cost::max_components; ++i) {
+        const std::string name = std::string("core ").append(std::to_string(i));
+        sum.add(std::string_view(name), attention_core{1, 1, 1}, mask::causal());
+    }
+    REQUIRE(sum.rows().size() == cost::max_rows);
+    tally batch{sum.masks()};
+    batch.add(sequence{.length = 3, .past = 4});
+    // Rows at positions 4, 5 and 6 see 5, 6 and 7 keys.
+    CHECK(evaluate(sum, batch).total() == flops{48 * 3 * 2 * 2 * (5 + 6 + 7)});
+}
+
+TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {
+    constexpr std::uint64_t wide = std::uint64_t{1} << 32;
+    constexpr std::uint64_t half = std::uint64_t{1} << 63;
+    const auto problem = [](const linear& weight) { return error_of([&] { return cost{}.add("mlp", weight); }); };
+    CHECK(problem({.in_features = wide, .out_features = wide}) == "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = wide / 4}) == "no error");
+    CHECK(problem({.in_features = wide, .out_features = wide / 2}) ==
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = wide / 4, .applied = 2}) ==
+          "mlp: 4 x 4611686018427387904 does not fit 64 bits");
+    CHECK(problem({.in_features = 1, .out_features = 1, .applied = half}) ==
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = 1, .stored = wide}) ==
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = 1, .padded_out_features = wide}) ==
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(error_of([] {
+              return cost{}.add("attention.core", attention_core{wide, wide, 1}, mask::causal());
+          }) == "attention.core: 8589934592 x 4294967296 does not fit 64 bits");
+    CHECK(error_of([] {
+              return cost{}.add("attention.core", attention_core{half, 1, 1}, mask::causal());
+          }) == "attention.core: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([] { return cost{}.add_state("mixer", half); }) ==
+          "mixer: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([] { return cost{}.add_parameters("norm", term::norm, half); }) ==
+          "norm: 2 x 9223372036854775808 does not fit 64 bits");
+
+    const cost large = cost{}.add("mlp", linear{.in_features = wide, .out_features = wide / 4});
+    CHECK(error_of([&] { return large + large; }) ==
+          "mlp: 9223372036854775808 + 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([&] { return 2 * large; }) == "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK_THROWS_AS(2 * large, overflow);
+
+    // Four components of 2^62 weights each: every row fits, their sum does not.
+    cost many;
+    for (const char* name : {"a", "b", "c", "d"}) {
+        many.add(name, linear{.in_features = wide, .out_features = wide / 4});
+    }
+    CHECK(error_of([&] { return many.parameters(); }) ==
+          "parameters: 13835058055282163712 + 4611686018427387904 does not fit 64 bits");
+}
+
+TEST_CASE("a sum that overflows leaves the cost as it was", "[cost][errors]") {
+    // error.hpp: "Nothing wraps: whatever was being added to keeps its old value".
+    constexpr std::uint64_t wide = std::uint64_t{1} << 32;
+    cost sum = cost{}.add("lm_head", linear{.in_features = 1, .out_features = 1, .padded_out_features = wide << 30});
+    const cost before = sum;
+    CHECK_THROWS_AS(sum += before, overflow);
+    CHECK(sum == before);
+
+    cost core = cost{}.add("attention.core", attention_core{1, 1, wide << 30}, mask::causal());
+    const cost core_before = core;
+    CHECK_THROWS_AS(core.add("attention.core", attention_core{1, 1, wide << 30}, mask::causal()), overflow);
+    CHECK(core == core_before);
+}

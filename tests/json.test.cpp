@@ -1,0 +1,755 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configs in, reports out. What the real models compute is in golden/zoo.test.cpp; what is refused, and with which
+// words, in json_errors.test.cpp.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/folded_cost.hpp>
+#include <floptally/json.hpp>
+#include <floptally/presets.hpp>
+
+#include "catch2.hpp"
+#include "markdown.hpp"
+
+namespace {
+
+using floptally::flops;
+using floptally::phase;
+using floptally::statistic;
+using floptally::tally;
+using floptally::term;
+using floptally::view;
+using nlohmann::json;
+
+/// JSON with ' for ", so that a config reads well in C++.
+json parsed(std::string text) {
+    std::replace(text.begin(), text.end(), '\'', '"');
+    return json::parse(text);
+}
+
+floptally::cost cost_of(const std::string& config) { return floptally::read_config(parsed(config)).cost; }
+
+json golden(const char* name) {
+    std::ifstream file(std::filesystem::path(FLOPTALLY_GOLDEN_DIR) / name);
+    REQUIRE(file);
+    return json::parse(file);
+}
+
+/// FLOPs of a forward pass per token of one component, attention cores left out.
+std::uint64_t per_unit(const floptally::cost& model, std::string_view component, statistic what = statistic::tokens,
+                       floptally::term_set kinds = floptally::products) {
+    std::uint64_t sum = 0;
+    for (const floptally::cost_row& row : model.rows()) {
+        const bool counted = row.what == what && kinds.contains(row.kind);
+        sum += counted && model.components()[row.component].view() == component ? row.useful : 0;
+    }
+    return sum;
+}
+
+/// "3 sliding_window(5), 1 causal": how many layers have which mask. `core` is QKᵀ of one layer per pair.
+std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {
+    std::string text;
+    for (const floptally::cost_row& row : model.rows()) {
+        if (row.kind == term::scores) {
+            text.append(text.empty() ? "" : ", ").append(std::to_string(row.useful / core));
+            text.append(" ").append(model.masks()[row.mask].name());
+        }
+    }
+    return text;
+}
+
+// ---- exact.json: every matmul and every attended pair of a step, enumerated ----
+
+/// The component that a product of exact.json is part of here.
+std::string component_of(const std::string& product, bool cross) {
+    const std::map<std::string, std::string> parts{
+        {"attn.q_proj", "attention.qkv"}, {"attn.k_proj", "attention.qkv"}, {"attn.v_proj", "attention.qkv"},
+        {"attn.qk", "attention.core"},    {"attn.pv", "attention.core"},    {"attn.o_proj", "attention.output"},
+        {"moe.router", "moe.router"},     {"lm_head", "lm_head"},           {"lm_head.dense", "lm_head"}};
+    if (const auto part = parts.find(product); part != parts.end()) {
+        return (cross ? "cross_" : "") + part->second;
+    }
+    return product.starts_with("mlp.")          ? "mlp"
+           : product.starts_with("moe.expert.") ? "moe.experts"
+           : product.starts_with("moe.shared")  ? "moe.shared"
+                                                : "unknown: " + product;
+}
+
+tally batch_of(const json& batch, const floptally::cost& model) {
+    tally sum{model.masks()};
+    if (batch.contains("seqlens")) {
+        sum.add_lengths(batch["seqlens"].get<std::vector<std::uint32_t>>());
+        return sum;
+    }
+    for (const json& one : batch["sequences"]) {
+        if (one.contains("kv")) {
+            sum.add({.length = one["q"].get<std::uint32_t>(), .keys = one["kv"].get<std::uint32_t>()});
+        } else {  // `context` is what is cached and what is new together
+            const auto length = one["new"].get<std::uint32_t>();
+            sum.add({.length = length, .past = one["context"].get<std::uint32_t>() - length});
+        }
+    }
+    return sum;
+}
+
+/// A stack of cross attentions, in floptally's own format.
+json own_format(const json& cross) {
+    return {{"model_type", "floptally"},
+            {"hidden_size", cross["hidden_size"]},
+            {"layers",
+             {{{"repeat", cross["num_layers"]},
+               {"parts",
+                {{{"type", "cross_attention"},
+                  {"num_heads", cross["num_attention_heads"]},
+                  {"num_kv_heads", cross["num_key_value_heads"]},
+                  {"head_dim", cross["hidden_size"].get<int>() / cross["num_attention_heads"].get<int>()},
+                  {"context_size", cross["context_size"]}}}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("every enumerated step is equal to the integer: total, forward, executed and each component") {
+    const json models = golden("models.json");
+    std::size_t rows = 0;
+    for (const json& row : golden("exact.json")) {
+        INFO(row["id"]);
+        const bool cross = row["model"].is_object();
+        const floptally::cost cost =
+            floptally::read_config(cross ? own_format(row["model"]) : models[row["model"].get<std::string>()]).cost;
+        const floptally::breakdown work = evaluate(cost, batch_of(row["batch"], cost));
+        const auto expected = [&](const char* key) { return std::to_string(row[key].get<std::uint64_t>()); };
+        CHECK(to_string(work.total(view::useful)) == expected("expected_flops"));
+        CHECK(to_string(work.get(view::useful, phase::forward)) == expected("forward_flops"));
+        CHECK(to_string(work.total(view::executed)) == expected("training_flash_backward_flops"));
+        std::map<std::string, std::uint64_t> components;
+        for (const auto& [product, count] : row["forward_components"].items()) {
+            components[component_of(product, cross)] += count.get<std::uint64_t>();
+        }
+        CHECK(work.components().size() == components.size());
+        for (const floptally::component_flops& component : work.components()) {
+            INFO(component.name.view());
+            CHECK(to_string(component.get(view::useful, phase::forward)) ==
+                  std::to_string(components[std::string(component.name.view())]));
+        }
+        ++rows;
+    }
+    CHECK(rows == 99);
+}
+
+// ---- Hugging Face configs ----
+
+TEST_CASE("a config that names only its type has the defaults of its class") {
+    struct defaults {
+        const char* type;
+        std::uint64_t parameters;
+        std::uint64_t forward;  ///< of 64 tokens, by PyTorch's counter on the default model (fake tensors, eager)
+        std::uint64_t experts;  ///< grouped experts, which the counter does not know: 64 x per token x 6·h·i x layers
+        const char* masks;
+    };
+    constexpr defaults families[] = {
+        {"llama", 6738415616, 847853387776, 0, "causal"},
+        {"mistral", 7241732096, 912277897216, 0, "sliding_window(4096)"},
+        {"ministral", 7241732096, 912277897216, 0, "sliding_window(4096)"},
+        {"mixtral", 46702792704, 190857609216, 64ULL * 2 * 6 * 4096 * 14336 * 32, "causal"},
+        {"qwen2", 12049846272, 1464785174528, 0, "causal"},
+        {"qwen2_moe", 14315784192, 198858244096, 64ULL * 4 * 6 * 2048 * 1408 * 24, "causal"},
+        {"qwen3", 12049461248, 1464785174528, 0, "causal"},
+        {"qwen3_moe", 15350731776, 70430752768, 64ULL * 8 * 6 * 2048 * 768 * 24, "causal"},
+        {"gemma", 8537680896, 1094679789568, 0, "causal"},
+        {"gemma2", 2614341888, 335477211136, 0, "sliding_window(4096) causal"},
+        {"gemma3_text", 2628658432, 337308024832, 0, "sliding_window(4096) causal"},
+        {"phi3", 3821079552, 478075158528, 0, "causal"},
+        {"gpt2", 124439808, 15963095040, 0, "causal"},
+        {"gpt_neox", 20554567680, 2595301097472, 0, "causal"},
+        {"gpt_oss", 116829156672, 200549597184, 64ULL * 4 * 6 * 2880 * 2880 * 36, "sliding_window(128) causal"},
+        {"olmo2", 6888624128, 857449955328, 0, "causal"},
+        {"granite", 6738415616, 847853387776, 0, "causal"},
+        {"starcoder2", 3030371328, 389264965632, 0, "causal"},
+        {"esm", 86461618, 11101372416, 0, "bidirectional"},
+        {"bert", 109514298, 14098563072, 0, "bidirectional"},
+    };
+    CHECK(std::size(families) + 1 == floptally::known_model_types().size());
+    for (const defaults& family : families) {
+        INFO(family.type);
+        json config{{"model_type", family.type}};
+        if (config["model_type"] == "esm") {
+            config["vocab_size"] = 33;  // Its class has no default.
+        }
+        const floptally::model_config model = floptally::read_config(config);
+        CHECK(model.model_type == family.type);
+        CHECK(model.notes.size() == 1);
+        CHECK(model.cost.parameters() == family.parameters);
+        std::string masks;
+        for (const floptally::mask& m : model.cost.masks()) {
+            masks.append(masks.empty() ? "" : " ").append(m.name());
+        }
+        CHECK(masks == family.masks);
+        tally batch{model.cost.masks()};
+        batch.add({.length = 64});
+        const floptally::breakdown work = evaluate(model.cost, batch, floptally::conventions::torch_flop_counter_eager);
+        CHECK(to_string(work.get(view::useful, phase::forward)) == std::to_string(family.forward + family.experts));
+    }
+}
+
+TEST_CASE("the presets are the published configs") {
+    const json models = golden("models.json");
+    const auto of = [&](const char* name) { return floptally::read_config(models[name]).cost; };
+    const auto same_products = [](const floptally::cost& a, const floptally::cost& b) {
+        tally batch{a.masks()};
+        batch.add_lengths(std::vector<int>{1, 129, 600, 5000});
+        return a.parameters() == b.parameters() &&
+               evaluate(a, batch).total(view::useful) == evaluate(b, batch).total(view::useful) &&
+               evaluate(a, batch).total(view::executed) == evaluate(b, batch).total(view::executed);
+    };
+    CHECK(same_products(floptally::presets::llama_2_7b.cost(), of("llama-2-7b")));
+    CHECK(same_products(floptally::presets::llama_3_8b.cost(), of("llama-3-8b")));
+    CHECK(same_products(floptally::presets::llama_3_1_405b.cost(), of("llama-3.1-405b")));
+    CHECK(same_products(floptally::presets::mistral_7b.cost(), of("mistral-7b-v0.1")));
+    CHECK(same_products(floptally::presets::mixtral_8x7b.cost(), of("mixtral-8x7b")));
+    CHECK(same_products(floptally::presets::qwen3_30b_a3b.cost(), of("qwen3-30b-a3b")));
+    CHECK(same_products(floptally::presets::gpt_oss_20b.cost(), of("gpt-oss-20b")));
+    CHECK(same_products(floptally::presets::gemma_3_1b.cost(), of("gemma-3-1b")));
+    CHECK(same_products(floptally::presets::gpt2.cost(), cost_of("{'model_type': 'gpt2'}")));
+}
+
+TEST_CASE("each layer has the mask that the type's rule or layer_types gives it") {
+    struct row {
+        const char* config;
+        const char* masks;
+    };
+    constexpr row rows[] = {
+        {"'model_type': 'llama', 'sliding_window': 5", "6 causal"},
+        {"'model_type': 'gpt_neox', 'is_decoder': false", "6 causal"},
+        {"'model_type': 'mistral'", "6 sliding_window(4096)"},
+        {"'model_type': 'mistral', 'sliding_window': 5", "6 sliding_window(5)"},
+        {"'model_type': 'mistral', 'sliding_window': null", "6 causal"},
+        {"'model_type': 'mistral', 'sliding_window': 5, 'layer_types': [F,S,S,F,F,S]", "3 causal, 3 sliding_window(5)"},
+        {"'model_type': 'ministral', 'sliding_window': 5, 'layer_types': [S,S,S,F,S,S]",
+         "5 sliding_window(5), 1 causal"},
+        {"'model_type': 'mixtral'", "6 causal"},
+        {"'model_type': 'mixtral', 'sliding_window': 5", "6 sliding_window(5)"},
+        {"'model_type': 'phi3'", "6 causal"},
+        {"'model_type': 'phi3', 'sliding_window': 5", "6 sliding_window(5)"},
+        {"'model_type': 'starcoder2', 'sliding_window': 5", "6 sliding_window(5)"},
+        {"'model_type': 'starcoder2', 'sliding_window': 5, 'layer_types': [F,F,F,F,F,F]", "6 sliding_window(5)"},
+        {"'model_type': 'qwen2', 'sliding_window': 5, 'max_window_layers': 0", "6 causal"},
+        {"'model_type': 'qwen2', 'sliding_window': 5, 'use_sliding_window': true", "6 causal"},
+        {"'model_type': 'qwen2', 'sliding_window': 5, 'use_sliding_window': true, 'max_window_layers': 2",
+         "2 causal, 4 sliding_window(5)"},
+        {"'model_type': 'qwen2', 'sliding_window': null, 'use_sliding_window': true, 'max_window_layers': 2",
+         "6 causal"},
+        {"'model_type': 'qwen2', 'use_sliding_window': true, 'max_window_layers': 0, 'layer_types': [F,F,S,F,F,F]",
+         "5 causal, 1 sliding_window(4096)"},
+        {"'model_type': 'qwen2', 'layer_types': ['attention',F,F,F,F,F]", "6 causal"},
+        {"'model_type': 'qwen2', 'layer_types': null", "6 causal"},
+        {"'model_type': 'qwen3', 'sliding_window': 5, 'use_sliding_window': true, 'max_window_layers': 5",
+         "5 causal, 1 sliding_window(5)"},
+        {"'model_type': 'qwen2_moe', 'sliding_window': 5, 'use_sliding_window': true, 'max_window_layers': 3",
+         "2 sliding_window(5), 4 causal"},
+        {"'model_type': 'qwen2_moe', 'sliding_window': 0, 'layer_types': [F,F,F,F,F,F]", "6 causal"},
+        {"'model_type': 'qwen3_moe', 'sliding_window': 5", "6 causal"},
+        {"'model_type': 'qwen3_moe', 'sliding_window': 5, 'use_sliding_window': true, 'max_window_layers': 3",
+         "6 sliding_window(5)"},
+        {"'model_type': 'qwen3_moe', 'sliding_window': null, 'use_sliding_window': true", "6 causal"},
+        {"'model_type': 'gemma', 'sliding_window': 5", "6 causal"},
+        {"'model_type': 'gemma', 'use_bidirectional_attention': null", "6 causal"},
+        {"'model_type': 'gemma2', 'sliding_window': 5", "3 sliding_window(5), 3 causal"},
+        {"'model_type': 'gemma2', 'sliding_window': 5, 'layer_types': [F,F,F,F,F,S]", "5 causal, 1 sliding_window(5)"},
+        {"'model_type': 'gemma3_text', 'sliding_window': 5", "5 sliding_window(5), 1 causal"},
+        {"'model_type': 'gemma3_text', 'sliding_window': 5, 'sliding_window_pattern': 4",
+         "5 sliding_window(5), 1 causal"},
+        {"'model_type': 'gemma3_text', 'sliding_window': 5, 'sliding_window_pattern': 2",
+         "3 sliding_window(5), 3 causal"},
+        {"'model_type': 'gemma3_text', 'sliding_window': 5, 'sliding_window_pattern': 1", "6 causal"},
+        {"'model_type': 'gemma3_text', 'sliding_window': 5, 'use_bidirectional_attention': true",
+         "5 window(2,2), 1 bidirectional"},
+        {"'model_type': 'gpt_oss'", "3 sliding_window(128), 3 causal"},
+        {"'model_type': 'gpt_oss', 'layer_types': [F,F,F,S,S,F]", "4 causal, 2 sliding_window(128)"},
+        {"'model_type': 'esm'", "6 bidirectional"},
+        {"'model_type': 'esm', 'is_decoder': true", "6 causal"},
+        {"'model_type': 'bert'", "6 bidirectional"},
+        {"'model_type': 'bert', 'is_decoder': true", "6 causal"},
+    };
+    for (const row& r : rows) {
+        INFO(r.config);
+        std::string config =
+            "{'num_hidden_layers': 6, 'hidden_size': 64, 'num_attention_heads': 16, 'vocab_size': 9, "
+            "'num_key_value_heads': 4, 'head_dim': 4, ";
+        for (const char* c = r.config; *c != '\0'; ++c) {
+            const bool entry = (*c == 'S' || *c == 'F') && (c[-1] == '[' || c[-1] == ',');
+            config += !entry ? std::string(1, *c) : *c == 'S' ? "'sliding_attention'" : "'full_attention'";
+        }
+        CHECK(layers_by_mask(cost_of(config + "}"), 2 * 16 * 4) == r.masks);
+    }
+}
+
+TEST_CASE("each layer has experts or not as decoder_sparse_step and mlp_only_layers say") {
+    struct row {
+        const char* config;
+        std::uint64_t dense, sparse;
+    };
+    constexpr row rows[] = {
+        {"'model_type': 'qwen3'", 6, 0},
+        {"'model_type': 'mixtral'", 0, 6},
+        {"'model_type': 'mixtral', 'decoder_sparse_step': 2, 'mlp_only_layers': [0]", 0, 6},
+        {"'model_type': 'gpt_oss'", 0, 6},
+        {"'model_type': 'qwen2_moe'", 0, 6},
+        {"'model_type': 'qwen2_moe', 'decoder_sparse_step': 2", 3, 3},
+        {"'model_type': 'qwen2_moe', 'decoder_sparse_step': 4", 5, 1},
+        {"'model_type': 'qwen2_moe', 'decoder_sparse_step': 7", 6, 0},
+        {"'model_type': 'qwen2_moe', 'mlp_only_layers': [0, 2, 9]", 2, 4},
+        {"'model_type': 'qwen2_moe', 'mlp_only_layers': [1, 1, 0], 'decoder_sparse_step': 2", 4, 2},
+        {"'model_type': 'qwen2_moe', 'num_experts': 0", 6, 0},
+        {"'model_type': 'qwen3_moe', 'mlp_only_layers': null", 0, 6},
+        {"'model_type': 'qwen3_moe', 'mlp_only_layers': [5]", 1, 5},
+        {"'model_type': 'qwen3_moe', 'num_local_experts': 0, 'num_experts': 4", 6, 0},
+    };
+    for (const row& r : rows) {
+        INFO(r.config);
+        // A key that is there twice has its last value.
+        const floptally::cost cost = cost_of(
+            "{'num_hidden_layers': 6, 'hidden_size': 64, 'num_attention_heads': 8, 'num_key_value_heads': 8, "
+            "'head_dim': "
+            "8, 'intermediate_size': 10, 'vocab_size': 9, 'num_experts': 4, 'num_experts_per_tok': 2, " +
+            std::string(r.config) + "}");
+        CHECK(per_unit(cost, "mlp") == r.dense * 2 * 3 * 64 * 10);
+        CHECK(per_unit(cost, "moe.router") == r.sparse * 2 * 64 * 4);
+    }
+}
+
+TEST_CASE("experts: which of the two names wins, and the width of one expert") {
+    const auto routed = [](const std::string& fields) {
+        return per_unit(cost_of("{'hidden_size': 64, 'num_hidden_layers': 1, 'num_attention_heads': 8, "
+                                "'num_key_value_heads': 8, 'head_dim': 8, 'intermediate_size': 10, " +
+                                fields + "}"),
+                        "moe.router") /
+               (2 * 64);
+    };
+    CHECK(routed("'model_type': 'mixtral', 'num_local_experts': 6") == 6);
+    CHECK(routed("'model_type': 'mixtral', 'num_experts': 6") == 6);
+    CHECK(routed("'model_type': 'mixtral', 'num_local_experts': 6, 'num_experts': 5") == 5);
+    CHECK(routed("'model_type': 'gpt_oss', 'num_local_experts': 6, 'num_experts': 5") == 5);
+    CHECK(routed("'model_type': 'qwen3_moe', 'num_local_experts': 9, 'num_experts': 10") == 9);
+    CHECK(routed("'model_type': 'qwen3_moe', 'num_experts': 10") == 10);
+    CHECK(routed("'model_type': 'qwen2_moe', 'num_local_experts': 9, 'num_experts': 10") == 10);
+
+    const std::string sizes =
+        "'hidden_size': 64, 'num_hidden_layers': 1, 'num_attention_heads': 8, "
+        "'num_key_value_heads': 8, 'head_dim': 8, 'intermediate_size': 10, ";
+    const floptally::cost mixtral = cost_of("{" + sizes + "'model_type': 'mixtral', 'moe_intermediate_size': 7}");
+    CHECK(per_unit(mixtral, "moe.experts") == 2ULL * 3 * 64 * 10 * 2);
+    const floptally::cost qwen = cost_of("{" + sizes +
+                                         "'model_type': 'qwen2_moe', 'moe_intermediate_size': 7, "
+                                         "'num_experts_per_tok': 3, 'shared_expert_intermediate_size': 5}");
+    CHECK(per_unit(qwen, "moe.experts") == 2ULL * 3 * 64 * 7 * 3);
+    CHECK(per_unit(qwen, "moe.shared") == 2ULL * 3 * 64 * 5 + 2 * 64);
+    const floptally::cost oss = cost_of("{" + sizes + "'model_type': 'gpt_oss', 'experts_per_token': 2}");
+    CHECK(per_unit(oss, "moe.experts") == 2ULL * 3 * 64 * 10 * 4);  // experts_per_token is a field that nothing reads
+}
+
+TEST_CASE("gpt2 reads its short names, and the long one where both are given") {
+    const std::string sizes = "'model_type': 'gpt2', 'vocab_size': 61, ";
+    const floptally::cost small = cost_of("{" + sizes + "'n_embd': 48, 'n_layer': 2, 'n_head': 4, 'n_positions': 29}");
+    CHECK(small == cost_of("{" + sizes +
+                           "'hidden_size': 48, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+                           "'max_position_embeddings': 29}"));
+    CHECK(small == cost_of("{" + sizes +
+                           "'hidden_size': 48, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+                           "'max_position_embeddings': 29, 'n_embd': 40, 'n_layer': 3, 'n_head': 5, "
+                           "'n_positions': 7}"));
+    CHECK(small == cost_of("{" + sizes +
+                           "'n_embd': 48, 'n_layer': 2, 'n_head': 4, 'n_positions': 29, 'n_inner': null, "
+                           "'intermediate_size': 7, 'n_ctx': 3}"));
+    CHECK(per_unit(small, "mlp") == 2ULL * 2 * 2 * 48 * 192);
+    CHECK(per_unit(cost_of("{" + sizes + "'n_embd': 48, 'n_layer': 2, 'n_head': 4, 'n_inner': 70}"), "mlp") ==
+          2ULL * 2 * 2 * 48 * 70);
+    // Other types have no short names.
+    CHECK(cost_of("{'model_type': 'gpt_neox', 'n_embd': 48}") == cost_of("{'model_type': 'gpt_neox'}"));
+}
+
+TEST_CASE("heads and widths follow each class: null, absent and given") {
+    const auto attention = [](const std::string& fields) {
+        const floptally::cost cost =
+            cost_of("{'num_hidden_layers': 1, 'hidden_size': 50, 'vocab_size': 9, " + fields + "}");
+        return std::to_string(per_unit(cost, "attention.qkv") / (2 * 50)) + " " +
+               std::to_string(per_unit(cost, "attention.output") / (2 * 50));
+    };
+    CHECK(attention("'model_type': 'llama', 'num_attention_heads': 5") == "150 50");
+    CHECK(attention("'model_type': 'llama', 'num_attention_heads': 5, 'num_key_value_heads': null") == "150 50");
+    CHECK(attention("'model_type': 'llama', 'num_attention_heads': 10, 'num_key_value_heads': 2") == "70 50");
+    CHECK(attention("'model_type': 'llama', 'num_attention_heads': 10, 'num_key_value_heads': 2, 'head_dim': 3") ==
+          "42 30");
+    CHECK(attention("'model_type': 'llama', 'num_attention_heads': 10, 'head_dim': null") == "150 50");
+    CHECK(attention("'model_type': 'mistral', 'num_attention_heads': 8") == "144 48");  // 50 / 8 drops a remainder
+    CHECK(attention("'model_type': 'mistral', 'num_attention_heads': 16") == "96 48");
+    CHECK(attention("'model_type': 'qwen2', 'num_attention_heads': 32") == "96 32");
+    CHECK(attention("'model_type': 'qwen2', 'num_attention_heads': 4, 'num_key_value_heads': null") == "144 48");
+    CHECK(attention("'model_type': 'qwen3', 'num_attention_heads': 32") == "12288 4096");
+    CHECK(attention("'model_type': 'qwen3_moe', 'num_attention_heads': 4") == "144 48");
+    CHECK(attention("'model_type': 'gemma', 'num_attention_heads': 16") == "12288 4096");
+    CHECK(attention("'model_type': 'gpt_oss', 'num_attention_heads': 8") == "1536 512");
+    CHECK(attention("'model_type': 'starcoder2', 'num_attention_heads': 4, 'head_dim': null") == "96 48");
+    CHECK(attention("'model_type': 'gpt_neox', 'num_attention_heads': 5, 'num_key_value_heads': 1, 'head_dim': 3") ==
+          "150 50");
+    CHECK(attention("'model_type': 'esm', 'num_attention_heads': 5, 'num_key_value_heads': 1") == "150 50");
+}
+
+TEST_CASE("architectures decides the head; the first entry counts") {
+    struct row {
+        const char* config;
+        std::uint64_t per_token, per_sequence, forward_only;  ///< in 2·hidden_size
+    };
+    // Hidden 8, vocabulary 11, 3 labels.
+    constexpr row rows[] = {
+        {"'llama', 'architectures': ['LlamaForCausalLM']", 11, 0, 0},
+        {"'llama', 'architectures': ['LlamaForCausalLM', 'Unread']", 11, 0, 0},
+        {"'llama', 'architectures': ['LlamaModel']", 0, 0, 0},
+        {"'llama', 'architectures': ['LlamaForSequenceClassification']", 3, 0, 0},
+        {"'llama', 'architectures': ['LlamaForTokenClassification']", 3, 0, 0},
+        {"'llama', 'architectures': ['LlamaForQuestionAnswering']", 2, 0, 0},
+        {"'gpt2', 'architectures': ['GPT2LMHeadModel']", 11, 0, 0},
+        {"'gpt2', 'architectures': ['GPT2DoubleHeadsModel']", 11, 1, 0},
+        {"'gpt2', 'architectures': ['GPT2DoubleHeadsModel'], 'summary_proj_to_labels': false", 11, 8, 0},
+        {"'gpt2', 'architectures': ['GPT2DoubleHeadsModel'], 'summary_use_proj': false", 11, 0, 0},
+        {"'gemma3_text', 'architectures': ['Gemma3ForCausalLM']", 11, 0, 0},
+        {"'gemma3_text', 'architectures': ['Gemma3TextModel']", 0, 0, 0},
+        {"'esm', 'architectures': ['EsmForMaskedLM']", 8 + 11, 0, 0},
+        {"'esm', 'architectures': ['EsmModel']", 0, 0, 8},
+        {"'esm', 'architectures': ['EsmForSequenceClassification']", 0, 8 + 3, 0},
+        {"'esm', 'architectures': ['EsmForTokenClassification']", 3, 0, 0},
+        {"'bert', 'architectures': ['BertForMaskedLM']", 8 + 11, 0, 0},
+        {"'bert', 'architectures': ['BertLMHeadModel'], 'is_decoder': true", 8 + 11, 0, 0},
+        {"'bert', 'architectures': ['BertForPreTraining']", 8 + 11, 8 + 2, 0},
+        {"'bert', 'architectures': ['BertModel']", 0, 0, 8},
+        {"'bert', 'architectures': ['BertForNextSentencePrediction']", 0, 8 + 2, 0},
+        {"'bert', 'architectures': ['BertForSequenceClassification']", 0, 8 + 3, 0},
+        {"'bert', 'architectures': ['BertForMultipleChoice']", 0, 8 + 1, 0},
+        {"'bert', 'architectures': ['BertForTokenClassification']", 3, 0, 0},
+    };
+    const floptally::term_set trained{term::lm_head};
+    const floptally::term_set detached{term::detached};
+    for (const row& r : rows) {
+        INFO(r.config);
+        const json config = parsed(
+            "{'hidden_size': 8, 'num_attention_heads': 2, 'num_key_value_heads': 1, 'vocab_size': 11, "
+            "'num_labels': 3, 'model_type': " +
+            std::string(r.config) + "}");
+        const floptally::model_config model = floptally::read_config(config);
+        CHECK(per_unit(model.cost, "lm_head", statistic::tokens, trained) == 2 * 8 * r.per_token);
+        CHECK(per_unit(model.cost, "lm_head", statistic::count, trained) == 2 * 8 * r.per_sequence);
+        CHECK(per_unit(model.cost, "lm_head", statistic::count, detached) == 2 * 8 * r.forward_only);
+        CHECK(model.notes.empty());
+    }
+}
+
+TEST_CASE("the number of labels: num_labels, else id2label, else two") {
+    const auto labels = [](const std::string& fields) {
+        return per_unit(cost_of("{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification']" + fields +
+                                "}"),
+                        "lm_head") /
+               (2 * 4096);
+    };
+    CHECK(labels("") == 2);
+    CHECK(labels(", 'id2label': null") == 2);
+    CHECK(labels(", 'id2label': {'0': 'A', '1': 'B', '2': 'C'}") == 3);
+    CHECK(labels(", 'num_labels': 5") == 5);
+    CHECK(labels(", 'id2label': {'0': 'A'}, 'num_labels': 5") == 5);
+}
+
+TEST_CASE("without architectures the usual training head is counted, and a note says so") {
+    using notes = std::vector<std::string>;
+    const auto notes_of = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
+    CHECK(notes_of("{'model_type': 'llama'}") ==
+          notes{"config names no architectures: counted with the head of LlamaForCausalLM"});
+    CHECK(notes_of("{'model_type': 'gpt2', 'architectures': null}") ==
+          notes{"config names no architectures: counted with the head of GPT2LMHeadModel"});
+    CHECK(notes_of("{'model_type': 'esm', 'vocab_size': 33, 'architectures': []}") ==
+          notes{"config names no architectures: counted with the head of EsmForMaskedLM"});
+    CHECK(notes_of("{'model_type': 'gemma3_text', 'architectures': ['Gemma3ForCausalLM']}").empty());
+}
+
+TEST_CASE("fields that change no matmul are ignored") {
+    CHECK(
+        cost_of("{'model_type': 'llama', 'rope_theta': 1e6, 'rope_scaling': {'factor': 8.0}, 'pretraining_tp': 4, "
+                "'torch_dtype': 'bfloat16', 'hidden_act': 'silu', 'layer_types': null, 'pruned_heads': {}, "
+                "'per_layer_config': null, 'add_cross_attention': false, 'is_causal': true, 'quantization_config': {}, "
+                "'use_bidirectional_attention': false, 'max_position_embeddings': 7}") ==
+        cost_of("{'model_type': 'llama'}"));
+    CHECK(cost_of("{'model_type': 'bert', 'position_embedding_type': 'relative_key', 'embedding_size': null}") ==
+          cost_of("{'model_type': 'bert'}"));
+}
+
+TEST_CASE("a config that C++ code builds reads like one that was parsed") {
+    // nlohmann keeps a literal 64 as a signed integer, a parsed one as unsigned.
+    const json built{{"model_type", "llama"}, {"hidden_size", 64}, {"num_attention_heads", 8}, {"num_labels", 3L}};
+    CHECK(floptally::read_config(built).cost == floptally::read_config(json::parse(built.dump())).cost);
+}
+
+TEST_CASE("a config is read from a stream, a file and a folder") {
+    const std::filesystem::path folder = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "examples/data";
+    const floptally::model_config mistral = floptally::load_config(folder / "mistral-7b-v0.1.json");
+    CHECK(mistral.model_type == "mistral");
+    CHECK(mistral.cost.parameters() == 7241732096);
+    CHECK(mistral.notes.empty());
+    std::istringstream text(read_text(folder / "mistral-7b-v0.1.json"));
+    CHECK(floptally::read_config(text).cost == mistral.cost);
+
+    const std::filesystem::path copy = std::filesystem::temp_directory_path() / "floptally json test";
+    std::filesystem::create_directories(copy);
+    std::filesystem::copy_file(folder / "mistral-7b-v0.1.json", copy / "config.json",
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(floptally::load_config(copy).cost == mistral.cost);
+    std::filesystem::remove_all(copy);
+}
+
+TEST_CASE("the known types are listed, floptally's own format last") {
+    const std::vector<std::string_view> types = floptally::known_model_types();
+    CHECK(types.front() == "llama");
+    CHECK(types.back() == "floptally");
+    CHECK(std::count(types.begin(), types.end(), "qwen3_moe") == 1);
+}
+
+// ---- floptally's own format ----
+
+namespace {
+
+floptally::cost own(const std::string& part, const std::string& around = "") {
+    return cost_of("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [" + part + "]}]" + around +
+                   "}");
+}
+
+/// The one mask of an attention.
+std::string mask_of(const std::string& mask) {
+    return layers_by_mask(own("{'type': 'attention', 'num_heads': 3" + mask + "}"), 2 * 12);
+}
+
+}  // namespace
+
+TEST_CASE("a Llama in floptally's own format counts what the Hugging Face reader counts") {
+    const floptally::cost written = cost_of(R"({'model_type': 'floptally', 'hidden_size': 4096, 'vocab_size': 128256,
+        'layers': [{'repeat': 32, 'parts': [{'type': 'attention', 'num_heads': 32, 'num_kv_heads': 8},
+                                            {'type': 'mlp', 'intermediate_size': 14336}]}]})");
+    const floptally::cost read = cost_of(R"({'model_type': 'llama', 'architectures': ['LlamaForCausalLM'],
+        'vocab_size': 128256, 'hidden_size': 4096, 'intermediate_size': 14336, 'num_hidden_layers': 32,
+        'num_attention_heads': 32, 'num_key_value_heads': 8})");
+    CHECK(written.masks() == read.masks());
+    tally batch{read.masks()};
+    batch.add({.length = 8192});
+    batch.add({.length = 3, .past = 5}, {.length = 64, .past = 5});
+    for (const floptally::recompute again : {floptally::recompute::none, floptally::recompute::full}) {
+        const floptally::breakdown a = evaluate(written, batch, floptally::conventions::exact, {.recomputed = again});
+        const floptally::breakdown b = evaluate(read, batch, floptally::conventions::exact, {.recomputed = again});
+        REQUIRE(a.components().size() == b.components().size());
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            for (const floptally::component_flops& component : a.components()) {
+                INFO(component.name.view());
+                CHECK(to_string(component.total(seen)) == to_string(b[component.name.view()].total(seen)));
+            }
+        }
+    }
+    tally one{read.masks()};
+    one.add({.length = 8192});
+    CHECK(to_string(evaluate(written, one).total()) == "421651971833856");
+}
+
+TEST_CASE("every mask of the own format") {
+    CHECK(mask_of("") == "1 causal");
+    CHECK(mask_of(", 'mask': 'causal'") == "1 causal");
+    CHECK(mask_of(", 'mask': 'bidirectional'") == "1 bidirectional");
+    CHECK(mask_of(", 'mask': {'sliding_window': 128}") == "1 sliding_window(128)");
+    CHECK(mask_of(", 'mask': {'window': [128, 64]}") == "1 window(128,64)");
+    CHECK(mask_of(", 'mask': {'window': [-1, 64]}") == "1 window(-1,64)");
+    CHECK(mask_of(", 'mask': {'window': [-1, -1]}") == "1 bidirectional");
+    CHECK(mask_of(", 'mask': {'window': [-1, 0]}") == "1 causal");
+    CHECK(mask_of(", 'mask': {'chunked': 8192}") == "1 chunked(8192)");
+    CHECK(mask_of(", 'mask': {'top_k': 2048}") == "1 top_k(2048)");
+    CHECK(mask_of(", 'mask': {'compressed_keys': 4}") == "1 compressed_keys(4)");
+}
+
+TEST_CASE("every part of the own format") {
+    using floptally::cost;
+    using floptally::layer;
+    const layer where{.hidden_size = 12};
+    CHECK(own("{'type': 'attention', 'num_heads': 3}") == floptally::mha{3, 4, {}}.cost(where));
+    CHECK(own("{'type': 'attention', 'num_heads': 6, 'num_kv_heads': 2, 'head_dim': 5}") ==
+          floptally::gqa{6, 2, 5, {}}.cost(where));
+    CHECK(own("{'type': 'cross_attention', 'num_heads': 3}") ==
+          floptally::cross_attention{3, 3, 4, 12, {}}.cost(where));
+    CHECK(own("{'type': 'cross_attention', 'num_heads': 3, 'num_kv_heads': 1, 'head_dim': 8, 'context_size': 7}") ==
+          floptally::cross_attention{3, 1, 8, 7, {}}.cost(where));
+    CHECK(own("{'type': 'mlp', 'intermediate_size': 20}") == floptally::gated_mlp{20, {}}.cost(where));
+    CHECK(own("{'type': 'mlp', 'intermediate_size': 20, 'gated': false}") == floptally::mlp{20, {}}.cost(where));
+    CHECK(own("{'type': 'moe', 'num_experts': 8, 'num_experts_per_tok': 2, 'intermediate_size': 20}") ==
+          floptally::moe{8, 2, 20, 0, false, true, {}}.cost(where));
+    CHECK(own("{'type': 'moe', 'num_experts': 8, 'num_experts_per_tok': 8, 'intermediate_size': 20, "
+              "'shared_intermediate_size': 9, 'shared_expert_gate': true, 'gated': false}") ==
+          floptally::moe{8, 8, 20, 9, true, false, {}}.cost(where));
+    const auto linear = [](const char* rows) {
+        return own("{'type': 'linear', 'component': 'adapter.down', 'in_features': 12, 'out_features': 5" +
+                   std::string(rows) + "}");
+    };
+    const auto expected = [](statistic rows) {
+        return cost{}.add("adapter.down", floptally::linear{.in_features = 12, .out_features = 5, .rows = rows});
+    };
+    CHECK(linear("") == expected(statistic::tokens));
+    CHECK(linear(", 'rows': 'tokens'") == expected(statistic::tokens));
+    CHECK(linear(", 'rows': 'keys'") == expected(statistic::keys));
+    CHECK(linear(", 'rows': 'count'") == expected(statistic::count));
+    CHECK(own("{'type': 'state', 'component': 'mamba.state', 'multiply_adds': 64}") ==
+          cost{}.add_state("mamba.state", 64));
+}
+
+TEST_CASE("groups of the own format repeat and add up in their order") {
+    const floptally::cost whole =
+        cost_of(R"({'model_type': 'floptally', 'name': 'hybrid', 'hidden_size': 12, 'layers': [
+        {'repeat': 5, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': {'sliding_window': 4}}]},
+        {'parts': [{'type': 'attention', 'num_heads': 3}, {'type': 'mlp', 'intermediate_size': 20}]}]})");
+    floptally::cost expected =
+        5 * floptally::mha{3, 4, {}}.cost({.hidden_size = 12, .attends = floptally::mask::sliding_window(4)});
+    expected += floptally::mha{3, 4, {}}.cost({.hidden_size = 12});
+    expected += floptally::gated_mlp{20, {}}.cost({.hidden_size = 12});
+    CHECK(whole == expected);
+}
+
+TEST_CASE("the vocabulary of the own format: absent, tied, padded") {
+    const std::string part = "{'type': 'mlp', 'intermediate_size': 20}";
+    const auto products = [](const floptally::cost& cost, view seen) {
+        tally batch{cost.masks()};
+        batch.add({.length = 1});
+        return to_string(evaluate(cost, batch).get(seen, phase::forward));
+    };
+    const std::uint64_t mlp = 2 * 3 * 12 * 20;
+    CHECK(products(own(part), view::useful) == std::to_string(mlp));
+    CHECK(products(own(part, ", 'vocab_size': 7"), view::useful) == std::to_string(mlp + 2 * 12 * 7));
+    CHECK(products(own(part, ", 'vocab_size': 7, 'padded_vocab_size': 8"), view::useful) ==
+          std::to_string(mlp + 2 * 12 * 7));
+    CHECK(products(own(part, ", 'vocab_size': 7, 'padded_vocab_size': 8"), view::padded) ==
+          std::to_string(mlp + 2 * 12 * 8));
+    CHECK(own(part, ", 'vocab_size': 7").parameters() == 3 * 12 * 20 + 2 * 12 * 7);
+    CHECK(own(part, ", 'vocab_size': 7, 'tie_word_embeddings': true").parameters() == 3 * 12 * 20 + 12 * 7);
+}
+
+TEST_CASE("the name of the own format is the model type of a report") {
+    const std::string rest = "'hidden_size': 12, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 20}]}]}";
+    CHECK(floptally::read_config(parsed("{'model_type': 'floptally', " + rest)).model_type == "floptally");
+    CHECK(floptally::read_config(parsed("{'model_type': 'floptally', 'name': 'ours', " + rest)).model_type == "ours");
+}
+
+TEST_CASE("every complete example of docs/config_format.md can be read") {
+    const std::vector<std::string> examples =
+        fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/config_format.md"), "json");
+    REQUIRE(examples.size() == 2);
+    const floptally::model_config complete = floptally::read_config(json::parse(examples[1]));
+    CHECK(complete.model_type == "my-hybrid");
+    // Every part, every mask, every key.
+    for (const char* component : {"attention.core", "cross_attention.core", "mlp", "moe.experts", "moe.shared", "conv",
+                                  "mamba.state", "lm_head"}) {
+        INFO(component);
+        CHECK(complete.cost.components().find(component) < complete.cost.components().size());
+    }
+    CHECK(complete.cost.masks().size() == 8);
+
+    const floptally::cost llama = floptally::read_config(json::parse(examples[0])).cost;
+    tally batch{llama.masks()};
+    batch.add({.length = 8192});
+    CHECK(to_string(evaluate(llama, batch).total()) == "421651971833856");
+}
+
+// ---- reports ----
+
+namespace {
+
+floptally::report tiny_report() {
+    const floptally::model_config model = floptally::read_config(parsed(R"({'model_type': 'floptally', 'hidden_size': 4,
+        'vocab_size': 5, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': 2}},
+                                               {'type': 'mlp', 'intermediate_size': 3}]}]})"));
+    floptally::report r;
+    r.model_type = model.model_type;
+    r.plan = {.recomputed = floptally::recompute::attention};
+    r.masks = model.cost.masks();
+    r.batch = tally{model.cost.masks()};
+    r.batch.add({.length = 3}, {.length = 4});
+    r.work = evaluate(model.cost, r.batch, r.counted_as, r.plan);
+    return r;
+}
+
+}  // namespace
+
+TEST_CASE("a report as JSON has the shape of the contract, key by key, with its counts as decimal strings") {
+    const std::string expected = R"json({
+        "version": "VERSION", "model_type": "floptally", "convention": "exact",
+        "statistics": {
+            "count": {"useful": "1", "padded": "1"}, "tokens": {"useful": "3", "padded": "4"},
+            "squares": {"useful": "9", "padded": "16"},
+            "pairs": [{"mask": "sliding_window(2)", "value": {"useful": "5", "padded": "7"}}]},
+        "flops": {
+            "useful": {"total": "2400", "forward": "800", "backward": "1600", "recompute": "0", "components": [
+                {"name": "attention.qkv", "forward": "288", "backward": "576", "recompute": "0", "total": "864"},
+                {"name": "attention.core", "forward": "80", "backward": "160", "recompute": "0", "total": "240"},
+                {"name": "attention.output", "forward": "96", "backward": "192", "recompute": "0", "total": "288"},
+                {"name": "mlp", "forward": "216", "backward": "432", "recompute": "0", "total": "648"},
+                {"name": "lm_head", "forward": "120", "backward": "240", "recompute": "0", "total": "360"}]},
+            "padded": {"total": "3216", "forward": "1072", "backward": "2144", "recompute": "0", "components": [
+                {"name": "attention.qkv", "forward": "384", "backward": "768", "recompute": "0", "total": "1152"},
+                {"name": "attention.core", "forward": "112", "backward": "224", "recompute": "0", "total": "336"},
+                {"name": "attention.output", "forward": "128", "backward": "256", "recompute": "0", "total": "384"},
+                {"name": "mlp", "forward": "288", "backward": "576", "recompute": "0", "total": "864"},
+                {"name": "lm_head", "forward": "160", "backward": "320", "recompute": "0", "total": "480"}]},
+            "executed": {"total": "3384", "forward": "1072", "backward": "2200", "recompute": "112", "components": [
+                {"name": "attention.qkv", "forward": "384", "backward": "768", "recompute": "0", "total": "1152"},
+                {"name": "attention.core", "forward": "112", "backward": "280", "recompute": "112", "total": "504"},
+                {"name": "attention.output", "forward": "128", "backward": "256", "recompute": "0", "total": "384"},
+                {"name": "mlp", "forward": "288", "backward": "576", "recompute": "0", "total": "864"},
+                {"name": "lm_head", "forward": "160", "backward": "320", "recompute": "0", "total": "480"}]}},
+        "notes": []})json";
+    nlohmann::ordered_json wanted = nlohmann::ordered_json::parse(expected);
+    wanted["version"] = floptally::version;
+    CHECK(floptally::to_json(tiny_report()).dump(1) == wanted.dump(1));
+}
+
+TEST_CASE("a report with a measurement has its ratios as numbers and says where the peak comes from") {
+    floptally::report r = tiny_report();
+    r.notes = {"a note", "another"};
+    r.mfu = floptally::mfu_report{.utilization = {},
+                                  .step = {.seconds = 2, .gpus = 4, .peak_tflops = 0.5},
+                                  .accelerator = "H100 SXM",
+                                  .precision = "bf16",
+                                  .peak_source = "a datasheet"};
+    r.mfu->utilization = floptally::utilize(r.work, r.batch, r.mfu->step);
+    const nlohmann::ordered_json out = floptally::to_json(r);
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : out.items()) {
+        keys.push_back(key);
+    }
+    CHECK(keys ==
+          std::vector<std::string>{"version", "model_type", "convention", "statistics", "flops", "mfu", "notes"});
+    CHECK(out["mfu"].dump() == R"({"useful":6e-10,"padded":8.04e-10,"executed":8.46e-10,"tflops_per_gpu":3e-10,)"
+                               R"("tokens_per_second":1.5,"seconds":2.0,"gpus":4,"accelerator":"H100 SXM",)"
+                               R"("precision":"bf16","peak_tflops":0.5,"peak_source":"a datasheet"})");
+    CHECK(out["notes"].dump() == R"(["a note","another"])");
+    r.mfu->accelerator.clear();
+    CHECK(floptally::to_json(r)["mfu"]["accelerator"].is_null());
+}
+
+TEST_CASE("a count beyond 64 bits is written in full") {
+    const floptally::model_config model = floptally::read_config(parsed(
+        R"({'model_type': 'floptally', 'hidden_size': 16777216, 'layers': [{'repeat': 1000, 'parts': [
+            {'type': 'linear', 'component': 'x', 'in_features': 16777216, 'out_features': 1024}]}]})"));
+    floptally::report r;
+    r.batch = tally{model.cost.masks()};
+    r.batch.add({.length = 4294967295});
+    r.work = evaluate(model.cost, r.batch);
+    // 6 · 2^24 · 2^10 · 1000 · (2^32 − 1)
+    CHECK(floptally::to_json(r)["flops"]["useful"]["total"] == "442721857665950023680000");
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every way in which a config can be wrong, and the one line that says so.
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+struct malformed {
+    const char* config;  ///< with ' for "
+    const char* error;   ///< the whole text; * stands for the list of known types
+};
+
+constexpr malformed malformed_configs[] = {
+    {"[]", "config: must be a JSON object, got []"},
+    {"5", "config: must be a JSON object, got 5"},
+    {"'llama'", R"(config: must be a JSON object, got "llama")"},
+    {"null", "config: must be a JSON object, got null"},
+    {"true", "config: must be a JSON object, got true"},
+    {"{", "config: must be a JSON object, cannot be parsed at byte 2"},
+    {"{'model_type': 'llama'", "config: must be a JSON object, cannot be parsed at byte 23"},
+    {"{'model_type': 'llama'} x", "config: must be a JSON object, cannot be parsed at byte 25"},
+    {"{'model_type': 'llama',}", "config: must be a JSON object, cannot be parsed at byte 24"},
+    {"", "config: must be a JSON object, cannot be parsed at byte 1"},
+    {"{'model_type': 'llama', 'x': 1e400}", "config: must be a JSON object, has a number that no double holds"},
+    {"{}", "model_type: is missing; known: *"},
+    {"{'model_type': null}", "model_type: must be a string, got null"},
+    {"{'model_type': 7}", "model_type: must be a string, got 7"},
+    {"{'model_type': ['llama']}", R"(model_type: must be a string, got ["llama"])"},
+    {"{'model_type': 'Llama'}", R"(model_type: unknown type "Llama"; known: *)"},
+    {"{'model_type': ''}", R"(model_type: unknown type ""; known: *)"},
+    {"{'model_type': 'deepseek_v3'}", R"(model_type: unknown type "deepseek_v3"; known: *)"},
+    {"{'model_type': 'llama', 'hidden_size': 0}", "hidden_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'llama', 'hidden_size': -4096}", "hidden_size: must be an integer from 1 to 16777216, got -4096"},
+    {"{'model_type': 'llama', 'hidden_size': 4096.0}",
+     "hidden_size: must be an integer from 1 to 16777216, got 4096.0"},
+    {"{'model_type': 'llama', 'hidden_size': 4096.5}",
+     "hidden_size: must be an integer from 1 to 16777216, got 4096.5"},
+    {"{'model_type': 'llama', 'hidden_size': true}", "hidden_size: must be an integer from 1 to 16777216, got true"},
+    {"{'model_type': 'llama', 'hidden_size': null}", "hidden_size: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'llama', 'hidden_size': '4096'}",
+     R"(hidden_size: must be an integer from 1 to 16777216, got "4096")"},
+    {"{'model_type': 'llama', 'hidden_size': [4096]}",
+     "hidden_size: must be an integer from 1 to 16777216, got [4096]"},
+    {"{'model_type': 'llama', 'hidden_size': {'a': 1}}",
+     R"(hidden_size: must be an integer from 1 to 16777216, got {"a":1})"},
+    {"{'model_type': 'llama', 'hidden_size': [[4096]]}",
+     "hidden_size: must be an integer from 1 to 16777216, got a list of lists or objects"},
+    {"{'model_type': 'llama', 'hidden_size': {'a': [1]}}",
+     "hidden_size: must be an integer from 1 to 16777216, got an object of lists or objects"},
+    {"{'model_type': 'llama', 'hidden_size': 16777217}",
+     "hidden_size: must be an integer from 1 to 16777216, got 16777217"},
+    {"{'model_type': 'llama', 'hidden_size': 18446744073709551615}",
+     "hidden_size: must be an integer from 1 to 16777216, got 18446744073709551615"},
+    {"{'model_type': 'llama', 'hidden_size': 18446744073709551616}",
+     "hidden_size: must be an integer from 1 to 16777216, got 1.8446744073709552e+19"},
+    {"{'model_type': 'llama', 'hidden_size': -9223372036854775809}",
+     "hidden_size: must be an integer from 1 to 16777216, got -9.223372036854776e+18"},
+    {"{'model_type': 'llama', 'hidden_size': 1e300}", "hidden_size: must be an integer from 1 to 16777216, got 1e+300"},
+    {"{'model_type': 'llama', 'hidden_size': '0123456789012345678901234567890123456789012345678901234567890123456789'}",
+     R"(hidden_size: must be an integer from 1 to 16777216, got "01234567890123456789012345678901234567890123456789012345...)"},
+    {"{'model_type': 'llama', 'vocab_size': 0}", "vocab_size: must be an integer from 1 to 268435456, got 0"},
+    {"{'model_type': 'llama', 'vocab_size': 268435457}",
+     "vocab_size: must be an integer from 1 to 268435456, got 268435457"},
+    {"{'model_type': 'llama', 'num_hidden_layers': 10001}",
+     "num_hidden_layers: must be an integer from 1 to 10000, got 10001"},
+    {"{'model_type': 'llama', 'num_hidden_layers': 0}", "num_hidden_layers: must be an integer from 1 to 10000, got 0"},
+    {"{'model_type': 'llama', 'num_attention_heads': 0}",
+     "num_attention_heads: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'llama', 'num_attention_heads': 30}",
+     "num_attention_heads: must divide hidden_size (4096), got 30"},
+    {"{'model_type': 'llama', 'num_attention_heads': 30, 'head_dim': 128}",
+     "num_attention_heads: must divide hidden_size (4096), got 30"},
+    {"{'model_type': 'llama', 'num_key_value_heads': 0}",
+     "num_key_value_heads: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'llama', 'num_key_value_heads': 5}",
+     "num_key_value_heads: must divide num_attention_heads (32), got 5"},
+    {"{'model_type': 'llama', 'num_key_value_heads': 64}",
+     "num_key_value_heads: must divide num_attention_heads (32), got 64"},
+    {"{'model_type': 'mistral', 'num_key_value_heads': null}",
+     "num_key_value_heads: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'mistral', 'num_attention_heads': 12}",
+     "num_key_value_heads: is missing, and its default 8 does not divide num_attention_heads (12)"},
+    {"{'model_type': 'mistral', 'hidden_size': 16}", "num_attention_heads: must be at most hidden_size (16), got 32"},
+    {"{'model_type': 'llama', 'head_dim': 0}", "head_dim: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'qwen3', 'head_dim': null}", "head_dim: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'qwen2', 'head_dim': null}", "head_dim: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'llama', 'intermediate_size': null}",
+     "intermediate_size: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'llama', 'intermediate_size': [8192, 8192]}",
+     "intermediate_size: must be an integer from 1 to 16777216, got [8192,8192]"},
+    {"{'model_type': 'llama', 'tie_word_embeddings': null}", "tie_word_embeddings: must be true or false, got null"},
+    {"{'model_type': 'llama', 'tie_word_embeddings': 'false'}",
+     R"(tie_word_embeddings: must be true or false, got "false")"},
+    {"{'model_type': 'llama', 'attention_bias': 1}", "attention_bias: must be true or false, got 1"},
+    {"{'model_type': 'llama', 'mlp_bias': null}", "mlp_bias: must be true or false, got null"},
+    {"{'model_type': 'esm'}", "vocab_size: is missing; must be an integer from 1 to 268435456"},
+    {"{'model_type': 'esm', 'vocab_size': null}", "vocab_size: must be an integer from 1 to 268435456, got null"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'emb_layer_norm_before': 'no'}",
+     R"(emb_layer_norm_before: must be true or false, got "no")"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'position_embedding_type': 3}",
+     "position_embedding_type: must be a string, got 3"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'is_folding_model': true}",
+     "is_folding_model: is not supported for model_type esm; must be false or absent, got true"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'embedding_size': 128}",
+     "embedding_size: is not supported for model_type esm; must be null or absent, got 128"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'is_decoder': null}", "is_decoder: must be true or false, got null"},
+    {"{'model_type': 'bert', 'type_vocab_size': 0}", "type_vocab_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'bert', 'num_attention_heads': 11}", "num_attention_heads: must divide hidden_size (768), got 11"},
+    {"{'model_type': 'bert', 'add_cross_attention': true, 'is_decoder': true}",
+     "add_cross_attention: is not supported for model_type bert; must be false or absent, got true"},
+    {"{'model_type': 'gpt2', 'n_embd': 0}", "n_embd: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'gpt2', 'n_layer': '12'}", R"(n_layer: must be an integer from 1 to 10000, got "12")"},
+    {"{'model_type': 'gpt2', 'n_head': 7}", "n_head: must divide hidden_size (768), got 7"},
+    {"{'model_type': 'gpt2', 'hidden_size': null, 'n_embd': 768}",
+     "hidden_size: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'gpt2', 'n_inner': 0}", "n_inner: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'gpt2', 'n_positions': -1}", "n_positions: must be an integer from 1 to 16777216, got -1"},
+    {"{'model_type': 'gpt2', 'add_cross_attention': true}",
+     "add_cross_attention: is not supported for model_type gpt2; must be false or absent, got true"},
+    {"{'model_type': 'gpt2', 'add_cross_attention': 'yes'}",
+     R"(add_cross_attention: must be true or false, got "yes")"},
+    {"{'model_type': 'gpt2', 'architectures': ['GPT2DoubleHeadsModel'], 'summary_type': 'attn'}",
+     R"(summary_type: must be "cls_index", "first", "last" or "mean", got "attn", which is not implemented)"},
+    {"{'model_type': 'gpt2', 'architectures': ['GPT2DoubleHeadsModel'], 'summary_use_proj': 1}",
+     "summary_use_proj: must be true or false, got 1"},
+    {"{'model_type': 'llama', 'architectures': 'LlamaForCausalLM'}",
+     R"(architectures: must be a list, got "LlamaForCausalLM")"},
+    {"{'model_type': 'llama', 'architectures': [7]}",
+     "architectures[0]: unknown class 7 for model_type llama; known: LlamaForCausalLM, LlamaModel, "
+     "LlamaForSequenceClassification, LlamaForTokenClassification, LlamaForQuestionAnswering"},
+    {"{'model_type': 'llama', 'architectures': ['MistralForCausalLM']}",
+     R"(architectures[0]: unknown class "MistralForCausalLM" for model_type llama; known: LlamaForCausalLM, LlamaModel, LlamaForSequenceClassification, LlamaForTokenClassification, LlamaForQuestionAnswering)"},
+    {"{'model_type': 'granite', 'architectures': ['GraniteForTokenClassification']}",
+     R"(architectures[0]: unknown class "GraniteForTokenClassification" for model_type granite; known: GraniteForCausalLM, GraniteModel)"},
+    {"{'model_type': 'gemma3_text', 'architectures': ['Gemma3ForConditionalGeneration']}",
+     R"(architectures[0]: unknown class "Gemma3ForConditionalGeneration" for model_type gemma3_text; known: Gemma3ForCausalLM, Gemma3TextModel, Gemma3TextForSequenceClassification)"},
+    {"{'model_type': 'esm', 'vocab_size': 33, 'architectures': ['EsmForProteinFolding']}",
+     R"(architectures[0]: unknown class "EsmForProteinFolding" for model_type esm; known: EsmForMaskedLM, EsmModel, EsmForSequenceClassification, EsmForTokenClassification)"},
+    {"{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification'], 'num_labels': 0}",
+     "num_labels: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification'], 'num_labels': null}",
+     "num_labels: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification'], 'id2label': {}}",
+     "id2label: must be an object with at least one label, got {}"},
+    {"{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification'], 'id2label': ['A', 'B']}",
+     R"(id2label: must be an object with at least one label, got ["A","B"])"},
+    {"{'model_type': 'llama', 'architectures': ['LlamaForTokenClassification'], 'token_classification_bias': 0}",
+     "token_classification_bias: must be true or false, got 0"},
+    {"{'model_type': 'llama', 'is_causal': false}",
+     "is_causal: is not supported for model_type llama; must be true or absent, got false"},
+    {"{'model_type': 'llama', 'is_causal': null}", "is_causal: must be true or false, got null"},
+    {"{'model_type': 'gemma', 'use_bidirectional_attention': true}",
+     "use_bidirectional_attention: is not supported for model_type gemma; must be false or absent, got true"},
+    {"{'model_type': 'gemma3_text', 'use_bidirectional_attention': 'yes'}",
+     R"(use_bidirectional_attention: must be true or false, got "yes")"},
+    {"{'model_type': 'llama', 'per_layer_config': {'1': {'intermediate_size': 30}}}",
+     "per_layer_config: is not supported for model_type llama; must be empty or absent, got an object of lists or "
+     "objects"},
+    {"{'model_type': 'bert', 'pruned_heads': {'1': [0, 2]}}",
+     "pruned_heads: is not supported for model_type bert; must be empty or absent, got an object of lists or objects"},
+    {"{'model_type': 'mistral', 'sliding_window': 0}",
+     "sliding_window: must be an integer from 1 to 2147483647, got 0"},
+    {"{'model_type': 'mistral', 'sliding_window': -1}",
+     "sliding_window: must be an integer from 1 to 2147483647, got -1"},
+    {"{'model_type': 'mistral', 'sliding_window': 2147483648}",
+     "sliding_window: must be an integer from 1 to 2147483647, got 2147483648"},
+    {"{'model_type': 'mistral', 'sliding_window': '4096'}",
+     R"(sliding_window: must be an integer from 1 to 2147483647, got "4096")"},
+    {"{'model_type': 'mistral', 'sliding_window': null, 'num_hidden_layers': 1, 'layer_types': ['sliding_attention']}",
+     "sliding_window: must be an integer from 1 to 2147483647, got null"},
+    {"{'model_type': 'gemma2', 'sliding_window': null}",
+     "sliding_window: must be an integer from 1 to 2147483647, got null"},
+    {"{'model_type': 'qwen2', 'use_sliding_window': 1}", "use_sliding_window: must be true or false, got 1"},
+    {"{'model_type': 'qwen2', 'use_sliding_window': true, 'max_window_layers': -1}",
+     "max_window_layers: must be an integer from 0 to 10000, got -1"},
+    {"{'model_type': 'qwen2', 'use_sliding_window': true, 'max_window_layers': null}",
+     "max_window_layers: must be an integer from 0 to 10000, got null"},
+    {"{'model_type': 'qwen2', 'num_hidden_layers': 2, 'layer_types': ['sliding_attention', 'full_attention']}",
+     R"(layer_types[0]: must be "full_attention" while use_sliding_window is false, got "sliding_attention")"},
+    {"{'model_type': 'qwen2', 'num_hidden_layers': 2, 'use_sliding_window': true, 'sliding_window': null, "
+     "'layer_types': ['full_attention', 'sliding_attention']}",
+     "sliding_window: must be an integer from 1 to 2147483647, got null"},
+    {"{'model_type': 'qwen2_moe', 'use_sliding_window': true, 'sliding_window': null}",
+     "sliding_window: must be an integer from 1 to 2147483647, got null"},
+    {"{'model_type': 'gpt_oss', 'layer_types': []}", "layer_types: must name the 36 layers, got 0"},
+    {"{'model_type': 'gpt_oss', 'layer_types': 'full_attention'}",
+     R"(layer_types: must be a list, got "full_attention")"},
+    {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention']}",
+     "layer_types: must name the 2 layers, got 1"},
+    {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention', 'chunked_attention']}",
+     R"(layer_types[1]: must be "full_attention" or "sliding_attention", got "chunked_attention")"},
+    {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention', null]}",
+     R"(layer_types[1]: must be "full_attention" or "sliding_attention", got null)"},
+    {"{'model_type': 'llama', 'num_hidden_layers': 2, 'layer_types': ['full_attention']}",
+     "layer_types: must name the 2 layers, got 1"},
+    {"{'model_type': 'gemma3_text', 'sliding_window_pattern': 0}",
+     "sliding_window_pattern: must be an integer from 1 to 10000, got 0"},
+    {"{'model_type': 'gemma3_text', 'sliding_window_pattern': null}",
+     "sliding_window_pattern: must be an integer from 1 to 10000, got null"},
+    {"{'model_type': 'mixtral', 'num_local_experts': 0}",
+     "num_local_experts: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'mixtral', 'num_experts': null}", "num_experts: must be an integer from 1 to 16777216, got null"},
+    {"{'model_type': 'mixtral', 'num_experts_per_tok': 0}",
+     "num_experts_per_tok: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'mixtral', 'num_experts_per_tok': 9}",
+     "num_experts_per_tok: must be at most the 8 experts, got 9"},
+    {"{'model_type': 'mixtral', 'num_local_experts': 16, 'num_experts': 4, 'num_experts_per_tok': 8}",
+     "num_experts_per_tok: must be at most the 4 experts, got 8"},
+    {"{'model_type': 'qwen3_moe', 'num_local_experts': 4, 'num_experts': 16}",
+     "num_experts_per_tok: must be at most the 4 experts, got 8"},
+    {"{'model_type': 'qwen3_moe', 'moe_intermediate_size': 0}",
+     "moe_intermediate_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'qwen2_moe', 'shared_expert_intermediate_size': 0}",
+     "shared_expert_intermediate_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 'qwen2_moe', 'decoder_sparse_step': 0}",
+     "decoder_sparse_step: must be an integer from 1 to 10000, got 0"},
+    {"{'model_type': 'qwen2_moe', 'mlp_only_layers': 3}", "mlp_only_layers: must be a list, got 3"},
+    {"{'model_type': 'qwen2_moe', 'mlp_only_layers': [0, -1]}",
+     "mlp_only_layers[1]: must be an integer from 0 to 10000, got -1"},
+    {"{'model_type': 'qwen2_moe', 'mlp_only_layers': [0, '1']}",
+     R"(mlp_only_layers[1]: must be an integer from 0 to 10000, got "1")"},
+    {"{'model_type': 'mixtral', 'hidden_size': 16777216, 'intermediate_size': 16777216, 'num_local_experts': 16777216}",
+     "moe.experts: 50331648 x 281474976710656 does not fit 64 bits"},
+};
+
+constexpr malformed malformed_own[] = {
+    {"{}", "hidden_size: is missing; must be an integer from 1 to 16777216"},
+    {"{'hidden_size': 0}", "hidden_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'hidden_size': 4.0, 'layers': []}", "hidden_size: must be an integer from 1 to 16777216, got 4.0"},
+    {"{'hidden_size': 4}", "layers: must list at least one group of layers"},
+    {"{'hidden_size': 4, 'layers': []}", "layers: must list at least one group of layers"},
+    {"{'hidden_size': 4, 'layers': null}", "layers: must list at least one group of layers"},
+    {"{'hidden_size': 4, 'layers': {'parts': []}}", "layers: must be a list, got an object of lists or objects"},
+    {"{'hidden_size': 4, 'layers': [7]}", "layers[0]: must be a JSON object, got 7"},
+    {"{'hidden_size': 4, 'layer': []}",
+     "layer: unknown key; known: model_type, name, hidden_size, layers, vocab_size, padded_vocab_size, "
+     "tie_word_embeddings"},
+    {"{'hidden_size': 4, 'name': 7, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "name: must be a string, got 7"},
+    {"{'hidden_size': 4, 'layers': [{}]}", "layers[0].parts: must list at least one part"},
+    {"{'hidden_size': 4, 'layers': [{'parts': []}]}", "layers[0].parts: must list at least one part"},
+    {"{'hidden_size': 4, 'layers': [{'parts': 'mlp'}]}", R"(layers[0].parts: must be a list, got "mlp")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': ['mlp']}]}", R"(layers[0].parts[0]: must be a JSON object, got "mlp")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{}]}]}",
+     "layers[0].parts[0].type: is missing; known: attention, cross_attention, mlp, moe, linear, state"},
+    {"{'hidden_size': 4, 'layers': [{'repeat': 0, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "layers[0].repeat: must be an integer from 1 to 10000, got 0"},
+    {"{'hidden_size': 4, 'layers': [{'repeat': 10001, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "layers[0].repeat: must be an integer from 1 to 10000, got 10001"},
+    {"{'hidden_size': 4, 'layers': [{'repeat': 2, 'times': 3, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "layers[0].times: unknown key; known: repeat, parts"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'ffn'}]}]}",
+     R"(layers[0].parts[0].type: unknown part "ffn"; known: attention, cross_attention, mlp, moe, linear, state)"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 7}]}]}", "layers[0].parts[0].type: must be a string, got 7"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2}, {'type': 'mlp', "
+     "'intermediate_size': '8'}]}]}",
+     R"(layers[0].parts[1].intermediate_size: must be an integer from 1 to 16777216, got "8")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}, {'parts': [{'type': "
+     "'mlp'}]}]}",
+     "layers[1].parts[0].intermediate_size: is missing; must be an integer from 1 to 16777216"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8, 'gated': 'yes'}]}]}",
+     R"(layers[0].parts[0].gated: must be true or false, got "yes")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8, 'bias': true}]}]}",
+     "layers[0].parts[0].bias: unknown key; known: type, intermediate_size, gated"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention'}]}]}",
+     "layers[0].parts[0].num_heads: is missing; must be an integer from 1 to 16777216"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 3}]}]}",
+     "layers[0].parts[0].head_dim: is missing, and num_heads (3) does not divide hidden_size (4)"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_kv_heads': 4}]}]}",
+     "layers[0].parts[0].num_kv_heads: must divide num_heads (2), got 4"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
+     "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got "full")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got null)"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got {})"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1, 1], "
+     "'top_k': 2}}]}]}",
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got an object of lists or objects)"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding': 4}}]}]}",
+     "layers[0].parts[0].mask.sliding: unknown key; known: sliding_window, window, chunked, top_k, compressed_keys"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': "
+     "0}}]}]}",
+     "layers[0].parts[0].mask.sliding_window: must be an integer from 1 to 2147483647, got 0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'chunked': "
+     "2147483648}}]}]}",
+     "layers[0].parts[0].mask.chunked: must be an integer from 1 to 2147483647, got 2147483648"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': 4}}]}]}",
+     "layers[0].parts[0].mask.window: must be a list, got 4"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': null}}]}]}",
+     "layers[0].parts[0].mask.window: must be [left, right], got null"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1]}}]}]}",
+     "layers[0].parts[0].mask.window: must be [left, right], got [1]"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1, -2]}}]}]}",
+     "layers[0].parts[0].mask.window[1]: must be an integer from -1 to 2147483647, got -2"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [-1.0, "
+     "1]}}]}]}",
+     "layers[0].parts[0].mask.window[0]: must be an integer from -1 to 2147483647, got -1.0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': "
+     "[18446744073709551615, 1]}}]}]}",
+     "layers[0].parts[0].mask.window[0]: must be an integer from -1 to 2147483647, got 18446744073709551615"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'cross_attention', 'num_heads': 2, 'mask': 'causal'}]}]}",
+     "layers[0].parts[0].mask: unknown key; known: type, num_heads, num_kv_heads, head_dim, context_size"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'cross_attention', 'num_heads': 2, 'context_size': 0}]}]}",
+     "layers[0].parts[0].context_size: must be an integer from 1 to 16777216, got 0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 4, 'num_experts_per_tok': 5, "
+     "'intermediate_size': 8}]}]}",
+     "layers[0].parts[0].num_experts_per_tok: must be an integer from 1 to 4, got 5"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 4, 'intermediate_size': 8}]}]}",
+     "layers[0].parts[0].num_experts_per_tok: is missing; must be an integer from 1 to 4"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 4, 'num_experts_per_tok': 2, "
+     "'intermediate_size': 8, 'shared_expert_gate': true}]}]}",
+     "layers[0].parts[0].shared_expert_gate: must be false without shared_intermediate_size"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'in_features': 4, 'out_features': 4}]}]}",
+     "layers[0].parts[0].component: is missing; must be a string"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'component': '', 'in_features': 4, 'out_features': "
+     "4}]}]}",
+     R"(layers[0].parts[0].component: must have 1 to 39 characters, got "")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'component': 'a name that has more than thirty-nine "
+     "chars', 'in_features': 4, 'out_features': 4}]}]}",
+     R"(layers[0].parts[0].component: must have 1 to 39 characters, got "a name that has more than thirty-nine chars")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'component': 'x', 'in_features': 4, 'out_features': "
+     "4, 'rows': 'token'}]}]}",
+     R"(layers[0].parts[0].rows: must be "tokens", "keys" or "count", got "token")"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'state', 'component': 'x', 'multiply_adds': 0}]}]}",
+     "layers[0].parts[0].multiply_adds: must be an integer from 1 to 281474976710656, got 0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'state', 'component': 'x', 'multiply_adds': "
+     "281474976710657}]}]}",
+     "layers[0].parts[0].multiply_adds: must be an integer from 1 to 281474976710656, got 281474976710657"},
+    {"{'hidden_size': 4, 'vocab_size': 0, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "vocab_size: must be an integer from 1 to 268435456, got 0"},
+    {"{'hidden_size': 4, 'padded_vocab_size': 8, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "padded_vocab_size: needs vocab_size"},
+    {"{'hidden_size': 4, 'tie_word_embeddings': true, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': "
+     "8}]}]}",
+     "tie_word_embeddings: needs vocab_size"},
+    {"{'hidden_size': 4, 'vocab_size': 8, 'padded_vocab_size': 7, 'layers': [{'parts': [{'type': 'mlp', "
+     "'intermediate_size': 8}]}]}",
+     "padded_vocab_size: must be at least vocab_size (8), got 7"},
+    {"{'hidden_size': 4, 'vocab_size': 8, 'tie_word_embeddings': 0, 'layers': [{'parts': [{'type': 'mlp', "
+     "'intermediate_size': 8}]}]}",
+     "tie_word_embeddings: must be true or false, got 0"},
+};
+
+/// The text of the error that `read` throws.
+template <class Read>
+std::string error_of(Read read) {
+    try {
+        read();
+    } catch (const floptally::error& problem) {
+        return problem.what();
+    } catch (const std::exception& problem) {
+        return std::string("no floptally::error: ") + problem.what();
+    }
+    return "no error";
+}
+
+std::string with_known_types(std::string text) {
+    if (const std::size_t star = text.find('*'); star != std::string::npos) {
+        std::string known;
+        for (const std::string_view type : floptally::known_model_types()) {
+            known.append(known.empty() ? "" : ", ").append(type);
+        }
+        text.replace(star, 1, known + " (any composition, written down)");
+    }
+    return text;
+}
+
+void check(std::string config, const malformed& expected) {
+    std::replace(config.begin(), config.end(), '\'', '"');
+    INFO(config);
+    std::istringstream text(config);
+    const std::string error = error_of([&] { static_cast<void>(floptally::read_config(text)); });
+    CHECK(error == with_known_types(expected.error));
+    CHECK(error.find('\n') == std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a malformed Hugging Face config is an error that names the field, the value and what would be right") {
+    for (const malformed& row : malformed_configs) {
+        check(row.config, row);
+    }
+    CHECK(std::size(malformed_configs) > 60);
+}
+
+TEST_CASE("a malformed config in floptally's own format is an error with the full path of the field") {
+    const std::string type = "{'model_type': 'floptally'";
+    for (const malformed& row : malformed_own) {
+        const std::string_view fields = std::string_view(row.config).substr(1);
+        check(type + (fields == "}" ? "" : ", ") + std::string(fields), row);
+    }
+}
+
+TEST_CASE("a config that cannot be opened is an error") {
+    CHECK(error_of([] { static_cast<void>(floptally::load_config("/no/such.json")); }) ==
+          "config: cannot read \"/no/such.json\"");
+    CHECK(error_of([] { static_cast<void>(floptally::load_config("/dev")); }) ==
+          "config: cannot read \"/dev/config.json\"");
+}
+
+TEST_CASE("a deeply nested value neither overflows the stack nor the message") {
+    const std::string deep(1'000'000, '[');
+    std::istringstream open("{\"model_type\": " + deep);
+    CHECK(error_of([&] { static_cast<void>(floptally::read_config(open)); }) ==
+          "config: must be a JSON object, cannot be parsed at byte 1000016");
+    std::istringstream closed("{\"model_type\": " + deep + std::string(1'000'000, ']') + "}");
+    CHECK(error_of([&] { static_cast<void>(floptally::read_config(closed)); }) ==
+          "model_type: must be a string, got a list of lists or objects");
+}
+
+TEST_CASE("a long value is cut between characters") {
+    std::string umlauts;
+    for (int i = 0; i < 60; ++i) {
+        umlauts += "\u00e4";
+    }
+    const nlohmann::json config{{"model_type", "llama"}, {"hidden_size", umlauts}};
+    const std::string error = error_of([&] { static_cast<void>(floptally::read_config(config)); });
+    CHECK(error == "hidden_size: must be an integer from 1 to 16777216, got \"" + umlauts.substr(0, 56) + "...");
+}
+
+TEST_CASE("too many different masks are an error, not a wrong count") {
+    std::string groups;
+    for (int window = 1; window <= 17; ++window) {
+        groups += (window == 1 ? "" : ", ") +
+                  ("{\"parts\": [{\"type\": \"attention\", \"num_heads\": 1, \"mask\": {\"sliding_window\": " +
+                   std::to_string(window)) +
+                  "}}]}";
+    }
+    std::istringstream text("{\"model_type\": \"floptally\", \"hidden_size\": 4, \"layers\": [" + groups + "]}");
+    CHECK(error_of([&] { static_cast<void>(floptally::read_config(text)); }) == "masks: more than the 16 that fit");
+}

@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program as a process: what it prints, where, and its exit status. docs/command_line.md is the contract.
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "catch2.hpp"
+#include "markdown.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+const std::filesystem::path data = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "examples/data";
+
+/// A folder with the files that the commands below name; tests may run side by side, so each process has its own.
+class work_folder {
+  public:
+    work_folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "floptally_XXXXXX").string();
+        REQUIRE(mkdtemp(name.data()) != nullptr);
+        path_ = name;
+        std::filesystem::create_directory(path_ / "folder");
+        std::filesystem::create_directory(path_ / "empty");
+        const std::string llama =
+            R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 128256,
+            "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8})";
+        write("m.json", read_text(data / "mistral-7b-v0.1.json"));
+        write("llama.json", llama);
+        write("folder/config.json", llama);
+        write("own.json",
+              R"({"model_type": "floptally", "name": "ours", "hidden_size": 4096, "vocab_size": 128256, "layers":
+            [{"repeat": 32, "parts": [{"type": "attention", "num_heads": 32, "num_kv_heads": 8},
+                                      {"type": "mlp", "intermediate_size": 14336}]}]})");
+        write("bare.json", R"({"model_type": "gpt2"})");
+        write("bad.json", "{\"model_type\"\n");
+        write("list.json", "[]");
+        write("zero.json", R"({"model_type": "llama", "hidden_size": 0})");
+        write("unknown.json", R"({"model_type": "gpt9"})");
+        write("own_bad.json", R"({"model_type": "floptally", "hidden_size": 4, "layers":
+            [{"parts": [{"type": "mlp", "intermediate_size": 1.5}]}]})");
+        write("lines.json", R"({"model_type": "floptally", "hidden_size": 4, "a\nb": 1})");
+        write("empty.txt", "");
+        write("mixed.txt", "  512\n1024, 7\t8\r\n ,9\n\n10,11\n");
+        write("words.txt", "12 twelve\n");
+        write("negative.txt", "1 -2\n");
+        write("huge.txt", "4294967295 4294967295\n");
+        write("comma.txt", "1,\n");
+    }
+    work_folder(const work_folder&) = delete;
+    work_folder& operator=(const work_folder&) = delete;
+    ~work_folder() { std::filesystem::remove_all(path_); }
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    void write(const char* name, const std::string& text) const {
+        std::ofstream file(path_ / name, std::ios::binary);
+        file << text;
+        REQUIRE(file.flush());
+    }
+
+    std::filesystem::path path_;
+};
+
+struct outcome {
+    int status = -1;
+    std::string out;
+    std::string err;
+};
+
+/// Runs the program in the work folder; `arguments` is what a user types after its name, redirections included.
+outcome run(const std::string& arguments) {
+    static const work_folder folder;
+    const std::string where = folder.path().string();
+    const std::string command =
+        "cd '" + where + "' && { '" FLOPTALLY_PROGRAM "' " + arguments + "\n} >stdout.txt 2>stderr.txt";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(folder.path() / "stdout.txt"),
+            read_text(folder.path() / "stderr.txt")};
+}
+
+json run_json(const std::string& arguments) {
+    INFO(arguments);
+    const outcome result = run(arguments + " --format json");
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    CHECK(result.err.empty());
+    return json::parse(result.out);
+}
+
+std::string total(const json& report, const char* view = "useful") {
+    return report["flops"][view]["total"].get<std::string>();
+}
+
+std::uint64_t number(const json& text) { return std::stoull(text.get<std::string>()); }
+
+// ---- what is refused ----
+
+struct refusal {
+    const char* arguments;
+    const char* error;  ///< what follows "floptally: error: "
+};
+
+constexpr refusal refusals[] = {
+    {"", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
+    {"bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "bogus")"},
+    {"--bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "--bogus")"},
+    {"--version x", R"(command: unexpected argument "x")"},
+    {"--help flops", R"(command: unexpected argument "flops")"},
+    {"''", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
+    {"flops", "config: is missing; give --config FILE"},
+    {"flops --config", "config: needs a value"},
+    {"flops --config ''", R"(config: cannot read "")"},
+    {"flops --config /no/such.json --lengths 5", R"(config: cannot read "/no/such.json")"},
+    {"flops --config empty --lengths 5", R"(config: cannot read "empty/config.json")"},
+    {"flops --config bad.json --lengths 5", "config: must be a JSON object, cannot be parsed at byte 15"},
+    {"flops --config list.json --lengths 5", "config: must be a JSON object, got []"},
+    {"flops --config zero.json --lengths 5", "hidden_size: must be an integer from 1 to 16777216, got 0"},
+    {"flops --config own_bad.json --lengths 5",
+     "layers[0].parts[0].intermediate_size: must be an integer from 1 to 16777216, got 1.5"},
+    {"flops --config - --lengths 5 </dev/null", "config: must be a JSON object, cannot be parsed at byte 1"},
+    {"flops --config m.json --config m.json --lengths 5", "config: is given 2 times; must be given once"},
+    {"flops --config m.json",
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens"},
+    {"flops --config m.json --format json",
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens"},
+    {"flops --config m.json junk --lengths 5", R"(command: unexpected argument "junk")"},
+    {"flops --config m.json --lengths 5 junk", R"(command: unexpected argument "junk")"},
+    {"flops -- --config m.json", R"(command: unexpected argument "--config")"},
+    {"flops --bogus", "bogus: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --bogus=5", "bogus: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops -x", "x: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --mtp 1 --config m.json --lengths 5", "mtp: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --config m.json --lengths 5 --seconds 1",
+     "seconds: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --help --bogus", "bogus: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --config m.json --lengths", "lengths: needs a value"},
+    {"flops --config m.json --lengths ''", "lengths: must list at least one integer"},
+    {"flops --config m.json --lengths ' '", "lengths: must list at least one integer"},
+    {"flops --config m.json --lengths ,", R"(lengths[0]: must be a 64-bit integer, got "")"},
+    {"flops --config m.json --lengths 1,,2", R"(lengths[1]: must be a 64-bit integer, got "")"},
+    {"flops --config m.json --lengths 1,2,", R"(lengths[2]: must be a 64-bit integer, got "")"},
+    {"flops --config m.json --lengths x", R"(lengths[0]: must be a 64-bit integer, got "x")"},
+    {"flops --config m.json --lengths 7,1.5", R"(lengths[1]: must be a 64-bit integer, got "1.5")"},
+    {"flops --config m.json --lengths 1e3", R"(lengths[0]: must be a 64-bit integer, got "1e3")"},
+    {"flops --config m.json --lengths +5", R"(lengths[0]: must be a 64-bit integer, got "+5")"},
+    {"flops --config m.json --lengths -5,3", "lengths[0]: must be at least 0, got -5"},
+    {"flops --config m.json --lengths=-5,3", "lengths[0]: must be at least 0, got -5"},
+    {"flops --config m.json --lengths 3,-5", "lengths[1]: must be at least 0, got -5"},
+    {"flops --config m.json --lengths 4294967296", "lengths[0]: must be at most 4294967295, got 4294967296"},
+    {"flops --config m.json --lengths 99999999999999999999",
+     R"(lengths[0]: must be a 64-bit integer, got "99999999999999999999")"},
+    {"flops --config m.json --lengths 4294967295,4294967295",
+     "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits"},
+    {"flops --config m.json --lengths 5 --lengths 6", "lengths: is given 2 times; must be given once"},
+    {"flops --config m.json --lengths-file", "lengths_file: needs a value"},
+    {"flops --config m.json --lengths-file /no/such.txt", R"(lengths_file: cannot read "/no/such.txt")"},
+    {"flops --config m.json --lengths-file folder", R"(lengths_file: cannot read "folder")"},
+    {"flops --config m.json --lengths-file empty.txt", "lengths_file: must list at least one integer"},
+    {"flops --config m.json --lengths-file words.txt", R"(lengths_file[1]: must be a 64-bit integer, got "twelve")"},
+    {"flops --config m.json --lengths-file negative.txt", "lengths_file[1]: must be at least 0, got -2"},
+    {"flops --config m.json --lengths-file huge.txt",
+     "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits"},
+    {"flops --config m.json --lengths-file comma.txt", R"(lengths_file[1]: must be a 64-bit integer, got "")"},
+    {"flops --config m.json --cu-seqlens ''", "cu_seqlens: must list at least one integer"},
+    {"flops --config m.json --cu-seqlens 5", "cu_seqlens[0]: must be 0, got 5"},
+    {"flops --config m.json --cu-seqlens 0,5,3", "cu_seqlens[2]: must be at least the boundary before it, 5, got 3"},
+    {"flops --config m.json --cu-seqlens 0,x", R"(cu_seqlens[1]: must be a 64-bit integer, got "x")"},
+    {"flops --config m.json --cu-seqlens -1,5", "cu_seqlens[0]: must be 0, got -1"},
+    {"flops --config m.json --cu-seqlens 0,4294967296",
+     "cu_seqlens[1]: must be at most 4294967295 above the boundary before it, 0, got 4294967296"},
+    {"flops --config m.json --cu-seqlens-padded 0,5", "cu_seqlens_padded: needs --cu-seqlens"},
+    {"flops --config m.json --cu-seqlens-padded 0,5 --lengths 5", "cu_seqlens_padded: needs --cu-seqlens"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,5",
+     "cu_seqlens_padded: has 2 boundaries, cu_seqlens has 3"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,4,9",
+     "cu_seqlens_padded[1]: leaves a slot of 4 tokens for a sequence of 5"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,8,7",
+     "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 7"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 1,8,17", "cu_seqlens_padded[0]: must be 0, got 1"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,8,x",
+     R"(cu_seqlens_padded[2]: must be a 64-bit integer, got "x")"},
+    {"flops --config m.json --num-real-seqs 1 --lengths 5", "num_real_seqs: needs --cu-seqlens"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --num-real-seqs 3",
+     R"(num_real_seqs: must be an integer from 0 to 2, got "3")"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --num-real-seqs -1",
+     R"(num_real_seqs: must be an integer from 0 to 2, got "-1")"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --num-real-seqs 1.5",
+     R"(num_real_seqs: must be an integer from 0 to 2, got "1.5")"},
+    {"flops --config m.json --new-tokens ''", R"(new_tokens[0]: must be n@past, got "")"},
+    {"flops --config m.json --new-tokens 5", R"(new_tokens[0]: must be n@past, got "5")"},
+    {"flops --config m.json --new-tokens 5@", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
+    {"flops --config m.json --new-tokens @5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
+    {"flops --config m.json --new-tokens x@5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "x")"},
+    {"flops --config m.json --new-tokens 5@-1", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "-1")"},
+    {"flops --config m.json --new-tokens -1@5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "-1")"},
+    {"flops --config m.json --new-tokens 1@2@3",
+     R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "2@3")"},
+    {"flops --config m.json --new-tokens 4294967295@1",
+     R"(new_tokens[0]: n + past must be at most 4294967295, got "4294967295@1")"},
+    {"flops --config m.json --new-tokens 5@4294967296",
+     R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "4294967296")"},
+    {"flops --config m.json --new-tokens 1@5 --new-tokens 7", R"(new_tokens[1]: must be n@past, got "7")"},
+    {"flops --config m.json --lengths 5 --convention foo",
+     R"(convention: unknown name "foo"; known: exact, megatron, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager)"},
+    {"flops --config m.json --lengths 5 --convention ''",
+     R"(convention: unknown name ""; known: exact, megatron, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager)"},
+    {"flops --config m.json --lengths 5 --convention exact --convention exact",
+     "convention: is given 2 times; must be given once"},
+    {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
+    {"flops --config m.json --lengths 5 --phase Train",
+     R"(phase: must be one of train, forward, backward, got "Train")"},
+    {"flops --config m.json --lengths 5 --recompute some",
+     R"(recompute: must be one of none, full, attention, got "some")"},
+    {"flops --config m.json --lengths 5 --format xml", R"(format: must be one of table, json, got "xml")"},
+    {"flops --config m.json --lengths 5 --format json --format json", "format: is given 2 times; must be given once"},
+    {"mfu --config m.json --lengths 5", "seconds: is missing; give --seconds S"},
+    {"mfu --config m.json --lengths 5 --seconds 1", "gpus: is missing; give --gpus N"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1",
+     "accelerator: is missing; give --accelerator NAME or --peak-tflops X"},
+    {"mfu --config m.json --lengths 5 --seconds '' --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "")"},
+    {"mfu --config m.json --lengths 5 --seconds nan --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "nan")"},
+    {"mfu --config m.json --lengths 5 --seconds inf --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "inf")"},
+    {"mfu --config m.json --lengths 5 --seconds -inf --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "-inf")"},
+    {"mfu --config m.json --lengths 5 --seconds 0 --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "0")"},
+    {"mfu --config m.json --lengths 5 --seconds -1 --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "-1")"},
+    {"mfu --config m.json --lengths 5 --seconds 1e400 --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "1e400")"},
+    {"mfu --config m.json --lengths 5 --seconds 1,5 --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "1,5")"},
+    {"mfu --config m.json --lengths 5 --seconds 1s --gpus 1 --peak-tflops 989",
+     R"(seconds: must be a finite number above 0, got "1s")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --seconds 2 --gpus 1 --peak-tflops 989",
+     "seconds: is given 2 times; must be given once"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 0 --peak-tflops 989",
+     R"(gpus: must be an integer from 1 to 100000000, got "0")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus -1 --peak-tflops 989",
+     R"(gpus: must be an integer from 1 to 100000000, got "-1")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1.5 --peak-tflops 989",
+     R"(gpus: must be an integer from 1 to 100000000, got "1.5")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus x --peak-tflops 989",
+     R"(gpus: must be an integer from 1 to 100000000, got "x")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 100000001 --peak-tflops 989",
+     R"(gpus: must be an integer from 1 to 100000000, got "100000001")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops nan",
+     R"(peak_tflops: must be a finite number above 0, got "nan")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops inf",
+     R"(peak_tflops: must be a finite number above 0, got "inf")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 0",
+     R"(peak_tflops: must be a finite number above 0, got "0")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops -1",
+     R"(peak_tflops: must be a finite number above 0, got "-1")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops x",
+     R"(peak_tflops: must be a finite number above 0, got "x")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 1e-320",
+     "peak_tflops: is out of range: a rate over it is not finite"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 0 --accelerator 'H100 SXM'",
+     R"(peak_tflops: must be a finite number above 0, got "0")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100",
+     R"(accelerator: "H100" is not the whole name of a part, only in the names of: H100 SXM, H100 PCIe, H100 NVL)"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator foo",
+     R"(accelerator: no known part is called "foo"; `floptally accelerators` lists the known parts)"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator ''",
+     "accelerator: the name is empty; `floptally accelerators` lists the known parts"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp3",
+     R"(precision: must be one of fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4, got "fp3")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp4",
+     "precision: H100 SXM has no published fp4 rate; it has fp64, fp32, tf32, fp16, bf16, fp8, int8"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 5 --precision ''",
+     R"(precision: must be one of fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4, got "")"},
+    {"models x", R"(command: unexpected argument "x")"},
+    {"models --config m.json", "config: unknown option; `floptally models --help` lists the known ones"},
+    {"models --format yaml", R"(format: must be one of table, json, got "yaml")"},
+    {"models --format", "format: needs a value"},
+    {"accelerators --format yaml", R"(format: must be one of table, json, got "yaml")"},
+    {"accelerators H100", R"(command: unexpected argument "H100")"},
+    {"conventions --format yaml", R"(format: must be one of table, json, got "yaml")"},
+    {"conventions --phase train", "phase: unknown option; `floptally conventions --help` lists the known ones"},
+};
+
+}  // namespace
+
+TEST_CASE("bad input: exit status 2, nothing on standard output, one line that names the field") {
+    for (const refusal& row : refusals) {
+        INFO(row.arguments);
+        const outcome result = run(row.arguments);
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err == "floptally: error: " + std::string(row.error) + "\n");
+    }
+}
+
+TEST_CASE("an unknown model type is an error that lists the known ones, as floptally models does") {
+    std::string known;
+    std::istringstream lines(run("models").out);
+    for (std::string line; std::getline(lines, line);) {
+        known += (known.empty() ? "" : ", ") + line;
+    }
+    CHECK(run("flops --config unknown.json --lengths 5").err ==
+          "floptally: error: model_type: unknown type \"gpt9\"; known: " + known +
+              " (any composition, written down)\n");
+}
+
+TEST_CASE("bad input of any kind is one line") {
+    for (const char* arguments : {"flops --=3", "flops --help=7", "flops ---", "flops --config 'a\nb'", "'a\nb'",
+                                  "flops --config lines.json --lengths 3", "flops --config m.json --lengths '\xff'",
+                                  "flops --config '{}' --lengths 1"}) {
+        INFO(arguments);
+        const outcome result = run(std::string(arguments));
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err.starts_with("floptally: error: "));
+        CHECK(result.err.find('\n') == result.err.size() - 1);
+    }
+}
+
+TEST_CASE("standard output that cannot be written is exit status 1") {
+    const std::string count = "flops --config m.json --lengths 5";
+    for (const std::string& arguments :
+         {count, count + " --format json", std::string("models"), std::string("accelerators --format json"),
+          std::string("--help"), std::string("--version"), std::string("flops --help")}) {
+        for (const char* redirection : {" >&-", " >/dev/full"}) {
+            INFO(arguments << redirection);
+            const outcome result = run(arguments + redirection);
+            CHECK(result.status == 1);
+            CHECK(result.out.empty());
+            CHECK(result.err == "floptally: error: output: standard output cannot be written\n");
+        }
+    }
+}
+
+TEST_CASE("bad input stays exit status 2 where not even standard error can be written") {
+    CHECK(run("flops 2>&-").status == 2);
+    CHECK(run("flops 2>/dev/full").status == 2);
+    CHECK(run("flops >&- 2>&-").status == 2);
+}
+
+// ---- flops ----
+
+TEST_CASE("a config comes from a file, a folder, standard input or floptally's own format") {
+    for (const char* config : {"llama.json", "folder", "folder/config.json", "- <llama.json", "own.json"}) {
+        INFO(config);
+        const json report = run_json("flops --lengths 8192 --config " + std::string(config));
+        CHECK(total(report) == "421651971833856");
+        CHECK(report["model_type"] == (std::string(config) == "own.json" ? "ours" : "llama"));
+        CHECK(report["notes"].empty());
+    }
+    CHECK(run_json("flops --config=llama.json --lengths=8192") == run_json("flops --lengths 8192 --config llama.json"));
+}
+
+TEST_CASE("the JSON of flops has the keys of the contract and counts as decimal strings") {
+    const json report = run_json("flops --config llama.json --lengths 8192");
+    std::set<std::string> keys;
+    for (const auto& [key, value] : report.items()) {
+        keys.insert(key);
+    }
+    CHECK(keys == std::set<std::string>{"version", "model_type", "convention", "statistics", "flops", "notes"});
+    CHECK(report["convention"] == "exact");
+    CHECK(report["statistics"] == json::parse(R"({"count": {"useful": "1", "padded": "1"},
+        "tokens": {"useful": "8192", "padded": "8192"}, "squares": {"useful": "67108864", "padded": "67108864"},
+        "pairs": [{"mask": "causal", "value": {"useful": "33558528", "padded": "33558528"}}]})"));
+    for (const char* view : {"useful", "padded", "executed"}) {
+        const json& flops = report["flops"][view];
+        std::uint64_t sum = 0;
+        for (const json& component : flops["components"]) {
+            CHECK(number(component["total"]) ==
+                  number(component["forward"]) + number(component["backward"]) + number(component["recompute"]));
+            sum += number(component["total"]);
+        }
+        CHECK(number(flops["total"]) == sum);
+        CHECK(number(flops["total"]) ==
+              number(flops["forward"]) + number(flops["backward"]) + number(flops["recompute"]));
+    }
+    CHECK(number(report["flops"]["useful"]["forward"]) == 421651971833856 / 3);
+}
+
+TEST_CASE("the table ends with the exact total") {
+    const outcome result = run("flops --config llama.json --lengths 8192");
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    CHECK(result.out.starts_with("llama: forward and backward, recompute none\n"));
+    CHECK(result.out.find("\nuseful total, exact: 421651971833856 FLOP (floptally ") != std::string::npos);
+    CHECK(run("flops --config llama.json --lengths 8192 --format table").out == result.out);
+}
+
+TEST_CASE("a note stands in the table and in the JSON") {
+    const std::string note = "config names no architectures: counted with the head of GPT2LMHeadModel";
+    CHECK(run("flops --config bare.json --lengths 5").out.find("\nnote: " + note + "\n") != std::string::npos);
+    CHECK(run_json("flops --config bare.json --lengths 5")["notes"] == json::array({note}));
+}
+
+TEST_CASE("the real lengths of the example, from their file") {
+    std::uint64_t tokens = 0, squares = 0, pairs = 0, count = 0;
+    std::ifstream file(data / "man-pages.txt");
+    for (std::uint64_t length = 0; file >> length;) {
+        tokens += length;
+        squares += length * length;
+        for (std::uint64_t query = 0; query < length; ++query) {
+            pairs += query < 4096 ? query + 1 : 4096;
+        }
+        ++count;
+    }
+    CHECK(tokens == 443365);
+    const json report = run_json("flops --config m.json --lengths-file '" + (data / "man-pages.txt").string() + "'");
+    const json& statistics = report["statistics"];
+    CHECK(number(statistics["count"]["useful"]) == count);
+    CHECK(number(statistics["tokens"]["useful"]) == tokens);
+    CHECK(number(statistics["squares"]["useful"]) == squares);
+    CHECK(statistics["pairs"][0]["mask"] == "sliding_window(4096)");
+    CHECK(number(statistics["pairs"][0]["value"]["useful"]) == pairs);
+    const std::uint64_t layer = 4096 * 4096 + 2 * 4096 * 1024 + 4096 * 4096 + 3 * 4096 * 14336;
+    CHECK(number(report["flops"]["useful"]["total"]) ==
+          3 * (2 * tokens * (32 * layer + 4096 * 32000) + 32 * 4 * 32 * 128 * pairs));
+}
+
+TEST_CASE("lengths in a file stand apart by white space, commas or both") {
+    const json report = run_json("flops --config llama.json --lengths-file mixed.txt");
+    CHECK(report == run_json("flops --config llama.json --lengths 512,1024,7,8,9,10,11"));
+    CHECK(report == run_json("flops --config llama.json --lengths '512 1024, 7,8 ,9 10 11'"));
+    CHECK(report == run_json("flops --config llama.json --lengths-file /dev/stdin <mixed.txt"));
+}
+
+TEST_CASE("packed rows: boundaries, slots and mock sequences") {
+    const std::string row = "flops --config llama.json --cu-seqlens 0,512,1536,1600";
+    CHECK(run_json(row) == run_json("flops --config llama.json --lengths 512,1024,64"));
+
+    const json slots = run_json(row + " --cu-seqlens-padded 0,512,1664,1792")["statistics"];
+    CHECK(slots["count"] == json{{"useful", "3"}, {"padded", "3"}});
+    CHECK(slots["tokens"] == json{{"useful", "1600"}, {"padded", "1792"}});
+    CHECK(slots["squares"] == json{{"useful", std::to_string(512 * 512 + 1024 * 1024 + 64 * 64)},
+                                   {"padded", std::to_string(512 * 512 + 1152 * 1152 + 128 * 128)}});
+
+    const json mock = run_json(row + " --cu-seqlens-padded 0,512,1664,1792 --num-real-seqs 2")["statistics"];
+    CHECK(mock["count"] == json{{"useful", "2"}, {"padded", "3"}});
+    CHECK(mock["tokens"] == json{{"useful", "1536"}, {"padded", "1792"}});
+
+    const json no_slots = run_json(row + " --num-real-seqs 0")["statistics"];
+    CHECK(no_slots["count"] == json{{"useful", "0"}, {"padded", "3"}});
+    CHECK(no_slots["tokens"] == json{{"useful", "0"}, {"padded", "1600"}});
+}
+
+TEST_CASE("new tokens after cached ones") {
+    const json report = run_json("flops --config llama.json --new-tokens 1@8191 --new-tokens 3@5");
+    CHECK(number(report["statistics"]["tokens"]["useful"]) == 4);
+    CHECK(number(report["statistics"]["pairs"][0]["value"]["useful"]) == 8192 + 6 + 7 + 8);
+    CHECK(run_json("flops --config llama.json --new-tokens 1@8191,3@5") == report);
+}
+
+TEST_CASE("the options of a batch add up") {
+    const json report = run_json(
+        "flops --config llama.json --lengths 5,6 --lengths-file mixed.txt --cu-seqlens 0,7,15 --new-tokens 2@10");
+    CHECK(number(report["statistics"]["count"]["useful"]) == 2 + 7 + 2 + 1);
+    CHECK(number(report["statistics"]["tokens"]["useful"]) == 11 + 1581 + 15 + 2);
+}
+
+TEST_CASE("phases: train is forward and backward") {
+    const std::string flops = "flops --config llama.json --lengths 100,3000";
+    const json train = run_json(flops)["flops"];
+    CHECK(run_json(flops + " --phase train")["flops"] == train);
+    const json forward = run_json(flops + " --phase forward")["flops"];
+    const json backward = run_json(flops + " --phase backward")["flops"];
+    for (const char* view : {"useful", "padded", "executed"}) {
+        INFO(view);
+        CHECK(forward[view]["total"] == train[view]["forward"]);
+        CHECK(forward[view]["backward"] == "0");
+        CHECK(backward[view]["total"] == train[view]["backward"]);
+        CHECK(backward[view]["forward"] == "0");
+    }
+    CHECK(run(flops + " --phase forward").out.starts_with("llama: forward only, recompute none\n"));
+}
+
+TEST_CASE("recompute is executed, never useful or padded") {
+    const std::string flops = "flops --config llama.json --lengths 100,3000";
+    const json none = run_json(flops + " --recompute none")["flops"];
+    const json full = run_json(flops + " --recompute full")["flops"];
+    const json attention = run_json(flops + " --recompute attention")["flops"];
+    CHECK(run_json(flops)["flops"] == none);
+    CHECK(full["useful"] == none["useful"]);
+    CHECK(full["padded"] == none["padded"]);
+    std::uint64_t layers = 0, core = 0;
+    for (const json& component : none["executed"]["components"]) {
+        layers += component["name"] == "lm_head" ? 0 : number(component["forward"]);
+        core += component["name"] == "attention.core" ? number(component["forward"]) : 0;
+    }
+    CHECK(number(full["executed"]["recompute"]) == layers);
+    CHECK(number(attention["executed"]["recompute"]) == core);
+    CHECK(number(full["executed"]["total"]) == number(none["executed"]["total"]) + layers);
+}
+
+TEST_CASE("every listed convention can be asked for") {
+    const std::string flops = "flops --config llama.json --lengths 8192 --convention ";
+    const json listed = run_json("conventions")["conventions"];
+    CHECK(listed.size() == 9);
+    for (const json& convention : listed) {
+        const std::string name = convention["name"];
+        CHECK(run_json(flops + name)["convention"] == name);
+        CHECK(run(flops + name).out.find("\nconvention " + name + ": ") != std::string::npos);
+    }
+    CHECK(total(run_json(flops + "exact")) == "421651971833856");
+    // Attention as L² instead of L(L+1)/2, twice backward: 3 · 4·H·d·layers a pair.
+    const std::uint64_t more = 3ULL * 4 * 32 * 128 * 32 * (8192ULL * 8191 / 2);
+    CHECK(total(run_json(flops + "torch_flop_counter_eager")) == std::to_string(421651971833856 + more));
+    CHECK(total(run_json("flops --config llama.json --lengths 8192")) == total(run_json(flops + "exact")));
+}
+
+// ---- mfu ----
+
+namespace {
+
+const std::string step = "mfu --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 ";
+
+bool near(const json& value, double expected) {
+    return value.get<double>() > expected * (1 - 1e-12) && value.get<double>() < expected * (1 + 1e-12);
+}
+
+}  // namespace
+
+TEST_CASE("mfu divides by the peak of the accelerator") {
+    const json report = run_json(step + "--accelerator 'H100 SXM'");
+    CHECK(report["flops"] == run_json("flops --config llama.json --lengths 8192")["flops"]);
+    const json& mfu = report["mfu"];
+    CHECK(near(mfu["useful"], 421651971833856.0 / (0.5 * 4 * 989e12)));
+    CHECK(mfu["padded"] == mfu["useful"]);
+    CHECK(near(mfu["executed"], static_cast<double>(number(report["flops"]["executed"]["total"])) / (2 * 989e12)));
+    CHECK(near(mfu["tflops_per_gpu"], 421.651971833856 / 2));
+    CHECK(mfu["tokens_per_second"] == 16384.0);
+    CHECK(mfu["seconds"] == 0.5);
+    CHECK(mfu["gpus"] == 4);
+    CHECK(mfu["accelerator"] == "H100 SXM");
+    CHECK(mfu["precision"] == "bf16");
+    CHECK(mfu["peak_tflops"] == 989.0);
+    CHECK(mfu["peak_source"].get<std::string>().find("https://") != std::string::npos);
+    CHECK(mfu.size() == 11);
+    CHECK(run_json(step + "--accelerator 'NVIDIA H100 80GB HBM3'") == report);
+    CHECK(run_json(step + "--accelerator 'h100 sxm' --precision BF16") == report);
+    CHECK(run(step + "--accelerator 'H100 SXM'").out.find(" 21.32 %  useful FLOPs over the peak\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("mfu takes the peak of the precision that is asked for") {
+    const json mfu = run_json(step + "--accelerator 'H100 SXM' --precision fp8")["mfu"];
+    CHECK(mfu["precision"] == "fp8");
+    CHECK(mfu["peak_tflops"].get<double>() > 1900);
+}
+
+TEST_CASE("--peak-tflops wins over --accelerator, whatever its name") {
+    const json given = run_json(step + "--peak-tflops 1000")["mfu"];
+    CHECK(given["peak_tflops"] == 1000.0);
+    CHECK(given["accelerator"].is_null());
+    CHECK(given["peak_source"] == "given by the user");
+    CHECK(near(given["useful"], 421651971833856.0 / 2e15));
+    const json both = run_json(step + "--peak-tflops 1000 --accelerator 'H100 SXM'")["mfu"];
+    CHECK(both["peak_tflops"] == 1000.0);
+    CHECK(both["accelerator"] == "H100 SXM");
+    CHECK(both["useful"] == given["useful"]);
+    CHECK(run_json(step + "--peak-tflops 1000 --accelerator 'no such part'")["mfu"]["accelerator"] == "no such part");
+    CHECK(run_json(step + "--peak-tflops 1e3")["mfu"] == given);
+}
+
+TEST_CASE("more than the peak allows is noted") {
+    CHECK(run_json(step + "--peak-tflops 1000")["notes"].empty());
+    const json notes = run_json(step + "--peak-tflops 1")["notes"];
+    CHECK(notes == json::array({"more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right"}));
+}
+
+TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases") {
+    const std::string batch =
+        "--config llama.json --cu-seqlens 0,100 --cu-seqlens-padded 0,128 --recompute full "
+        "--convention megatron --phase train";
+    const json report = run_json("mfu --seconds 1 --gpus 1 --peak-tflops 100 " + batch);
+    CHECK(report["flops"] == run_json("flops " + batch)["flops"]);
+    CHECK(report["convention"] == "megatron");
+    for (const char* view : {"useful", "padded", "executed"}) {
+        CHECK(near(report["mfu"][view], static_cast<double>(number(report["flops"][view]["total"])) / 1e14));
+    }
+    CHECK(report["mfu"]["useful"].get<double>() < report["mfu"]["padded"].get<double>());
+    CHECK(report["mfu"]["padded"].get<double>() < report["mfu"]["executed"].get<double>());
+    CHECK(report["mfu"]["tokens_per_second"] == 100.0);
+}
+
+// ---- the rest ----
+
+TEST_CASE("--version and --help") {
+    const std::string version = run_json("models")["version"];
+    CHECK(run("--version").out == "floptally " + version + "\n");
+    for (const char* help : {"--help", "-h"}) {
+        const outcome result = run(help);
+        CHECK(result.status == 0);
+        CHECK(result.err.empty());
+        for (const char* command : {"flops", "mfu", "models", "accelerators", "conventions"}) {
+            CHECK(result.out.find(command) != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("every command explains its options") {
+    struct row {
+        const char* command;
+        std::vector<std::string> options;
+    };
+    const std::vector<std::string> counting{
+        "--config",        "--lengths",    "--lengths-file", "--cu-seqlens", "--cu-seqlens-padded",
+        "--num-real-seqs", "--new-tokens", "--convention",   "--phase",      "--recompute",
+        "--format"};
+    std::vector<std::string> measuring = counting;
+    for (const char* option : {"--seconds", "--gpus", "--accelerator", "--peak-tflops", "--precision"}) {
+        measuring.emplace_back(option);
+    }
+    for (const row& r : {row{"flops", counting}, row{"mfu", measuring}, row{"models", {"--format"}},
+                         row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
+        for (const char* help : {" --help", " -h", " --help --format json"}) {
+            INFO(r.command << help);
+            const outcome result = run(std::string(r.command) + help);
+            CHECK(result.status == 0);
+            CHECK(result.err.empty());
+            for (const std::string& option : r.options) {
+                INFO(option);
+                CHECK(result.out.find(option + " ") != std::string::npos);
+            }
+        }
+    }
+}
+
+TEST_CASE("models, accelerators and conventions are listed as a table and as JSON, the same names in both") {
+    struct row {
+        const char* command;
+        bool has_names;  ///< objects with a name, not plain strings
+        const char* known;
+    };
+    for (const row& r : {row{"models", false, "gpt_oss"}, row{"accelerators", true, "H100 SXM"},
+                         row{"conventions", true, "megatron"}}) {
+        INFO(r.command);
+        const json report = run_json(r.command);
+        CHECK(report.contains("version"));
+        const std::string table = run(r.command).out;
+        bool known = false;
+        for (const json& entry : report[r.command]) {
+            const std::string name = r.has_names ? entry["name"] : entry;
+            INFO(name);
+            CHECK(("\n" + table).find("\n" + name) != std::string::npos);
+            known = known || name == r.known;
+        }
+        CHECK(known);
+        CHECK(report.size() == 2);
+    }
+    CHECK(run_json("models")["models"].back() == "floptally");
+    const json report = run_json("accelerators");
+    for (const json& part : report["accelerators"]) {
+        CHECK(part["source"]["url"].get<std::string>().starts_with("https://"));
+        CHECK(!part["dense_tflops"].empty());
+    }
+}

@@ -1,0 +1,922 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <floptally/checked.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+using floptally::error;
+using floptally::grid;
+using floptally::mask;
+using floptally::mask_set;
+using floptally::overflow;
+using floptally::sequence;
+using floptally::statistic;
+using floptally::tally;
+using floptally::uint128;
+using floptally::view;
+
+constexpr std::uint64_t max64 = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t max32 = std::numeric_limits<std::uint32_t>::max();
+
+constexpr mask_set set_of(std::initializer_list<mask> masks) {
+    mask_set set;
+    for (const mask& m : masks) {
+        set.push_back(m, "masks");
+    }
+    return set;
+}
+
+const mask_set no_masks;
+
+/// One of each kind that needs a word.
+const mask_set kept = set_of({mask::sliding_window(5), mask::window(3, 4), mask::chunked(6), mask::top_k(4),
+                              mask::compressed_keys(3), mask::box(7)});
+
+std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
+
+/// A sequence and its slot.
+struct slotted {
+    sequence real;
+    sequence slot;
+};
+
+/// What a tally is: a loop over sequences that adds up in 128 bits.
+std::vector<std::uint64_t> added_up(const std::vector<slotted>& batch, const mask_set& masks) {
+    std::vector<std::uint64_t> all;
+    for (const bool padded : {false, true}) {
+        std::vector<uint128> sums(tally::fixed_words + masks.size(), 0);
+        for (const slotted& one : batch) {
+            const sequence& s = padded ? one.slot : one.real;
+            const uint128 n = s.length;
+            sums[0] += s.length > 0 ? 1U : 0U;
+            sums[1] += n;
+            sums[2] += s.keys;
+            sums[3] += n * n;
+            sums[4] += n * s.past;
+            sums[5] += n * s.keys;
+            for (std::size_t m = 0; m < masks.size(); ++m) {
+                sums[tally::fixed_words + m] += masks[m].pairs(s);
+            }
+        }
+        for (const uint128 sum : sums) {
+            REQUIRE(sum <= max64);
+            all.push_back(static_cast<std::uint64_t>(sum));
+        }
+    }
+    return all;
+}
+
+std::vector<slotted> unpadded(const std::vector<sequence>& sequences) {
+    std::vector<slotted> batch;
+    for (const sequence& s : sequences) {
+        batch.push_back({s, s});
+    }
+    return batch;
+}
+
+std::vector<slotted> of_lengths(const std::vector<std::uint32_t>& lengths) {
+    std::vector<sequence> sequences;
+    for (const std::uint32_t length : lengths) {
+        sequences.push_back({length});
+    }
+    return unpadded(sequences);
+}
+
+tally tally_of(const std::vector<slotted>& batch, const mask_set& masks) {
+    tally t{masks};
+    for (const slotted& one : batch) {
+        t.add(one.real, one.slot);
+    }
+    return t;
+}
+
+std::vector<std::uint32_t> boundaries(const std::vector<std::uint32_t>& lengths) {
+    std::vector<std::uint32_t> cu_seqlens{0};
+    for (const std::uint32_t length : lengths) {
+        cu_seqlens.push_back(cu_seqlens.back() + length);
+    }
+    return cu_seqlens;
+}
+
+class random_batches {
+  public:
+    std::uint32_t upto(std::uint32_t most) { return static_cast<std::uint32_t>(engine_() % (std::uint64_t{most} + 1)); }
+
+    std::vector<std::uint32_t> lengths(std::size_t n, std::uint32_t most) {
+        std::vector<std::uint32_t> all(n);
+        for (std::uint32_t& length : all) {
+            length = upto(7) == 0 ? 0 : upto(most);
+        }
+        return all;
+    }
+
+    std::vector<slotted> batch(std::size_t n) {
+        std::vector<slotted> all;
+        for (std::size_t i = 0; i < n; ++i) {
+            const sequence real = upto(9) == 0 ? sequence{} : sequence{upto(50), upto(30), upto(40)};
+            all.push_back({real, {real.length + upto(16), real.past + upto(2), real.keys + upto(3)}});
+        }
+        return all;
+    }
+
+    template <class T>
+    void shuffle(std::vector<T>& all) {
+        std::shuffle(all.begin(), all.end(), engine_);
+    }
+
+  private:
+    std::mt19937_64 engine_{8191};
+};
+
+/// The error that a change of a tally throws, once the tally is seen to be what it was.
+template <class E = error, class F>
+std::string refusal(tally& t, F&& change) {
+    const tally before = t;
+    std::string text = "no error";
+    try {
+        change(t);
+    } catch (const E& e) {
+        text = e.what();
+    }
+    CHECK(words(t) == words(before));
+    CHECK(t == before);
+    return text;
+}
+
+template <class F>
+std::string field_of_refusal(tally& t, F&& change) {
+    const std::string text = refusal(t, change);
+    return text.substr(0, text.find(": "));
+}
+
+/// A tally that holds something in every word.
+tally something() { return tally_of({{{5, 2, 3}, {8, 2, 4}}, {{9, 0, 1}, {9, 1, 1}}}, kept); }
+
+// ---- tallies are constant expressions ----
+
+constexpr tally of_constants() {
+    tally t{set_of({mask::sliding_window(400), mask::causal()})};
+    const std::array<int, 3> lengths{100, 500, 600};
+    t.add_lengths(lengths);
+    const std::int64_t cu_seqlens[] = {0, 200, 500, 1200};
+    t.add_cu_seqlens(cu_seqlens);
+    t.add(grid{2, 10, 10});
+    t.add(sequence{3, 4, 5}, sequence{4, 4, 5});
+    return t;
+}
+
+static_assert(of_constants().get(view::useful, statistic::count) == 9);
+static_assert(of_constants().get(view::useful, statistic::tokens) == 1200 + 1200 + 200 + 3);
+static_assert(of_constants().get(view::padded, statistic::tokens) == 1200 + 1200 + 200 + 4);
+static_assert(of_constants().get(view::useful, statistic::squares) == 620'000 + 620'000 + 20'000 + 9);
+static_assert(of_constants().get(view::useful, statistic::cached) == 12);
+static_assert(of_constants().get(view::padded, statistic::crossed) == 20);
+// 3 tokens after 4 see 5, 6 and 7 keys; two frames of 100 patches see 5050 each.
+static_assert(of_constants().pairs(view::useful, mask::sliding_window(400)) == 285'450 + 265'450 + 10'100 + 18);
+static_assert(of_constants().pairs(view::useful, mask::causal()) == 310'600 + 310'600 + 10'100 + 18);
+static_assert(tally::from_words(of_constants().masks(), of_constants().words()) == of_constants());
+static_assert(std::is_trivially_copyable_v<tally>);
+
+constexpr tally padded_constants() {
+    const std::array<std::uint32_t, 4> cu_seqlens{0, 3, 5, 9};
+    const std::array<std::uint32_t, 4> slots{0, 4, 8, 16};
+    tally t;
+    t.add_cu_seqlens(cu_seqlens, slots, 2);
+    return t += t;
+}
+
+static_assert(padded_constants().get(view::useful, statistic::squares) == 2 * (9 + 4));
+static_assert(padded_constants().get(view::padded, statistic::squares) == 2 * (16 + 16 + 64));
+
+}  // namespace
+
+// ---- sums ----
+
+TEST_CASE("a tally has the sums of a plain loop over its sequences") {
+    random_batches random;
+    CHECK(words(tally{}) == std::vector<std::uint64_t>(12, 0));
+    for (int round = 0; round < 200; ++round) {
+        const std::vector<slotted> batch = random.batch(random.upto(40));
+        REQUIRE(words(tally_of(batch, kept)) == added_up(batch, kept));
+        REQUIRE(words(tally_of(batch, no_masks)) == added_up(batch, no_masks));
+    }
+}
+
+TEST_CASE("one sequence fills its slot unless it has one of its own") {
+    tally t{kept};
+    t.add(sequence{5, 2, 3});
+    CHECK(words(t) == added_up({{{5, 2, 3}, {5, 2, 3}}}, kept));
+    t.add(sequence{5, 2, 3}, sequence{8, 2, 3});
+    t.add(sequence{}, sequence{8});
+    CHECK(words(t) == added_up({{{5, 2, 3}, {5, 2, 3}}, {{5, 2, 3}, {8, 2, 3}}, {{}, {8}}}, kept));
+    CHECK(t.get(view::useful, statistic::count) == 2);
+    CHECK(t.get(view::padded, statistic::count) == 3);
+    CHECK(t.get(view::executed, statistic::tokens) == t.get(view::padded, statistic::tokens));
+    CHECK(t.pairs(view::executed, mask::chunked(6)) == t.pairs(view::padded, mask::chunked(6)));
+}
+
+TEST_CASE("lengths and boundaries give the sums of a plain loop") {
+    random_batches random;
+    // Short inputs, and long ones that are added up in blocks.
+    for (int round = 0; round < 200; ++round) {
+        const std::uint32_t most = round % 2 == 0 ? 60 : 70'000;
+        const std::vector<std::uint32_t> lengths = random.lengths(round % 10 == 0 ? 2000 : random.upto(60), most);
+        const std::vector<std::uint64_t> expected = added_up(of_lengths(lengths), kept);
+        tally by_lengths{kept};
+        by_lengths.add_lengths(lengths);
+        REQUIRE(words(by_lengths) == expected);
+        tally by_boundaries{kept};
+        by_boundaries.add_cu_seqlens(boundaries(lengths));
+        REQUIRE(words(by_boundaries) == expected);
+        tally one_by_one{kept};
+        for (const std::uint32_t length : lengths) {
+            one_by_one.add(sequence{length});
+        }
+        REQUIRE(words(one_by_one) == expected);
+    }
+}
+
+TEST_CASE("a batch in any order, split into microbatches and merged in any order, is the same words") {
+    random_batches random;
+    for (int round = 0; round < 50; ++round) {
+        std::vector<slotted> batch = random.batch(60);
+        const std::vector<std::uint64_t> expected = words(tally_of(batch, kept));
+        random.shuffle(batch);
+        REQUIRE(words(tally_of(batch, kept)) == expected);
+
+        std::vector<tally> microbatches(1 + random.upto(9), tally{kept});
+        for (const slotted& one : batch) {
+            microbatches[random.upto(static_cast<std::uint32_t>(microbatches.size() - 1))].add(one.real, one.slot);
+        }
+        tally merged{kept};
+        for (const tally& microbatch : microbatches) {
+            merged += microbatch;
+        }
+        REQUIRE(words(merged) == expected);
+
+        // In pairs, as a tree of ranks would.
+        random.shuffle(microbatches);
+        while (microbatches.size() > 1) {
+            const tally last = microbatches.back();
+            microbatches.pop_back();
+            microbatches[random.upto(static_cast<std::uint32_t>(microbatches.size() - 1))] += last;
+        }
+        REQUIRE(microbatches.front() == merged);
+
+        // Word by word, as an all-reduce would.
+        std::vector<std::uint64_t> reduced(merged.words().size(), 0);
+        for (const slotted& one : batch) {
+            const std::vector<std::uint64_t> rank = words(tally_of({one}, kept));
+            std::transform(rank.begin(), rank.end(), reduced.begin(), reduced.begin(), std::plus<>{});
+        }
+        REQUIRE(tally::from_words(kept, reduced) == merged);
+    }
+}
+
+TEST_CASE("adding a tally to itself doubles it") {
+    tally t = something();
+    std::vector<std::uint64_t> expected = words(t);
+    std::transform(expected.begin(), expected.end(), expected.begin(), [](std::uint64_t word) { return 2 * word; });
+    t += t;
+    CHECK(words(t) == expected);
+}
+
+// ---- integers ----
+
+TEMPLATE_TEST_CASE("lengths are squared in 64 bits whatever integers they come in", "", std::int32_t, std::uint32_t,
+                   std::int64_t, std::uint64_t) {
+    // 46341 is the first whose square passes 2^31, 65536 the first whose square passes 2^32.
+    const auto add = [](std::size_t copies, std::uint64_t length) {
+        const std::vector<TestType> lengths(copies, static_cast<TestType>(length));
+        const std::vector<TestType> cu_seqlens{0, static_cast<TestType>(length)};
+        tally by_lengths{kept};
+        by_lengths.add_lengths(lengths);
+        tally by_boundaries{kept};
+        for (std::size_t i = 0; i < copies; ++i) {
+            by_boundaries.add_cu_seqlens(cu_seqlens);
+        }
+        CHECK(by_lengths == by_boundaries);
+        return by_lengths;
+    };
+    for (const std::size_t copies : {1U, 3U, 40U}) {
+        const auto n = static_cast<std::uint64_t>(copies);
+        CHECK(add(copies, 46341).get(view::useful, statistic::squares) == n * 2147488281U);
+        CHECK(add(copies, 65536).get(view::useful, statistic::squares) == n * 4294967296U);
+        CHECK(add(copies, 65537).pairs(view::padded, mask::bidirectional()) == n * 4295098369U);
+        CHECK(add(copies, 131072).pairs(view::padded, mask::causal()) == n * 8590000128U);
+        CHECK(add(copies, 131072).get(view::padded, statistic::tokens) == n * 131072U);
+    }
+    CHECK(add(1, 2147483647).get(view::useful, statistic::squares) == 4611686014132420609U);
+    CHECK(add(3, 2147483647).get(view::useful, statistic::squares) == 13835058042397261827U);
+    if constexpr (sizeof(TestType) == 8) {
+        CHECK(add(1, max32).get(view::useful, statistic::squares) == 18446744065119617025U);
+    }
+}
+
+TEST_CASE("a uint32 length can be the longest one") {
+    tally t{kept};
+    t.add_lengths(std::vector<std::uint32_t>{max32});
+    CHECK(t.get(view::useful, statistic::squares) == 18446744065119617025U);
+    CHECK(t.pairs(view::useful, mask::causal()) == 9223372034707292160U);
+    CHECK(t.get(view::useful, statistic::tokens) == 4294967295U);
+}
+
+TEST_CASE("any contiguous range of integers can be added") {
+    const std::vector<std::int32_t> in_vector{3, 0, 5};
+    const std::array<std::uint64_t, 3> in_array{3, 0, 5};
+    const std::int64_t in_c_array[] = {3, 0, 5};
+    std::uint32_t changeable[] = {3, 0, 5};
+    const tally expected = tally_of(of_lengths({3, 0, 5}), kept);
+    const auto from = [](const auto& lengths) {
+        tally t{kept};
+        t.add_lengths(lengths);
+        return t;
+    };
+    CHECK(from(in_vector) == expected);
+    CHECK(from(in_array) == expected);
+    CHECK(from(in_c_array) == expected);
+    CHECK(from(changeable) == expected);
+    CHECK(from(std::span{in_vector}) == expected);
+    CHECK(from(std::span<std::uint32_t>{changeable}) == expected);
+    CHECK(from(std::span<const std::int64_t, 3>{in_c_array}) == expected);
+    CHECK(from(std::vector<int>{}) == tally{kept});
+
+    const auto from_boundaries = [](const auto& cu_seqlens) {
+        tally t{kept};
+        t.add_cu_seqlens(cu_seqlens);
+        return t;
+    };
+    const std::int32_t c_boundaries[] = {0, 3, 3, 8};
+    CHECK(from_boundaries(std::vector<std::uint64_t>{0, 3, 3, 8}) == expected);
+    CHECK(from_boundaries(std::array<std::int64_t, 4>{0, 3, 3, 8}) == expected);
+    CHECK(from_boundaries(c_boundaries) == expected);
+    CHECK(from_boundaries(std::span{c_boundaries}) == expected);
+
+    // The two rows of boundaries need not have one type.
+    tally mixed{kept};
+    mixed.add_cu_seqlens(c_boundaries, std::vector<std::uint64_t>{0, 3, 3, 8});
+    CHECK(mixed == expected);
+}
+
+// ---- overflow ----
+
+TEST_CASE("a word that overflows is named and the whole addition is left out") {
+    const std::vector<std::string> names{"count",
+                                         "tokens",
+                                         "keys",
+                                         "squares",
+                                         "cached",
+                                         "crossed",
+                                         "sliding_window(5)",
+                                         "window(3,4)",
+                                         "chunked(6)",
+                                         "top_k(4)",
+                                         "compressed_keys(3)",
+                                         "box(7)"};
+    const tally one = tally_of({{{3, 2, 4}, {3, 2, 4}}}, kept);
+    for (std::size_t word = 0; word < 2 * names.size(); ++word) {
+        // One below what overflows is accepted, in every word at once.
+        std::vector<std::uint64_t> sums = words(one);
+        std::transform(sums.begin(), sums.end(), sums.begin(), [](std::uint64_t added) { return max64 - added; });
+        tally brim = tally::from_words(kept, sums);
+        brim += one;
+        CHECK(words(brim) == std::vector<std::uint64_t>(2 * names.size(), max64));
+
+        ++sums[word];
+        tally full = tally::from_words(kept, sums);
+        const std::string expected = names[word % names.size()] + ": the sum does not fit 64 bits";
+        INFO(word);
+        CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}); }) == expected);
+        CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}, sequence{3, 2, 4}); }) == expected);
+        CHECK(refusal<overflow>(full, [&one](tally& t) { t += one; }) == expected);
+    }
+}
+
+TEST_CASE("lengths, boundaries and grids that overflow a sum are left out as a whole") {
+    const std::vector<std::string> names{"count",   "tokens",           "keys", "squares", "cached",
+                                         "crossed", "sliding_window(5)"};
+    const mask_set masks = set_of({mask::sliding_window(5)});
+    for (const std::size_t word : {0U, 1U, 3U, 6U, 7U, 8U, 10U, 13U}) {
+        std::vector<std::uint64_t> sums(14, 5);
+        sums[word] = max64;
+        tally full = tally::from_words(masks, sums);
+        const std::string expected = names[word % 7] + ": the sum does not fit 64 bits";
+        INFO(word);
+        for (const std::size_t n : {1U, 2U, 600U}) {
+            const std::vector<std::uint32_t> lengths(n, 9);
+            CHECK(refusal<overflow>(full, [&](tally& t) { t.add_lengths(lengths); }) == expected);
+            CHECK(refusal<overflow>(full, [&](tally& t) { t.add_cu_seqlens(boundaries(lengths)); }) == expected);
+            CHECK(refusal<overflow>(
+                      full, [&](tally& t) { t.add_cu_seqlens(boundaries(lengths), boundaries(lengths)); }) == expected);
+        }
+        CHECK(refusal<overflow>(full, [](tally& t) { t.add(grid{2, 3, 4}); }) == expected);
+        full.add_lengths(std::vector<int>{0, 0});
+        full.add(grid{0, 3, 4});
+        full.add(sequence{});
+        CHECK(words(full) == sums);
+    }
+}
+
+TEST_CASE("two of the longest sequences overflow the squares") {
+    tally t{kept};
+    t.add(sequence{max32});
+    CHECK(refusal<overflow>(t, [](tally& full) { full.add(sequence{max32}); }) ==
+          "squares: the sum does not fit 64 bits");
+    CHECK(refusal<overflow>(t, [](tally& full) { full.add_lengths(std::vector<std::int64_t>{max32}); }) ==
+          "squares: the sum does not fit 64 bits");
+    CHECK(refusal<overflow>(t, [](tally& full) { full += full; }) == "squares: the sum does not fit 64 bits");
+
+    tally none{kept};
+    const auto in_one_call = [](std::size_t others) {
+        return [others](tally& empty) {
+            std::vector<std::int64_t> lengths(others, 1);
+            lengths.push_back(max32);
+            lengths.push_back(max32);
+            empty.add_lengths(lengths);
+        };
+    };
+    CHECK(refusal<overflow>(none, in_one_call(0)).starts_with("squares: "));
+    CHECK(refusal<overflow>(none, in_one_call(100)).starts_with("squares: "));
+    CHECK(refusal<overflow>(none, in_one_call(1000)).starts_with("squares: "));
+    CHECK(refusal<overflow>(none, [](tally& empty) {
+              empty.add_cu_seqlens(std::vector<std::int64_t>{0, max32, 2 * std::int64_t{max32}});
+          }).starts_with("squares: "));
+}
+
+TEST_CASE("a clip whose frames overflow a sum is left out as a whole") {
+    tally t = something();
+    // 65535 · 65537 = 2^32 − 1 patches, twice.
+    CHECK(refusal<overflow>(t, [](tally& full) { full.add(grid{2, 65535, 65537}); }) != "no error");
+    CHECK(refusal<overflow>(t, [](tally& full) { full.add(grid{max32, max32, 1}); }) != "no error");
+    tally empty;
+    empty.add(grid{1, 65535, 65537});
+    CHECK(empty.get(view::useful, statistic::squares) == 18446744065119617025U);
+}
+
+// ---- boundaries ----
+
+TEST_CASE("boundaries that are no boundaries name the index and leave the tally") {
+    tally t = something();
+    const auto add = [&t](const std::vector<std::int64_t>& cu_seqlens) {
+        return field_of_refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(cu_seqlens); });
+    };
+    CHECK(add({}) == "cu_seqlens");
+    CHECK(add({5}) == "cu_seqlens[0]");
+    CHECK(add({1, 2}) == "cu_seqlens[0]");
+    CHECK(add({-1, 2}) == "cu_seqlens[0]");
+    CHECK(add({0, -1}) == "cu_seqlens[1]");
+    CHECK(add({0, 5, 4}) == "cu_seqlens[2]");
+    CHECK(add({0, 5, 9, 8, 7}) == "cu_seqlens[3]");
+    CHECK(add({0, 5, 9, -9, 12}) == "cu_seqlens[3]");
+    CHECK(add({0, 4294967296}) == "cu_seqlens[1]");
+    CHECK(add({0, 1, 4294967297}) == "cu_seqlens[2]");
+    for (const std::size_t bad : {1U, 2U, 50U, 511U, 512U, 513U, 1000U}) {
+        std::vector<std::int64_t> many;
+        for (std::int64_t i = 0; i <= 1000; ++i) {
+            many.push_back(10 * i);
+        }
+        many[bad] = 10 * static_cast<std::int64_t>(bad) - 11;
+        CHECK(add(many) == "cu_seqlens[" + std::to_string(bad) + "]");
+    }
+    CHECK(field_of_refusal(t, [](tally& unchanged) {
+              unchanged.add_cu_seqlens(std::vector<std::uint32_t>{0, 7, 4294967295, 6});
+          }) == "cu_seqlens[3]");
+    CHECK(field_of_refusal(t, [](tally& unchanged) {
+              unchanged.add_cu_seqlens(std::vector<std::int32_t>{0, 7, -2147483647 - 1, 9});
+          }) == "cu_seqlens[2]");
+    CHECK(refusal(t, [](tally& unchanged) {
+              unchanged.add_cu_seqlens(std::vector<int>{0, 100, 50});
+          }) == "cu_seqlens[2]: must be at least the boundary before it, 100, got 50");
+}
+
+TEST_CASE("boundaries that were added up in 32 bits and wrapped are refused where they wrap") {
+    tally t = something();
+    // Each difference, taken in 32 bits, looks like a length.
+    for (const std::uint32_t length : {4'000'000U, 32'000U}) {
+        std::vector<std::uint32_t> wrapped{0};
+        while (wrapped.size() < 4'500'000'000U / length) {
+            wrapped.push_back(wrapped.back() + length);
+        }
+        const std::string first = "cu_seqlens[" + std::to_string(4'294'967'296U / length + 1) + "]";
+        CHECK(field_of_refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(wrapped); }) == first);
+        const std::vector<std::int32_t> negative(wrapped.begin(), wrapped.end());
+        const std::string first_negative = "cu_seqlens[" + std::to_string(2'147'483'648U / length + 1) + "]";
+        CHECK(field_of_refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(negative); }) == first_negative);
+    }
+}
+
+TEST_CASE("lengths that are no lengths name the index and leave the tally") {
+    tally t = something();
+    const auto add = [&t](const std::vector<std::int64_t>& lengths) {
+        return field_of_refusal(t, [&](tally& unchanged) { unchanged.add_lengths(lengths); });
+    };
+    CHECK(add({-1}) == "lengths[0]");
+    CHECK(add({3, 4, -1}) == "lengths[2]");
+    CHECK(add({3, 4294967296}) == "lengths[1]");
+    CHECK(add({3, 4, std::numeric_limits<std::int64_t>::min()}) == "lengths[2]");
+    std::vector<std::int64_t> many(1000, 8);
+    many[777] = -8;
+    CHECK(add(many) == "lengths[777]");
+}
+
+TEST_CASE("repeated boundaries are empty sequences and count nothing") {
+    tally expected{kept};
+    expected.add_cu_seqlens(std::vector<int>{0, 3, 8});
+    for (const std::vector<int>& cu_seqlens :
+         {std::vector<int>{0, 3, 8, 8}, {0, 3, 8, 8, 8, 8, 8}, {0, 0, 3, 8}, {0, 3, 3, 3, 8}}) {
+        tally t{kept};
+        t.add_cu_seqlens(cu_seqlens);
+        CHECK(t == expected);
+        tally twice{kept};
+        twice.add_cu_seqlens(cu_seqlens, cu_seqlens);
+        CHECK(twice == expected);
+    }
+    CHECK(expected.get(view::useful, statistic::count) == 2);
+
+    std::vector<int> padded_to_500{0, 3};
+    padded_to_500.resize(500, 8);
+    tally t{kept};
+    t.add_cu_seqlens(padded_to_500);
+    CHECK(t == expected);
+
+    tally nothing{kept};
+    nothing.add_cu_seqlens(std::vector<int>{0});
+    nothing.add_cu_seqlens(std::vector<int>{0, 0, 0});
+    CHECK(nothing == tally{kept});
+}
+
+// ---- slots ----
+
+TEST_CASE("useful counts the real sequences and padded counts every slot") {
+    random_batches random;
+    for (int round = 0; round < 200; ++round) {
+        const std::size_t n = round % 10 == 0 ? 700 : random.upto(40);
+        const std::vector<std::uint32_t> lengths = random.lengths(n, 90);
+        std::vector<std::uint32_t> slots = lengths;
+        for (std::uint32_t& slot : slots) {
+            slot += random.upto(20);
+        }
+        const std::size_t real = round % 3 == 0 ? floptally::all_sequences : random.upto(static_cast<std::uint32_t>(n));
+        std::vector<slotted> batch;
+        for (std::size_t i = 0; i < n; ++i) {
+            batch.push_back({{i < real ? lengths[i] : 0}, {slots[i]}});
+        }
+        tally t{kept};
+        t.add_cu_seqlens(boundaries(lengths), boundaries(slots), real);
+        REQUIRE(words(t) == added_up(batch, kept));
+    }
+}
+
+TEST_CASE("a batch of mock sequences only is all padding") {
+    tally t{kept};
+    t.add_cu_seqlens(std::vector<int>{0, 4, 8}, std::vector<int>{0, 4, 8}, 0);
+    CHECK(t.get(view::useful, statistic::count) == 0);
+    CHECK(t.get(view::useful, statistic::squares) == 0);
+    CHECK(t.pairs(view::useful, mask::box(7)) == 0);
+    CHECK(t.get(view::padded, statistic::count) == 2);
+    CHECK(t.get(view::padded, statistic::squares) == 32);
+    CHECK(t.pairs(view::padded, mask::sliding_window(5)) == 20);
+    tally none{kept};
+    none.add_cu_seqlens(std::vector<int>{0}, std::vector<int>{0}, 0);
+    CHECK(none == tally{kept});
+}
+
+TEST_CASE("a mock sequence may have more tokens than its slot, for they are not counted") {
+    tally t;
+    t.add_cu_seqlens(std::vector<int>{0, 4, 14}, std::vector<int>{0, 4, 8}, 1);
+    CHECK(t.get(view::useful, statistic::tokens) == 4);
+    CHECK(t.get(view::padded, statistic::tokens) == 8);
+}
+
+TEST_CASE("slots that do not fit their sequences are refused") {
+    tally t = something();
+    const auto add = [&t](const std::vector<int>& real, const std::vector<int>& slots, std::size_t num_real_seqs) {
+        return refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(real, slots, num_real_seqs); });
+    };
+    constexpr std::size_t all = floptally::all_sequences;
+    CHECK(add({0, 4, 9}, {0, 4, 8}, all) == "cu_seqlens_padded[2]: leaves a slot of 4 tokens for a sequence of 5");
+    CHECK(add({0, 4, 9}, {0, 3, 16}, all) == "cu_seqlens_padded[1]: leaves a slot of 3 tokens for a sequence of 4");
+    CHECK(add({0, 4, 9}, {0, 8}, all) == "cu_seqlens_padded: has 2 boundaries, cu_seqlens has 3");
+    CHECK(add({0, 4}, {0, 8, 16}, 1) == "cu_seqlens_padded: has 3 boundaries, cu_seqlens has 2");
+    CHECK(add({0, 4, 9}, {0, 8, 16}, 3) == "num_real_seqs: must be at most the 2 sequences of cu_seqlens, got 3");
+    CHECK(add({0}, {0}, 1) == "num_real_seqs: must be at most the 0 sequences of cu_seqlens, got 1");
+    CHECK(add({0, 4, 3}, {0, 8, 16}, all).starts_with("cu_seqlens[2]: "));
+    CHECK(add({0, 4, 3}, {0, 8, 16}, 1).starts_with("cu_seqlens[2]: "));
+    CHECK(add({0, 4, 9}, {0, 8, 7}, all).starts_with("cu_seqlens_padded[2]: "));
+    CHECK(add({0, 4, 9}, {0, 8, 7}, 1).starts_with("cu_seqlens_padded[2]: "));
+    CHECK(add({0, 4, 9}, {1, 8, 16}, all).starts_with("cu_seqlens_padded[0]: "));
+    CHECK(add({}, {0, 8}, all).starts_with("cu_seqlens: "));
+    CHECK(add({0, 8}, {}, all).starts_with("cu_seqlens_padded: "));
+    CHECK(add({}, {}, 0) != "no error");
+}
+
+TEST_CASE("a sequence longer than its slot, or past the longest position, is refused") {
+    tally t = something();
+    const auto add = [&t](const sequence& real, const sequence& slot) {
+        return refusal(t, [&](tally& unchanged) { unchanged.add(real, slot); });
+    };
+    CHECK(add({5}, {4}) == "length: a slot of 4 has no room for 5");
+    CHECK(add({5, 3}, {5, 2}) == "past: a slot of 2 has no room for 3");
+    CHECK(add({5, 0, 3}, {5, 0, 2}) == "keys: a slot of 2 has no room for 3");
+    CHECK(add({5}, {}) == "length: a slot of 0 has no room for 5");
+    CHECK(add({max32, 1}, {max32, 1}) == "past: past + length must be at most 4294967295, got 1 + 4294967295");
+    CHECK(add({1, 5}, {1, max32}).starts_with("past: "));
+    CHECK(refusal(t, [](tally& unchanged) {
+              unchanged.add(sequence{1, max32});
+          }) == "past: past + length must be at most 4294967295, got 4294967295 + 1");
+
+    tally longest{kept};
+    longest.add(sequence{2147483647, 2147483648, max32});
+    CHECK(longest.get(view::useful, statistic::cached) == 4611686016279904256U);
+    CHECK(longest.get(view::useful, statistic::crossed) == 9223372030412324865U);
+    CHECK(longest.pairs(view::useful, mask::bidirectional()) == 9223372030412324865U);
+}
+
+// ---- grids ----
+
+TEST_CASE("the squares of a grid are of its frames and never of the whole clip") {
+    struct clip_row {
+        std::vector<grid> grids;
+        std::uint64_t patches;
+        std::uint64_t squares;
+    };
+    // NVIDIA-NeMo/Megatron-Bridge@067f987df03b: the first is asserted in its tests/unit_tests/training/utils/
+    // test_flop_utils.py:1891, the others were computed by its src/megatron/bridge/training/utils/flop_utils.py:499.
+    const std::vector<clip_row> rows{
+        {{{2, 10, 10}}, 200, 20'000},
+        {{{1, 32, 32}}, 1024, 1'048'576},
+        {{{1, 32, 32}, {1, 20, 46}, {1, 64, 64}, {1, 2, 2}}, 6044, 18'672'208},
+        {{{4, 24, 42}}, 4032, 4'064'256},
+        {{{1, 36, 50}, {8, 16, 16}}, 3848, 3'764'288},
+    };
+    for (const clip_row& row : rows) {
+        tally t;
+        std::uint64_t frames = 0;
+        for (const grid& clip : row.grids) {
+            t.add(clip);
+            frames += clip.t;
+        }
+        for (const view seen : {view::useful, view::padded}) {
+            CHECK(t.get(seen, statistic::count) == frames);
+            CHECK(t.get(seen, statistic::tokens) == row.patches);
+            CHECK(t.get(seen, statistic::squares) == row.squares);
+            CHECK(t.pairs(seen, mask::bidirectional()) == row.squares);
+        }
+    }
+}
+
+TEST_CASE("a grid is its frames, one by one") {
+    random_batches random;
+    for (int round = 0; round < 100; ++round) {
+        const grid clip{random.upto(6), random.upto(12), random.upto(12)};
+        tally whole{kept};
+        whole.add(clip);
+        const std::vector<std::uint32_t> frames(clip.t, clip.h * clip.w);
+        REQUIRE(words(whole) == added_up(of_lengths(frames), kept));
+    }
+}
+
+TEST_CASE("a frame of more patches than the longest sequence is refused") {
+    tally t = something();
+    CHECK(refusal(t, [](tally& unchanged) {
+              unchanged.add(grid{1, 65536, 65536});
+          }) == "grid: a frame of 65536 x 65536 patches is above 4294967295");
+    CHECK(refusal(t, [](tally& unchanged) {
+              unchanged.add(grid{0, max32, max32});
+          }) == "grid: a frame of 4294967295 x 4294967295 patches is above 4294967295");
+}
+
+// ---- published layouts ----
+
+TEST_CASE("packed batches have the sums that Megatron's tests assert") {
+    struct layout {
+        std::string source;
+        std::vector<std::vector<int>> cu_seqlens;  // one per microbatch
+        std::uint64_t tokens;
+        std::uint64_t squares;
+    };
+    std::vector<int> pack_32x256;
+    for (int i = 0; i <= 32; ++i) {
+        pack_32x256.push_back(256 * i);
+    }
+    // bridge: NVIDIA-NeMo/Megatron-Bridge@067f987df03b tests/unit_tests/training/utils/test_flop_utils.py
+    // lm: NVIDIA/Megatron-LM@d98e8a64ddf3 tests/unit_tests/test_num_floating_point_operations.py
+    const std::vector<layout> layouts{
+        {"bridge:2759 bshd", {{0, 512, 1024}}, 1024, 524'288},
+        {"bridge:2770 bshd, one rank's half of a sequence", {{0, 4096}}, 4096, 16'777'216},
+        {"bridge:2788 thd", {{0, 256, 512, 4096}}, 4096, 12'976'128},
+        {"bridge:2800 thd, longer configured length", {{0, 512, 2048}}, 2048, 2'621'440},
+        {"bridge:2812 thd, repeats behind the last", {{0, 1024, 4096, 8192, 8192, 8192, 8192}}, 8192, 27'262'976},
+        {"bridge:2824 thd, unpadded boundaries", {{0, 1000, 3500, 4096}}, 4096, 7'605'216},
+        {"bridge:2841 two microbatches", {{0, 32, 128}, {0, 64, 128}}, 256, 18'432},
+        {"bridge:2992 a sequence of no tokens", {{0, 100, 100, 500}}, 500, 170'000},
+        {"bridge:3004 32 of 256", {pack_32x256}, 8192, 2'097'152},
+        {"lm:412 three documents", {{0, 100, 250, 400}}, 400, 55'000},
+        {"lm:422 two microbatches", {{0, 100, 200}, {0, 50, 250}}, 450, 62'500},
+        {"lm:460 bshd as thd", {{0, 1024}, {0, 1024}, {0, 1024}, {0, 1024}}, 4096, 4'194'304},
+        {"lm:472 real, not padded", {{0, 100, 300}}, 300, 50'000},
+    };
+    for (const layout& expected : layouts) {
+        tally total;
+        for (const std::vector<int>& cu_seqlens : expected.cu_seqlens) {
+            tally microbatch;
+            microbatch.add_cu_seqlens(cu_seqlens);
+            total += microbatch;
+        }
+        INFO(expected.source);
+        CHECK(total.get(view::useful, statistic::tokens) == expected.tokens);
+        CHECK(total.get(view::useful, statistic::squares) == expected.squares);
+    }
+}
+
+TEST_CASE("data-parallel ranks add up to what Megatron-LM's test asserts for eight of them") {
+    // NVIDIA/Megatron-LM@d98e8a64ddf3 tests/unit_tests/test_num_floating_point_operations.py:638
+    struct topology {
+        std::uint32_t ranks;
+        std::uint64_t tokens;
+        std::uint64_t squares;
+    };
+    for (const topology& t :
+         {topology{8, 10'800, 10'200'000}, {4, 3000, 1'500'000}, {2, 900, 250'000}, {1, 300, 50'000}}) {
+        tally total;
+        for (std::uint32_t rank = t.ranks; rank > 0; --rank) {
+            tally local;
+            local.add_lengths(std::array<std::uint32_t, 2>{100 * rank, 200 * rank});
+            total += local;
+        }
+        CHECK(total.get(view::useful, statistic::tokens) == t.tokens);
+        CHECK(total.get(view::useful, statistic::squares) == t.squares);
+    }
+}
+
+TEST_CASE("cross attention of a packed pair has the products that Megatron-Bridge's test asserts") {
+    // NVIDIA-NeMo/Megatron-Bridge@067f987df03b tests/unit_tests/training/utils/test_flop_utils.py:2852: cu_seqlens
+    // 0, 4, 12 and 0, 4, 12 of the other side; unpadded 0, 3, 8 and 0, 2, 9.
+    tally t;
+    t.add(sequence{3, 0, 2}, sequence{4, 0, 4});
+    t.add(sequence{5, 0, 7}, sequence{8, 0, 8});
+    CHECK(t.get(view::useful, statistic::squares) == 34);
+    CHECK(t.get(view::useful, statistic::crossed) == 41);
+    CHECK(t.get(view::padded, statistic::tokens) == 12);
+    CHECK(t.get(view::padded, statistic::keys) == 12);
+    CHECK(t.pairs(view::useful, mask::cross_attention()) == 41);
+    CHECK(t.pairs(view::padded, mask::cross_attention()) == 80);
+}
+
+// ---- pairs ----
+
+TEST_CASE("pairs of causal, bidirectional and cross attention follow from the fixed statistics") {
+    random_batches random;
+    for (int round = 0; round < 100; ++round) {
+        const std::vector<slotted> batch = random.batch(20);
+        const tally t = tally_of(batch, no_masks);
+        for (const bool padded : {false, true}) {
+            std::uint64_t causal = 0;
+            std::uint64_t bidirectional = 0;
+            std::uint64_t cross = 0;
+            for (const slotted& one : batch) {
+                const sequence& s = padded ? one.slot : one.real;
+                for (std::uint32_t i = s.past; i < s.past + s.length; ++i) {
+                    for (std::uint32_t j = 0; j < s.past + s.length; ++j) {
+                        causal += j <= i ? 1U : 0U;
+                        ++bidirectional;
+                    }
+                    for (std::uint32_t j = 0; j < s.keys; ++j) {
+                        ++cross;
+                    }
+                }
+            }
+            const view seen = padded ? view::padded : view::useful;
+            REQUIRE(t.pairs(seen, mask::causal()) == causal);
+            REQUIRE(t.pairs(seen, mask::bidirectional()) == bidirectional);
+            REQUIRE(t.pairs(seen, mask::window(-1, -1)) == bidirectional);
+            REQUIRE(t.pairs(seen, mask::cross_attention()) == cross);
+        }
+    }
+}
+
+TEST_CASE("pairs that follow from the fixed statistics do not wrap on the way") {
+    // Σn² + Σn passes 64 bits; half of it does not.
+    std::vector<std::uint64_t> sums(12, 0);
+    sums[1] = sums[3] = max64;
+    tally t = tally::from_words(no_masks, sums);
+    CHECK(t.pairs(view::useful, mask::causal()) == max64);
+    CHECK(t.pairs(view::useful, mask::bidirectional()) == max64);
+    sums[4] = 1;
+    t = tally::from_words(no_masks, sums);
+    CHECK_THROWS_AS(t.pairs(view::useful, mask::causal()), overflow);
+    CHECK_THROWS_AS(t.pairs(view::useful, mask::bidirectional()), overflow);
+    CHECK(t.pairs(view::padded, mask::bidirectional()) == 0);
+}
+
+TEST_CASE("one pair of batches with equal sums attends differently under a window") {
+    const mask_set window = set_of({mask::sliding_window(400)});
+    tally a{window};
+    a.add_lengths(std::array{100, 500, 600});
+    tally b{window};
+    b.add_lengths(std::array{200, 300, 700});
+    for (const statistic s : {statistic::count, statistic::tokens, statistic::squares}) {
+        CHECK(a.get(view::useful, s) == b.get(view::useful, s));
+    }
+    CHECK(a.get(view::useful, statistic::count) == 3);
+    CHECK(a.get(view::useful, statistic::tokens) == 1200);
+    CHECK(a.get(view::useful, statistic::squares) == 620'000);
+    CHECK(a.pairs(view::useful, mask::sliding_window(400)) == 285'450);
+    CHECK(b.pairs(view::useful, mask::sliding_window(400)) == 265'450);
+}
+
+TEST_CASE("pairs of a mask that the tally was not built with are an error that names it") {
+    const auto refused = [](const tally& t, const mask& m) -> std::string {
+        try {
+            static_cast<void>(t.pairs(view::useful, m));
+            return "no error";
+        } catch (const error& e) {
+            return e.what();
+        }
+    };
+    const std::string rest = ": build it with the masks() of the cost that is evaluated";
+    CHECK(refused(tally{}, mask::sliding_window(4096)) ==
+          "masks: this tally keeps no pairs of sliding_window(4096)" + rest);
+    CHECK(refused(tally{kept}, mask::sliding_window(6)) ==
+          "masks: this tally keeps no pairs of sliding_window(6)" + rest);
+    CHECK(refused(tally{kept}, mask::top_k(5)) == "masks: this tally keeps no pairs of top_k(5)" + rest);
+    CHECK(refused(tally{kept}, mask::sliding_window(5)) == "no error");
+    CHECK(refused(tally{}, mask::causal()) == "no error");
+}
+
+TEST_CASE("a tally keeps one word per different mask that needs one") {
+    const tally t{set_of({mask::causal(), mask::sliding_window(5), mask::bidirectional(), mask::sliding_window(5),
+                          mask::cross_attention(), mask::window(4, 0), mask::top_k(5)})};
+    CHECK(t.masks() == set_of({mask::sliding_window(5), mask::top_k(5)}));
+    CHECK(t.words().size() == 16);
+    CHECK(tally{}.words().size() == 12);
+    CHECK(tally{}.masks().empty());
+}
+
+TEST_CASE("a tally of as many masks as there may be keeps them apart") {
+    mask_set most;
+    for (std::int64_t w = 1; most.size() < floptally::max_masks; ++w) {
+        most.push_back(mask::sliding_window(w), "masks");
+    }
+    const std::vector<slotted> batch{{{20, 3}, {24, 3}}, {{}, {11}}};
+    tally t = tally_of(batch, most);
+    CHECK(words(t) == added_up(batch, most));
+    CHECK(t.pairs(view::useful, most[15]) == most[15].pairs({20, 3}));
+    CHECK(tally::from_words(most, t.words()) == t);
+    CHECK_THROWS_AS(most.push_back(mask::sliding_window(99), "masks"), error);
+}
+
+// ---- words and merging ----
+
+TEST_CASE("words round trip, and a wrong number of them is refused") {
+    const tally t = something();
+    CHECK(t.words().size() == 2 * (6 + 6));
+    CHECK(tally::from_words(kept, t.words()) == t);
+    CHECK(tally::from_words(tally{kept}.masks(), words(t)) == t);
+
+    const auto refused = [](const mask_set& masks, std::size_t n) -> std::string {
+        try {
+            static_cast<void>(tally::from_words(masks, std::vector<std::uint64_t>(n)));
+            return "no error";
+        } catch (const error& e) {
+            return e.what();
+        }
+    };
+    CHECK(refused(kept, 23) == "words: must be 24 for these masks, got 23");
+    CHECK(refused(kept, 25) == "words: must be 24 for these masks, got 25");
+    CHECK(refused(kept, 0) == "words: must be 24 for these masks, got 0");
+    CHECK(refused(no_masks, 24) == "words: must be 12 for these masks, got 24");
+    CHECK(refused(set_of({mask::causal()}), 12) == "no error");
+}
+
+TEST_CASE("words are useful and then padded, in the order of the statistics and then of the masks") {
+    tally t{set_of({mask::sliding_window(2)})};
+    t.add(sequence{3, 1, 5}, sequence{4, 1, 6});
+    CHECK(words(t) == std::vector<std::uint64_t>{1, 3, 5, 9, 3, 15, 6, 1, 4, 6, 16, 4, 24, 8});
+}
+
+TEST_CASE("tallies of different masks are not added and not equal") {
+    tally t = something();
+    const std::string text = "masks: two tallies of different masks cannot be added";
+    CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{}; }) == text);
+    CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{set_of({mask::sliding_window(5)})}; }) == text);
+    CHECK_FALSE(tally{} == tally{kept});
+    CHECK_FALSE(something() == tally{kept});
+    CHECK(tally{set_of({mask::causal()})} == tally{});
+}

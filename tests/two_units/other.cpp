@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <floptally/floptally.hpp>
+#include <floptally/fmt.hpp>
+#include <floptally/json.hpp>
+
+floptally::flops other_unit(const floptally::tally& batch);
+
+floptally::flops other_unit(const floptally::tally& batch) {
+    return floptally::evaluate(floptally::presets::llama_3_8b.cost(), batch).total();
+}
