@@ -270,8 +270,6 @@ constexpr refusal refusals[] = {
      R"(peak_tflops: must be a finite number above 0, got "-1")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops x",
      R"(peak_tflops: must be a finite number above 0, got "x")"},
-    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 1e-320",
-     "peak_tflops: is out of range: a rate over it is not finite"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 0 --accelerator 'H100 SXM'",
      R"(peak_tflops: must be a finite number above 0, got "0")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100",
@@ -322,7 +320,8 @@ TEST_CASE("an unknown model type is an error that lists the known ones, as flopt
 TEST_CASE("bad input of any kind is one line") {
     for (const char* arguments : {"flops --=3", "flops --help=7", "flops ---", "flops --config 'a\nb'", "'a\nb'",
                                   "flops --config lines.json --lengths 3", "flops --config m.json --lengths '\xff'",
-                                  "flops --config '{}' --lengths 1"}) {
+                                  "flops --config '{}' --lengths 1",
+                                  "mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 1e-320"}) {
         INFO(arguments);
         const outcome result = run(std::string(arguments));
         CHECK(result.status == 2);
@@ -561,7 +560,7 @@ TEST_CASE("mfu takes the peak of the precision that is asked for") {
     CHECK(mfu["peak_tflops"].get<double>() > 1900);
 }
 
-TEST_CASE("--peak-tflops wins over --accelerator, whatever its name") {
+TEST_CASE("a given --peak-tflops wins over --accelerator, whatever its name") {
     const json given = run_json(step + "--peak-tflops 1000")["mfu"];
     CHECK(given["peak_tflops"] == 1000.0);
     CHECK(given["accelerator"].is_null());
@@ -598,7 +597,7 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
 
 // ---- the rest ----
 
-TEST_CASE("--version and --help") {
+TEST_CASE("the options --version and --help") {
     const std::string version = run_json("models")["version"];
     CHECK(run("--version").out == "floptally " + version + "\n");
     for (const char* help : {"--help", "-h"}) {

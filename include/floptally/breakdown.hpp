@@ -8,7 +8,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/flops.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/statistic.hpp>
 
 namespace floptally {
 

@@ -11,7 +11,7 @@
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/statistic.hpp>
 
 namespace floptally {
 

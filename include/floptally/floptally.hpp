@@ -18,6 +18,7 @@
 #include <floptally/mask.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>

@@ -116,16 +116,24 @@ inline void append_components(std::string& text, const report& r, std::size_t wi
     of_phase("recompute", [&](view seen) { return r.work.get(seen, phase::recompute); });
 }
 
+/// Two decimals; an absurd value in four digits instead of hundreds.
+inline std::string two_decimals(double value) {
+    return value < 1e9 ? fmt::format("{:.2f}", value) : fmt::format("{:.3e}", value);
+}
+
 inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t width) {
     const utilization& u = mfu.utilization;
     const auto line = [&](std::string_view name, std::string_view value, std::string_view meaning) {
         fmt::format_to(std::back_inserter(text), "  {:<{}}{:>18}  {}\n", name, width, value, meaning);
     };
-    line("MFU", fmt::format("{:.2f} %", 100 * u.mfu), "useful FLOPs over the peak");
-    line("padded MFU", fmt::format("{:.2f} %", 100 * u.padded_mfu), "every slot that the kernels process");
-    line("HFU", fmt::format("{:.2f} %", 100 * u.hfu), "executed: with recompute and the fused attention backward");
-    line("TFLOP/s per GPU", fmt::format("{:.2f}", u.tflops_per_gpu), "useful");
-    line("tokens/s", fmt::format("{:.0f}", u.tokens_per_second), "real tokens, all GPUs");
+    line("MFU", two_decimals(100 * u.mfu) + " %", "useful FLOPs over the peak");
+    line("padded MFU", two_decimals(100 * u.padded_mfu) + " %", "every slot that the kernels process");
+    line("HFU", two_decimals(100 * u.hfu) + " %", "executed: with recompute and the fused attention backward");
+    line("TFLOP/s per GPU", two_decimals(u.tflops_per_gpu), "useful");
+    line("tokens/s",
+         u.tokens_per_second < 1e15 ? fmt::format("{:.0f}", u.tokens_per_second)
+                                    : fmt::format("{:.3e}", u.tokens_per_second),
+         "real tokens, all GPUs");
     line("step", fmt::format("{:g} s", mfu.step.seconds),
          fmt::format("on {} {}", mfu.step.gpus, mfu.step.gpus == 1 ? "GPU" : "GPUs"));
     line("peak", fmt::format("{:g} TFLOP/s", mfu.step.peak_tflops),

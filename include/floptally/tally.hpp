@@ -14,26 +14,9 @@
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 
 namespace floptally {
-
-/// What a batch is reduced to. The first six are kept by every tally; `pairs` stands for one word per mask.
-enum class statistic : std::uint8_t {
-    count,    ///< sequences with at least one token
-    tokens,   ///< Σ n
-    keys,     ///< Σ k, the tokens on the other side of cross attention
-    squares,  ///< Σ n²
-    cached,   ///< Σ n·past
-    crossed,  ///< Σ n·k
-    pairs     ///< Σ attended pairs of one mask
-};
-
-/// The same batch, seen two ways; `executed` is `padded` with what recompute and a fused backward add.
-enum class view : std::uint8_t {
-    useful,   ///< real tokens
-    padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
-    executed  ///< padded, plus recompute and the product that a fused attention backward computes again
-};
 
 /// `num_real_seqs` of a batch without mock sequences.
 inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::max();
@@ -72,18 +55,26 @@ class tally {
     template <class Sums>
     constexpr void commit(const Sums& useful, const Sums& padded) {
         const std::size_t n = stride();
-        std::size_t wrapped = n;
-        each_word(useful, [&](std::size_t word, std::uint64_t amount) {
-            wrapped = wrapped == n && words_[word] + amount < amount ? word : wrapped;
-        });
-        each_word(padded, [&](std::size_t word, std::uint64_t amount) {
-            wrapped = wrapped == n && words_[n + word] + amount < amount ? word : wrapped;
-        });
-        if (wrapped != n) {
-            throw_overflow(wrapped);
+        bool wraps = false;
+        const auto check = [&](std::size_t at, std::uint64_t amount) { wraps |= words_[at] + amount < amount; };
+        each_word(useful, [&](std::size_t word, std::uint64_t amount) { check(word, amount); });
+        each_word(padded, [&](std::size_t word, std::uint64_t amount) { check(n + word, amount); });
+        if (wraps) {
+            refuse(useful, 0);
+            refuse(padded, n);
         }
         each_word(useful, [&](std::size_t word, std::uint64_t amount) { words_[word] += amount; });
         each_word(padded, [&](std::size_t word, std::uint64_t amount) { words_[n + word] += amount; });
+    }
+
+    /// Names the first word that would not fit.
+    template <class Sums>
+    [[gnu::cold, gnu::noinline]] void refuse(const Sums& added, std::size_t base) const {
+        each_word(added, [&](std::size_t word, std::uint64_t amount) {
+            if (words_[base + word] + amount < amount) {
+                throw_overflow(word);
+            }
+        });
     }
 
   public:

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-#include <floptally/tally.hpp>
+#include <floptally/statistic.hpp>
 
 /// @file
-/// What a Hugging Face `model_type` is made of, as data. A new one is an entry in `hf_families.hpp`; new code only
-/// where its matmuls follow a rule that no family had.
+/// What a Hugging Face `model_type` is made of, as data. A new one is an entry in `hf_decoders.hpp` or beside it; new
+/// code only where its matmuls follow a rule that no family had.
 
 namespace floptally::detail {
 
@@ -47,6 +47,9 @@ struct presence {
     bool otherwise = false;
     bool null_is_false = false;
 };
+
+inline constexpr presence always{"", true};
+inline constexpr presence if_attention_bias{"attention_bias", false};
 
 /// Short names that the class reads too; where both are given the long one wins.
 struct short_names {

@@ -73,22 +73,24 @@ class product_sum<std::int16_t> {
 /// its floor q is ⌊x/d⌋ or one less. Hence x − (q+1)·d is in [−d, d), and one conditional + d makes it the remainder.
 template <class N>
 class modulus {
-    using U = std::make_unsigned_t<N>;
+    using bits_type = std::make_unsigned_t<N>;
     using wide = std::conditional_t<sizeof(N) == 2, std::uint32_t, std::uint64_t>;
 
   public:
     explicit modulus(N divisor)
-        : divisor_(static_cast<U>(divisor)), multiplier_(static_cast<U>(std::numeric_limits<U>::max() / divisor_)) {}
+        : divisor_(static_cast<bits_type>(divisor)),
+          multiplier_(static_cast<bits_type>(std::numeric_limits<bits_type>::max() / divisor_)) {}
 
     [[nodiscard]] N operator()(N x) const {
-        const auto quotient = static_cast<U>((wide{static_cast<U>(x)} * multiplier_) >> (8 * sizeof(N)));
-        const auto r = static_cast<N>(static_cast<U>(x) - (quotient + 1U) * divisor_);
+        const auto quotient =
+            static_cast<bits_type>((wide{static_cast<bits_type>(x)} * multiplier_) >> (8 * sizeof(N)));
+        const auto r = static_cast<N>(static_cast<bits_type>(x) - (quotient + 1U) * divisor_);
         return static_cast<N>(r < 0 ? r + static_cast<N>(divisor_) : r);
     }
 
   private:
-    U divisor_;
-    U multiplier_;
+    bits_type divisor_;
+    bits_type multiplier_;
 };
 
 /// The lengths of a block, narrowed, and their sums.

@@ -98,8 +98,8 @@ struct boundary_lengths {
     }
 
     [[nodiscard]] std::make_unsigned_t<T> unchecked(std::size_t i) const {
-        using U = std::make_unsigned_t<T>;
-        return static_cast<U>(boundaries[i + 1]) - static_cast<U>(boundaries[i]);
+        using bits_type = std::make_unsigned_t<T>;
+        return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
     /// Where a boundary wraps it falls by 2^32 at least, and the others do not make up for that.

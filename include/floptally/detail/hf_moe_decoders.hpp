@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include <floptally/detail/hf_family.hpp>
+#include <floptally/detail/hf_heads.hpp>
+
+/// @file
+/// Decoders with experts.
+
+namespace floptally::detail {
+
+inline constexpr std::array hf_moe_decoders{
+    hf_family{.model_type = "mixtral",
+              .class_prefix = "Mixtral",
+              .heads = all_decoder_heads,
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 14336,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .num_key_value_heads = 8,
+              .head_dim_may_be_null = true,
+              .windows = window_rule::every_layer,
+              .experts = moe_rule::every_layer,
+              .num_experts = 8,
+              .num_experts_per_tok = 2},
+    hf_family{.model_type = "qwen2_moe",
+              .class_prefix = "Qwen2Moe",
+              .heads = all_decoder_heads,
+              .vocab_size = 151936,
+              .hidden_size = 2048,
+              .intermediate_size = 5632,
+              .num_hidden_layers = 24,
+              .num_attention_heads = 16,
+              .num_key_value_heads = 16,
+              .qkv_bias = {"qkv_bias", true},
+              .windows = window_rule::even_below_max_window_layers,
+              .sliding_window = 4096,
+              .reads_layer_types = true,
+              .experts = moe_rule::qwen,
+              .experts_alias = "",
+              .num_experts = 60,
+              .num_experts_per_tok = 4,
+              .moe_intermediate_size = 1408,
+              .shared_expert = true,
+              .shared_expert_intermediate_size = 5632},
+    hf_family{.model_type = "qwen3_moe",
+              .class_prefix = "Qwen3Moe",
+              .heads = all_decoder_heads,
+              .vocab_size = 151936,
+              .hidden_size = 2048,
+              .intermediate_size = 6144,
+              .num_hidden_layers = 24,
+              .num_attention_heads = 32,
+              .num_key_value_heads = 4,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .query_key_norm = qk_norm::per_head,
+              .windows = window_rule::with_switch,
+              .sliding_window = 4096,
+              .experts = moe_rule::qwen,
+              .experts_key = "num_local_experts",
+              .experts_alias = "num_experts",
+              .num_experts = 128,
+              .num_experts_per_tok = 8,
+              .moe_intermediate_size = 768},
+    hf_family{.model_type = "gpt_oss",
+              .class_prefix = "GptOss",
+              .heads = all_decoder_heads.first(4),
+              .vocab_size = 201088,
+              .hidden_size = 2880,
+              .intermediate_size = 2880,
+              .num_hidden_layers = 36,
+              .num_attention_heads = 64,
+              .num_key_value_heads = 8,
+              .head_dim = 64,
+              .qkv_bias = {"attention_bias", true},
+              .output_bias = {"attention_bias", true},
+              .attention_sinks = true,
+              .windows = window_rule::even,
+              .sliding_window = 128,
+              .reads_layer_types = true,
+              .experts = moe_rule::every_layer,
+              .num_experts = 128,
+              .num_experts_per_tok = 4,
+              .router_bias = true,
+              .expert_bias = true},
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace floptally {
+
+/// What a batch is reduced to. The first six are kept by every tally; `pairs` stands for one word per mask.
+enum class statistic : std::uint8_t {
+    count,    ///< sequences with at least one token
+    tokens,   ///< Σ n
+    keys,     ///< Σ k, the tokens on the other side of cross attention
+    squares,  ///< Σ n²
+    cached,   ///< Σ n·past
+    crossed,  ///< Σ n·k
+    pairs     ///< Σ attended pairs of one mask
+};
+
+/// The same batch, seen two ways; `executed` is `padded` with what recompute and a fused backward add.
+enum class view : std::uint8_t {
+    useful,   ///< real tokens
+    padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
+    executed  ///< padded, plus recompute and the product that a fused attention backward computes again
+};
+
+}  // namespace floptally
