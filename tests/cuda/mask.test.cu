@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <vector>
-
 #include <cuda_runtime.h>
+#include <vector>
 
 #include <floptally/mask.hpp>
 
@@ -14,7 +13,8 @@ namespace {
 
 constexpr int skipped = 77;
 
-__global__ void count_pairs(floptally::mask attends, const floptally::sequence* sequences, std::uint64_t* pairs, int n) {
+__global__ void count_pairs(floptally::mask attends, const floptally::sequence* sequences, std::uint64_t* pairs,
+                            int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < n) {
         pairs[i] = attends.pairs(sequences[i]);
@@ -53,9 +53,9 @@ int main() {
         return 1;
     }
     int wrong = 0;
-    for (const mask& attends : {mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3),
-                                mask::window(-1, 5), mask::chunked(7), mask::top_k(11), mask::compressed_keys(4),
-                                mask::cross_attention(), mask::box(400)}) {
+    for (const mask& attends :
+         {mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
+          mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400)}) {
         count_pairs<<<1, 128>>>(attends, device_sequences, device_pairs, n);
         std::vector<std::uint64_t> pairs(sequences.size());
         if (!check(cudaMemcpy(pairs.data(), device_pairs, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),
