@@ -271,7 +271,7 @@ class hf_reader {
             sum_.add("lm_head", linear{.in_features = sizes_.hidden_size,
                                        .out_features = width,
                                        .rows = after.rows,
-                                       .kind = after.detached ? term::detached : term::lm_head});
+                                       .kind = after.detached ? term::detached_head : term::lm_head});
             if (after.bias && (after.bias_key.empty() || config_.flag(after.bias_key, true))) {
                 sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
