@@ -11,20 +11,11 @@
 #include <floptally/transformer.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 
 namespace {
 
 using namespace floptally;
-
-template <class F>
-std::string error_of(F f) {
-    try {
-        static_cast<void>(f());
-    } catch (const error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 
 constexpr layer windowed{.index = 0, .hidden_size = 15, .attends = mask::sliding_window(3)};
 constexpr layer causal{.index = 0, .hidden_size = 15, .attends = mask::causal()};

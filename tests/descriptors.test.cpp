@@ -9,6 +9,7 @@
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "matmul_trace.hpp"
 
 // Dimensions are odd or prime, and all different, so that no two of them can be taken for each other.
@@ -58,16 +59,6 @@ std::set<std::string> component_names(const cost& model) {
         names.insert(std::string(name.view()));
     }
     return names;
-}
-
-template <class F>
-std::string error_of(F f) {
-    try {
-        static_cast<void>(f());
-    } catch (const error& e) {
-        return e.what();
-    }
-    return "no error";
 }
 
 template <class F>

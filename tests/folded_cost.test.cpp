@@ -7,6 +7,7 @@
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "matmul_trace.hpp"
 
 namespace {
@@ -16,16 +17,6 @@ using namespace floptally;
 constexpr view every_view[] = {view::useful, view::padded, view::executed};
 constexpr phases every_phases[] = {phases::train, phases::forward, phases::backward};
 constexpr recompute every_recompute[] = {recompute::none, recompute::full, recompute::attention};
-
-template <class F>
-std::string error_of(F f) {
-    try {
-        static_cast<void>(f());
-    } catch (const error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 
 /// Windows, chunks and full layers, experts, cross attention, a padded vocabulary.
 struct both_attentions {

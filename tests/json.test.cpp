@@ -438,7 +438,7 @@ TEST_CASE("architectures decides the head; the first entry counts") {
         {"'bert', 'architectures': ['BertForTokenClassification']", 3, 0, 0},
     };
     const floptally::term_set trained{term::lm_head};
-    const floptally::term_set detached{term::detached};
+    const floptally::term_set detached{term::detached_head};
     for (const row& r : rows) {
         INFO(r.config);
         const json config = parsed(

@@ -9,6 +9,7 @@
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 
 namespace {
 
@@ -16,16 +17,6 @@ using namespace floptally;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-template <class F>
-std::string error_of(F f) {
-    try {
-        static_cast<void>(f());
-    } catch (const error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 
 /// A step with work of one component and phase: `tera` · 10¹² FLOPs on one token.
 struct one_token_step {
