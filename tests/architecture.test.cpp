@@ -14,6 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/floptally.hpp>
+#include <floptally/fmt.hpp>
+
 #include "catch2.hpp"
 #include "markdown.hpp"
 
@@ -152,4 +155,24 @@ TEST_CASE("The C++ of the README is cut from an example that is compiled and run
     REQUIRE(snippets.size() == 1);
     CHECK(unindented(read_text(source_dir / "examples/count_one_step.cpp")).find(unindented(snippets[0])) !=
           std::string::npos);
+}
+
+TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
+    floptally::tally batch{model.masks()};
+    batch.add(floptally::sequence{.length = 8192});
+    for (const char* page : {"README.md", "docs/conventions.md"}) {
+        const std::string text = read_text(source_dir / page);
+        for (const floptally::convention* how : floptally::conventions::all) {
+            const floptally::flops total = floptally::evaluate(model, batch, *how).total();
+            const std::string name(how->name);
+            const std::string cell = how == &floptally::conventions::exact ? "**" + name + "**" : name;
+            INFO(page << ": " << name);
+            CHECK(text.find("| " + cell + " | " + floptally::grouped(total.low()) + " |") != std::string::npos);
+        }
+    }
+    floptally::tally pack{model.masks()};
+    pack.add_lengths(std::vector<int>(16, 512));
+    CHECK(read_text(source_dir / "docs/conventions.md")
+              .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
