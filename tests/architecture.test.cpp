@@ -176,3 +176,24 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
     CHECK(read_text(source_dir / "docs/conventions.md")
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
+
+TEST_CASE("The hand-made example of docs/counting.md is what the library counts") {
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
+    floptally::tally batch{model.masks()};
+    batch.add(floptally::sequence{.length = 8192});
+    const floptally::breakdown work =
+        floptally::evaluate(model, batch, floptally::conventions::exact, {.counted = floptally::phases::forward});
+    const std::string page = read_text(source_dir / "docs/counting.md");
+    for (const floptally::component_flops& component : work.components()) {
+        const std::string name(component.name.view());
+        const std::string total = floptally::grouped(component.total(floptally::view::useful).low());
+        INFO(name << " " << total);
+        const std::size_t row = page.find("\n| " + name + " |");
+        REQUIRE(row != std::string::npos);
+        CHECK(page.substr(row + 1, page.find('\n', row + 1) - row - 1).ends_with("| " + total + " |"));
+    }
+    CHECK(page.find(floptally::grouped(work.total().low())) != std::string::npos);
+    CHECK(page.find(floptally::grouped(batch.pairs(floptally::view::useful, floptally::mask::causal())) + " pairs") !=
+          std::string::npos);
+    CHECK(page.find(floptally::grouped(model.parameters())) != std::string::npos);
+}

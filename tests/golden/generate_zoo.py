@@ -5,6 +5,8 @@
     python generate_zoo.py            # writes zoo.json beside this file
     python generate_zoo.py --check    # runs everything again and compares with the zoo.json that is there
 
+Without PyTorch and transformers, or with other versions of them, it says so and exits with status 77.
+
 Every case starts from a config as a user would write it in config.json, goes through AutoConfig and the model's own
 class, and runs in train mode. Beside that, `Hand` counts the same config from the file's fields alone, without
 transformers: parameters, forward, backward and the visible pairs of each layer's mask. A case is written only if both
@@ -27,14 +29,31 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 os.environ["HF_HUB_OFFLINE"] = "1"
 warnings.filterwarnings("ignore")
 
-import torch  # noqa: E402
-import transformers  # noqa: E402
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def skip(reason):
+    """Exit status 77 is a skipped test."""
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+try:
+    import torch  # noqa: E402
+    import transformers  # noqa: E402
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+except ImportError as missing:
+    skip(f"{missing.name} cannot be imported; see requirements.txt")
+
+for pinned in (HERE / "requirements.txt").read_text().splitlines():
+    package, _, version = pinned.partition("==")
+    found = {"torch": torch, "transformers": transformers}.get(package)
+    if found is not None and found.__version__.partition("+")[0] != version:
+        skip(f"{package} is {found.__version__}, zoo.json was counted with {version}")
 
 logging.disable(logging.WARNING)
 torch.set_num_threads(1)
 
-HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = ((2, 11), (3, 7))
 
 # ---------------------------------------------------------------------------------------------------------------------
