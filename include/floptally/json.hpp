@@ -68,6 +68,7 @@ namespace floptally {
 /// Every `model_type` that `read_config` knows, floptally's own format last.
 [[nodiscard]] inline std::vector<std::string_view> known_model_types() {
     std::vector<std::string_view> types;
+    types.reserve(detail::hf_families.size() + 1);
     for (const detail::hf_family& family : detail::hf_families) {
         types.push_back(family.model_type);
     }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
@@ -42,7 +41,7 @@ class floptally_format {
                 throw error(config_.field(key), "needs vocab_size");
             }
         }
-        return {config_.text("name", "floptally"), std::move(sum_), {}};
+        return {config_.text("name", "floptally"), sum_, {}};
     }
 
   private:

@@ -33,7 +33,7 @@ class hf_reader {
         const head& last = read_head();
         add_layers();
         add_head(last);
-        return {std::string(family_.model_type), std::move(sum_), std::move(notes_)};
+        return {std::string(family_.model_type), sum_, std::move(notes_)};
     }
 
   private:

@@ -18,9 +18,9 @@ namespace floptally::detail {
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
-#define FLOPTALLY_VECTOR_LOOP_ _Pragma("clang loop vectorize_width(8) interleave_count(1)")
+#define FLOPTALLY_VECTOR_LOOP _Pragma("clang loop vectorize_width(8) interleave_count(1)")
 #else
-#define FLOPTALLY_VECTOR_LOOP_
+#define FLOPTALLY_VECTOR_LOOP
 #endif
 
 /// Small enough for the 32-bit halves of `product_sum<std::int16_t>`.
@@ -109,7 +109,7 @@ struct length_block {
         N empty = 0;
         std::uint32_t added = 0;
         product_sum<N> products;
-        FLOPTALLY_VECTOR_LOOP_
+        FLOPTALLY_VECTOR_LOOP
         for (std::size_t i = 0; i < n; ++i) {
             const auto length = source.unchecked(first + i);
             const auto narrow = static_cast<N>(length);
@@ -133,7 +133,7 @@ struct length_block {
     template <class Factors>
     [[nodiscard]] std::uint64_t sum_products(const Factors& factors) const {
         product_sum<N> products;
-        FLOPTALLY_VECTOR_LOOP_
+        FLOPTALLY_VECTOR_LOOP
         for (std::size_t i = 0; i < size; ++i) {
             factors(lengths[i], products);
         }
@@ -219,7 +219,7 @@ struct length_block {
     }
 };
 
-#undef FLOPTALLY_VECTOR_LOOP_
+#undef FLOPTALLY_VECTOR_LOOP
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
