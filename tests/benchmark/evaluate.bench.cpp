@@ -3,6 +3,7 @@
 // The dot product: what a training step pays once.
 
 #include <benchmark/benchmark.h>
+#include <vector>
 
 #include <floptally/floptally.hpp>
 
