@@ -188,7 +188,6 @@ void add_packed(const arguments& args, floptally::tally& batch) {
         return;
     }
     const auto cu_seqlens = parse_integers(*boundaries, "cu_seqlens");
-    floptally::tally{}.add_cu_seqlens(cu_seqlens);  // An error in them names them, also where they are the slots too.
     const auto slots = args.text("cu-seqlens-padded");
     const auto num_real_seqs = args.text("num-real-seqs");
     batch.add_cu_seqlens(
@@ -207,17 +206,8 @@ floptally::tally read_batch(const arguments& args, const floptally::mask_set& ma
         batch.add_lengths(parse_integers(*lengths, "lengths"));
     }
     if (const auto path = args.text("lengths-file")) {
-        const auto lengths = parse_integers(read_file(*path, "lengths_file"), "lengths_file");
-        try {
-            batch.add_lengths(lengths);
-        } catch (const error& problem) {
-            // The library calls its argument `lengths`; here they came from the file.
-            constexpr std::string_view argument = "lengths";
-            if (!problem.field().starts_with(argument)) {
-                throw;
-            }
-            throw error("lengths_file" + std::string(problem.field().substr(argument.size())), problem.problem());
-        }
+        constexpr const char* field = "lengths_file";
+        batch.add_lengths(parse_integers(read_file(*path, field), field), field);
     }
     add_packed(args, batch);
     const auto cached = args.repeated("new-tokens");

@@ -63,7 +63,7 @@ struct accelerator {
         std::string known;
         for (std::size_t i = 0; i < precision_count; ++i) {
             if (dense_tflops[i] > 0) {
-                known.append(known.empty() ? "" : ", ").append(floptally::name(static_cast<precision>(i)));
+                append_item(known, floptally::name(static_cast<precision>(i)));
             }
         }
         throw error("precision", std::string(name)

@@ -113,7 +113,7 @@ template <class Predicate>
     std::string parts;
     for (const accelerator& part : accelerators()) {
         if (predicate(part)) {
-            parts.append(parts.empty() ? "" : ", ").append(part.name);
+            append_item(parts, part.name);
         }
     }
     return parts;
@@ -169,7 +169,7 @@ template <class Predicate>
         if (detail::same_name(name(which), detail::trimmed(text))) {
             return which;
         }
-        known.append(known.empty() ? "" : ", ").append(name(which));
+        append_item(known, name(which));
     }
     throw error("precision", std::string("must be one of ").append(known).append(", got \"").append(text).append("\""));
 }

@@ -170,7 +170,7 @@ inline constexpr std::array<const convention*, 9> all{&exact,           &megatro
         if (preset->name == name) {
             return *preset;
         }
-        known.append(known.empty() ? "" : ", ").append(preset->name);
+        append_item(known, preset->name);
     }
     throw error("convention", "unknown name \"" + std::string(name) + "\"; known: " + known);
 }

@@ -31,6 +31,11 @@ class overflow : public error {
     using error::error;
 };
 
+/// Appends to a list in an error's text: "exact, megatron, palm".
+inline void append_item(std::string& list, std::string_view item) {
+    list.append(list.empty() ? "" : ", ").append(item);
+}
+
 /// "name[index]", the FIELD of one element.
 [[nodiscard]] inline std::string indexed(std::string_view name, std::size_t index) {
     return std::string(name).append("[").append(std::to_string(index)).append("]");

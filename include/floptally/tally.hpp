@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <floptally/checked.hpp>
@@ -111,11 +112,11 @@ class tally {
         commit(frames, frames);
     }
 
-    /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers.
+    /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers, which errors call `field`.
     template <detail::integer_range Lengths>
-    constexpr void add_lengths(const Lengths& lengths) {
+    constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks_, "lengths");
+        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks_, field);
         commit(sums, sums);
     }
 
@@ -134,10 +135,10 @@ class tally {
                                   std::size_t num_real_seqs = all_sequences) {
         const std::span real{cu_seqlens};
         const std::span slots{cu_seqlens_padded};
+        // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
+        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks_, "cu_seqlens");
         const detail::length_sums padded =
             detail::sum_cu_seqlens(slots.data(), slots.size(), masks_, "cu_seqlens_padded");
-        // Validates every boundary, also those of mock sequences.
-        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks_, "cu_seqlens");
         if (real.size() != slots.size()) {
             throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
                                                  std::to_string(real.size()));

@@ -146,7 +146,7 @@ class config_fields {
             std::string listed;
             for (const std::string_view name : known) {
                 found = found || name == key;
-                listed.append(listed.empty() ? "" : ", ").append(name);
+                append_item(listed, name);
             }
             if (!found) {
                 throw error(field(key), "unknown key; known: " + listed);

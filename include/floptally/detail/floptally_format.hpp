@@ -85,7 +85,7 @@ class floptally_format {
             if (kind.type == type) {
                 return (this->*kind.read)(part);
             }
-            known.append(known.empty() ? "" : ", ").append(kind.type);
+            append_item(known, kind.type);
         }
         throw error(part.field("type"),
                     (part.contains("type") ? "unknown part \"" + type + "\"" : "is missing") + "; known: " + known);

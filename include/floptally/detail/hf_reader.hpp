@@ -193,7 +193,7 @@ class hf_reader {
             if (name == full) {
                 return candidate;
             }
-            known.append(known.empty() ? "" : ", ").append(full);
+            append_item(known, full);
         }
         throw error(field, "unknown class " + shown(name) + " for model_type " + std::string(family_.model_type) +
                                "; known: " + known);
