@@ -35,7 +35,7 @@ namespace floptally {
     }
     const std::string model_type = fields.text("model_type");
     if (model_type == "floptally") {
-        return detail::floptally_format(fields).read();
+        return detail::floptally_format(fields, options).read();
     }
     return detail::hf_reader(fields, detail::family_of(model_type), options).read();
 }
