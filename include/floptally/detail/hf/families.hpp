@@ -9,6 +9,7 @@
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/error.hpp>
@@ -23,7 +24,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     gated_decoders,  //
     plain_decoders,  //
     moe_decoders,    //
-    encoders,
+    latent_decoders, encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -86,6 +86,8 @@ using hf_extra = cost (*)(const hf_model&);
 using hf_letters = std::string (*)(const hf_model&);
 /// Corrects the sizes that were read by the common rules.
 using hf_resolve = void (*)(hf_model&);
+/// A sentence for the reader of the count, or none.
+using hf_note = std::string (*)(const hf_model&);
 
 // The parts and rules that most families take; defined in hf_parts.hpp and hf_layers.hpp.
 [[nodiscard]] cost gqa_part(const hf_model&, const hf_layer&);
@@ -103,6 +105,9 @@ enum class shared_experts : std::uint8_t {
     of_default         ///< one MLP of `intermediate_size`
 };
 
+/// Defaults that stand for null, or for "derived".
+inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+
 /// The names and defaults of a mixture of experts.
 struct hf_experts {
     hf_size count{};                             ///< routed experts
@@ -117,8 +122,19 @@ struct hf_experts {
     hf_size first_dense{};  ///< how many layers at the start have no experts, for `dense_first_feeds`
 };
 
-/// Defaults that stand for null, or for "derived".
-inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+/// The defaults of multi-head latent attention, and of the lightning indexer beside it.
+struct hf_latent {
+    std::uint64_t q_lora_rank = derived;
+    bool q_lora_rank_may_be_null = true;  ///< null: queries of full rank
+    std::uint64_t kv_lora_rank = derived;
+    std::uint64_t qk_nope_head_dim = derived;
+    std::uint64_t qk_rope_head_dim = derived;
+    std::string_view also_qk_rope_head_dim{};
+    std::uint64_t v_head_dim = derived;  ///< derived: hidden_size / num_attention_heads, where it is absent or null
+    std::uint64_t index_n_heads = 0;
+    std::uint64_t index_head_dim = 0;
+    std::uint64_t index_topk = 0;  ///< 0: no indexer
+};
 
 /// One `model_type`. Numbers are the defaults of its configuration class in transformers 5.23.
 struct hf_family {
@@ -172,11 +188,13 @@ struct hf_family {
     hf_part dense = dense_part;
     hf_part experts_layer = experts_part;
     hf_experts experts{};
+    hf_latent latent{};       ///< for `latent_part`
     hf_part more = nullptr;   ///< besides mixer and feed-forward, in every layer
     hf_extra once = nullptr;  ///< besides the layers
     hf_resolve resolve = nullptr;
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
+    hf_note note = nullptr;                   ///< what the count rests on, where the config alone does not fix it
 };
 
 }  // namespace floptally::detail

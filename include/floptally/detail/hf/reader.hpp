@@ -35,6 +35,11 @@ class hf_reader {
         add_layers();
         add_head(last);
         add_mtp();
+        if (family().note != nullptr) {
+            if (std::string note = family().note(model_); !note.empty()) {
+                notes_.push_back(std::move(note));
+            }
+        }
         return {std::string(family().model_type), sum_, std::move(notes_)};
     }
 
