@@ -11,6 +11,8 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -20,9 +22,11 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,  //
-    plain_decoders,  //
-    moe_decoders,    //
+    gated_decoders,     //
+    renormed_decoders,  //
+    windowed_decoders,  //
+    plain_decoders,     //
+    moe_decoders,       //
     encoders,
 };
 

@@ -47,6 +47,7 @@ struct presence {
     std::string_view key;
     bool otherwise = false;
     bool null_is_false = false;
+    std::string_view also{};  ///< another name of the key
 };
 
 inline constexpr presence always{"", true};

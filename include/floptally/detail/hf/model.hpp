@@ -47,7 +47,8 @@ struct hf_model {
         if (rule.key.empty()) {
             return rule.otherwise;
         }
-        return rule.null_is_false ? config.is_on(rule.key) : config.flag(rule.key, rule.otherwise);
+        const std::string_view key = config.spelling({rule.key, rule.also});
+        return rule.null_is_false ? config.is_on(key) : config.flag(key, rule.otherwise);
     }
 
     /// Attention that sees later tokens too.
