@@ -9,9 +9,11 @@
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/error.hpp>
 
@@ -22,11 +24,13 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,     //
-    renormed_decoders,  //
-    windowed_decoders,  //
-    plain_decoders,     //
-    moe_decoders,       //
+    gated_decoders,       //
+    renormed_decoders,    //
+    windowed_decoders,    //
+    kv_sharing_decoders,  //
+    uncommon_decoders,    //
+    plain_decoders,       //
+    moe_decoders,         //
     encoders,
 };
 
