@@ -263,7 +263,6 @@ inline constexpr std::array kv_sharing_decoders{
         .period = "SSSSSF",
         .layer_types = "FS",
         .sliding_window = 512,
-        .bidirectional_switch = true,
         .per_layer_config = true,
         .attention = gemma4_attention,
         .dense = gemma4_mlp,
