@@ -7,6 +7,12 @@ def without(config, *keys):
     return {key: value for key, value in config.items() if key not in keys}
 
 
+def zero_experts(config):
+    """The up and gate matrices of all experts are one tensor, with room for the identity experts."""
+    unused = config.num_layers * config.zero_expert_num * 2 * config.expert_ffn_hidden_size * config.hidden_size
+    return {"zero_experts": {"count": unused, "why": "parameters: matrices of identity experts are kept, never used"}}
+
+
 def cases(case):
     latent = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=4,
                   num_key_value_heads=4, q_lora_rank=22, kv_lora_rank=26, qk_nope_head_dim=10, qk_rope_head_dim=8,
@@ -130,7 +136,9 @@ def cases(case):
     case("longcat_flash/aliases", "LongcatFlashForCausalLM", **pairs, num_hidden_layers=6, intermediate_size=30,
          moe_intermediate_size=14, num_experts_per_tok=2, num_local_experts=5)
     case("longcat_flash/zero-experts-all-chosen", "LongcatFlashForCausalLM",
-         **dict(pairs, num_layers=1, zero_expert_num=4, moe_topk=11))
+         **dict(pairs, num_layers=1, zero_expert_num=4, moe_topk=11), _parameters=zero_experts)
+    case("longcat_flash/zero-experts-bias", "LongcatFlashForCausalLM",
+         **dict(pairs, zero_expert_num=2, moe_topk=9), router_bias=True, _parameters=zero_experts)
     case("longcat_flash/equal-head-dims", "LongcatFlashForCausalLM", **dict(pairs, num_layers=1, v_head_dim=18))
     case("longcat_flash/absent", "LongcatFlashForCausalLM", **dict(without(
         pairs, "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "moe_topk",
