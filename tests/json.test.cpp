@@ -20,6 +20,7 @@
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -74,13 +75,19 @@ std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {
 /// The component that a product of exact.json is part of here.
 std::string component_of(const std::string& product, bool cross) {
     const std::map<std::string, std::string> parts{
-        {"attn.q_proj", "attention.qkv"}, {"attn.k_proj", "attention.qkv"}, {"attn.v_proj", "attention.qkv"},
-        {"attn.qk", "attention.core"},    {"attn.pv", "attention.core"},    {"attn.o_proj", "attention.output"},
-        {"moe.router", "moe.router"},     {"lm_head", "lm_head"},           {"lm_head.dense", "lm_head"}};
+        {"attn.q_proj", "attention.qkv"},    {"attn.k_proj", "attention.qkv"},
+        {"attn.v_proj", "attention.qkv"},    {"attn.q_a_proj", "attention.qkv"},
+        {"attn.q_b_proj", "attention.qkv"},  {"attn.kv_a_proj", "attention.qkv"},
+        {"attn.kv_b_proj", "attention.qkv"}, {"attn.q_absorb", "attention.qkv"},
+        {"attn.qk", "attention.core"},       {"attn.pv", "attention.core"},
+        {"attn.o_proj", "attention.output"}, {"attn.v_absorb", "attention.output"},
+        {"moe.router", "moe.router"},        {"lm_head", "lm_head"},
+        {"lm_head.dense", "lm_head"}};
     if (const auto part = parts.find(product); part != parts.end()) {
         return (cross ? "cross_" : "") + part->second;
     }
-    return product.starts_with("mlp.")          ? "mlp"
+    return product.starts_with("mtp.")          ? "mtp"
+           : product.starts_with("mlp.")        ? "mlp"
            : product.starts_with("moe.expert.") ? "moe.experts"
            : product.starts_with("moe.shared")  ? "moe.shared"
                                                 : "unknown: " + product;
@@ -125,8 +132,13 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
     for (const json& row : golden("exact.json")) {
         INFO(row["id"]);
         const bool cross = row["model"].is_object();
-        const floptally::cost cost =
-            floptally::read_config(cross ? own_format(row["model"]) : models[row["model"].get<std::string>()]).cost;
+        const json config = cross ? own_format(row["model"]) : models[row["model"].get<std::string>()];
+        floptally::read_options options;
+        options.mtp_layers = config.value("num_nextn_predict_layers", std::uint64_t{0});
+        if (row["id"].get<std::string>().find("absorbed") != std::string::npos) {
+            options.mla = floptally::mla_core::absorbed;
+        }
+        const floptally::cost cost = floptally::read_config(config, options).cost;
         const floptally::breakdown work = evaluate(cost, batch_of(row["batch"], cost));
         const auto expected = [&](const char* key) { return std::to_string(row[key].get<std::uint64_t>()); };
         CHECK(to_string(work.total(view::useful)) == expected("expected_flops"));
@@ -144,7 +156,7 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
         }
         ++rows;
     }
-    CHECK(rows == 99);
+    CHECK(rows == 124);
 }
 
 // ---- Hugging Face configs ----
@@ -202,6 +214,18 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         // Its implementation runs QKᵀ twice.
         {"diffllama", 1204885504, 146901303296 - 2ULL * 32 * 64 * 64 * 64 * 16, 0, "causal"},
         {"doge", 403055872, 47815065600, 0, "top_k(2048)"},
+        {"deepseek_v3", 671026404352, 2092781535232, 64ULL * 8 * 6 * 7168 * 2048 * 58, "causal"},
+        {"deepseek_v2", 38612307968, 359065976832, 64ULL * 6 * 6 * 4096 * 1407 * 32, "causal"},
+        {"minicpm3", 4073875968, 524657623040, 0, "causal"},
+        {"glm4_moe_lite", 29943390976, 239830302720, 64ULL * 4 * 6 * 2048 * 1536 * 46, "causal"},
+        {"youtu", 1961560064, 252396437504, 0, "causal"},
+        {"deepseek_v32", 671877929216, 2205900341248, 64ULL * 8 * 6 * 7168 * 2048 * 58, "top_k(2048) causal"},
+        {"glm_moe_dsa", 743911199232, 2350961393664, 64ULL * 8 * 6 * 6144 * 2048 * 75, "top_k(2048) causal"},
+        // Its implementation keeps matrices for the identity experts, too.
+        {"longcat_flash", 741053585408 - 28ULL * 256 * 2 * 2048 * 6144, 2402094678016,
+         64ULL * 12 * 6 * 6144 * 2048 * 28, "causal"},
+        {"axk1", 518983052288, 1349651529728, 64ULL * 8 * 6 * 7168 * 2048 * 60, "causal"},
+        {"mistral4", 118972826624, 318767104000, 64ULL * 4 * 6 * 4096 * 2048 * 36, "causal"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
     };
@@ -215,9 +239,13 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (config["model_type"] == "hunyuan_v1_dense") {
             config["head_dim"] = 128;  // Likewise.
         }
+        if (config["model_type"] == "deepseek_v2") {
+            config["num_experts_per_tok"] = 6;  // Likewise.
+        }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);
-        CHECK(model.notes.size() == 1);
+        const bool says_more = config["model_type"] == "deepseek_v3" || config["model_type"] == "longcat_flash";
+        CHECK(model.notes.size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
         for (const floptally::mask& m : model.cost.masks()) {
@@ -432,6 +460,45 @@ TEST_CASE("heads and widths follow each class: null, absent and given") {
     CHECK(attention("'model_type': 'gpt_neox', 'num_attention_heads': 5, 'num_key_value_heads': 1, 'head_dim': 3") ==
           "150 50");
     CHECK(attention("'model_type': 'esm', 'num_attention_heads': 5, 'num_key_value_heads': 1") == "150 50");
+}
+
+TEST_CASE("layers of multi-token prediction are those of transformers' own MTP model") {
+    // Counted with its MtpModel of two depths on this config, each depth with the logits: 2 sequences of 11, eager.
+    const json config = parsed(
+        "{'model_type': 'deepseek_v3', 'architectures': ['DeepseekV3ForCausalLM'], 'vocab_size': 61, "
+        "'hidden_size': 48, 'intermediate_size': 70, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+        "'q_lora_rank': 22, 'kv_lora_rank': 26, 'qk_nope_head_dim': 10, 'qk_rope_head_dim': 8, 'v_head_dim': 14, "
+        "'first_k_dense_replace': 1, 'moe_intermediate_size': 20, 'n_routed_experts': 10, 'num_experts_per_tok': 3, "
+        "'n_shared_experts': 2, 'num_nextn_predict_layers': 2}");
+    const floptally::model_config without = floptally::read_config(config);
+    const floptally::model_config with = floptally::read_config(config, {.mtp_layers = 2});
+    CHECK(without.notes ==
+          std::vector<std::string>{"config declares 2 multi-token prediction layers: not counted, see --mtp"});
+    CHECK(with.notes.empty());
+    CHECK(without.cost.parameters() == 70224);
+    CHECK(with.cost.parameters() == 70224 + 98784);
+    tally batch{with.cost.masks()};
+    batch.add_lengths(std::vector<int>{11, 11});
+    const floptally::breakdown work = evaluate(with.cost, batch, floptally::conventions::torch_flop_counter_eager);
+    std::string mtp;
+    for (const floptally::component_flops& component : work.components()) {
+        if (component.name.view() == "mtp") {
+            mtp = to_string(component.get(view::useful, phase::forward));
+        }
+    }
+    CHECK(mtp == std::to_string(2 * 1464320));
+}
+
+TEST_CASE("identity experts: the note names the upper bound, and MTP of another kind is refused") {
+    const json config =
+        parsed("{'model_type': 'longcat_flash', 'architectures': ['LongcatFlashForCausalLM'], 'zero_expert_num': 5}");
+    CHECK(floptally::read_config(config).notes ==
+          std::vector<std::string>{"tokens choose among 5 identity experts too: counted as if all their choices were "
+                                   "real experts, an upper bound that the data stay below"});
+    CHECK(floptally::read_config(parsed("{'model_type': 'longcat_flash', 'zero_expert_num': 0}")).notes.size() == 1);
+    CHECK(error_of([&] { return floptally::read_config(config, {.mtp_layers = 1}); }) ==
+          "mtp: is not supported for model_type longcat_flash: its layer of multi-token prediction is none of the "
+          "kinds that the model has");
 }
 
 TEST_CASE("architectures decides the head; the first entry counts") {

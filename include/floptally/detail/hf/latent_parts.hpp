@@ -85,9 +85,11 @@ inline void refuse_kv_heads(const hf_model& model) {
 /// `index_skip_topk_offset` - 1 on, and all before it, has an indexer (F); the others are T.
 [[nodiscard]] inline std::string indexer_letters(const hf_model& model) {
     const config_fields& config = model.config;
-    const std::string_view key = config.has_value("indexer_types") ? "indexer_types" : "index_topk_pattern";
+    const std::string_view key = config.has_value("indexer_types")        ? "indexer_types"
+                                 : config.has_value("index_topk_pattern") ? "index_topk_pattern"
+                                                                          : "index_skip_topk_offset";
     std::string letters;
-    if (!config.has_value(key)) {
+    if (key == "index_skip_topk_offset") {
         const std::uint64_t period = config.integer({"index_topk_freq"}, 1, 0, max_layers);
         const std::uint64_t offset = config.integer({"index_skip_topk_offset"}, 2, 0, max_layers);
         letters = where(model, 'F', 'T', [&](std::uint64_t i) {

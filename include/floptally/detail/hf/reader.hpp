@@ -132,7 +132,7 @@ class hf_reader {
         }
     }
 
-    /// Layers of multi-token prediction are declared by many configs and run by no implementation of these types.
+    /// Layers of multi-token prediction are declared by many configs and run by none of the classes.
     void add_mtp() {
         const hf_size& declared = family().mtp;
         const std::uint64_t layers = declared.keys.empty() ? 0 : model_.read_or_none(declared);
@@ -146,8 +146,11 @@ class hf_reader {
         if (!over_vocabulary_) {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
-        sum_ += multi_token_prediction{.num_layers = model_.options.mtp_layers}.cost(
-            read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
+        // Norms of the layer, of both inputs and before the head.
+        const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
+        const multi_token_prediction depth{.num_layers = model_.options.mtp_layers,
+                                           .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
+        sum_ += depth.cost(read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
     }
 
     // ---- embedding and head ----
