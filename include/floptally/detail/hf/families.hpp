@@ -11,6 +11,7 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -20,9 +21,10 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,  //
-    plain_decoders,  //
-    moe_decoders,    //
+    gated_decoders,        //
+    plain_decoders,        //
+    moe_decoders,          //
+    state_space_decoders,  //
     encoders,
 };
 
