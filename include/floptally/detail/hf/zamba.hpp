@@ -131,6 +131,7 @@ inline void zamba_sizes(hf_model& model) {
         throw error(config.field("layer_types"),
                     model.refusal("null beside layers_block_type", *config.find("layer_types")));
     }
+    // The default list of the class, that of Zamba2-2.7B.
     const std::string usual = "RRRRRRHRRRRRHRRRRRHRRRRRHRRRRRHRRRRRHRRRRRHRRRRHRRRHRR";
     const std::string letters = zamba_letters(model, {"layers_block_type"}, usual);
     json hybrids = json::array();
