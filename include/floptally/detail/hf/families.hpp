@@ -11,6 +11,7 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -23,7 +24,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     gated_decoders,  //
     plain_decoders,  //
     moe_decoders,    //
-    encoders,
+    encoders,        //
+    roberta_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

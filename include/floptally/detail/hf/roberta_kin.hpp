@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/hf/family.hpp>
+#include <floptally/detail/hf/heads.hpp>
+#include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/hf/parts.hpp>
+#include <floptally/detail/hf/roberta_heads.hpp>
+
+/// @file
+/// Encoders with BERT's layers: full attention, an MLP of two matrices, biases everywhere.
+
+namespace floptally::detail {
+
+/// Fills in what BERT's kin share: BERT-base's sizes where the row says no other, and norms after each part.
+[[nodiscard]] constexpr hf_family bert_kin(hf_family row) {
+    const auto otherwise = [](std::uint64_t& size, std::uint64_t usual) { size = size == derived ? usual : size; };
+    otherwise(row.vocab_size, 30522);
+    otherwise(row.hidden_size, 768);
+    otherwise(row.intermediate_size, 3072);
+    otherwise(row.num_hidden_layers, 12);
+    otherwise(row.num_attention_heads, 12);
+    row.positions = row.positions == 0 ? 512 : row.positions;
+    row.encoder = row.heads_divide_hidden = row.tie_word_embeddings = true;
+    row.has_kv_heads = row.has_head_dim = row.final_norm = false;
+    row.embedding_norm = row.output_bias = row.mlp_bias = always;
+    row.qkv_bias = row.qkv_bias.key.empty() ? always : row.qkv_bias;
+    row.mlp = mlp_kind::plain;
+    row.norm = norm_kind::layer;
+    return row;
+}
+
+/// The same with norms before each part, so one after the last layer.
+[[nodiscard]] constexpr hf_family pre_norm_bert_kin(hf_family row, bool embedding_norm) {
+    row = bert_kin(row);
+    row.final_norm = true;
+    row.embedding_norm = {"", embedding_norm};
+    return row;
+}
+
+/// The same with an embedding of another width, whose norm is counted by `once`.
+[[nodiscard]] constexpr hf_family narrow_bert_kin(hf_family row, bool tied) {
+    row = bert_kin(row);
+    row.embedding_norm = {};
+    row.tie_word_embeddings = tied;
+    return row;
+}
+
+/// Classes that look at no `is_decoder`: they see all tokens, whatever it says.
+inline void refuse_decoder(hf_model& model) { model.refuse_flag("is_decoder", true); }
+
+/// I-BERT's quantised mode rounds weights and activations before each product.
+inline void require_floats(hf_model& model) {
+    refuse_decoder(model);
+    model.refuse_flag("quant_mode", true);
+}
+/// RemBERT's class ties nothing, whatever the config says.
+inline void refuse_tied(hf_model& model) { model.refuse_flag("tie_word_embeddings", true); }
+
+// ---- embeddings ----
+
+[[nodiscard]] inline std::uint64_t table_width(const hf_model& model) { return model.family.embedding_width(model); }
+
+/// The norm of an embedding that is narrower than the layers, and the linear that widens it.
+[[nodiscard]] inline cost widened_embedding(const hf_model& model) {
+    const std::uint64_t width = table_width(model);
+    cost sum;
+    sum.add_parameters("norm", term::norm, 2 * width);
+    sum.add("embedding.projection", linear{.in_features = width, .out_features = model.sizes.hidden_size});
+    sum.add_parameters("bias", term::bias, model.sizes.hidden_size);
+    return sum;
+}
+
+[[nodiscard]] inline cost electra_embedding(const hf_model& model) {
+    if (table_width(model) != model.sizes.hidden_size) {
+        return widened_embedding(model);
+    }
+    cost sum;
+    sum.add_parameters("norm", term::norm, 2 * table_width(model));
+    return sum;
+}
+
+/// A table of task types, where the config asks for it.
+[[nodiscard]] inline cost ernie_task_types(const hf_model& model) {
+    cost sum;
+    if (model.config.flag("use_task_id", false)) {
+        const std::uint64_t types = model.config.dimension({"task_type_vocab_size"}, 3);
+        sum.add_parameters("embedding", term::position_embedding,
+                           checked_multiply(types, model.sizes.hidden_size, "embedding"));
+    }
+    return sum;
+}
+
+/// One number per head and bucket of distances, the same in every layer.
+[[nodiscard]] inline cost mpnet_position_bias(const hf_model& model) {
+    const std::uint64_t buckets = model.config.dimension({"relative_attention_num_buckets"}, 32);
+    cost sum;
+    sum.add_parameters("embedding", term::position_embedding,
+                       checked_multiply(buckets, model.sizes.num_heads, "embedding"));
+    return sum;
+}
+
+/// Tables of pronunciations and shapes; with `concat_input` a linear mixes them with the words. The class keeps the
+/// tables also where it does not look them up.
+[[nodiscard]] inline cost roc_bert_inputs(const hf_model& model) {
+    const config_fields& config = model.config;
+    const std::uint64_t h = model.sizes.hidden_size;
+    const std::uint64_t sound = config.dimension({"pronunciation_embed_dim"}, 768);
+    const std::uint64_t shape = config.dimension({"shape_embed_dim"}, 512);
+    const auto table = [&](std::string_view key, std::uint64_t rows, std::uint64_t width) {
+        return checked_multiply(config.integer({key}, rows, 1, max_vocabulary), width, "embedding");
+    };
+    cost sum;
+    sum.add_parameters("embedding", term::embedding, table("pronunciation_vocab_size", 910, sound));
+    sum.add_parameters("embedding", term::embedding, table("shape_vocab_size", 24858, shape));
+    if (config.flag("concat_input", true)) {
+        const std::uint64_t width = h + (config.flag("enable_pronunciation", true) ? sound : 0) +
+                                    (config.flag("enable_shape", true) ? shape : 0);
+        sum.add("embedding.projection", linear{.in_features = width, .out_features = h});
+        sum.add_parameters("bias", term::bias, h);
+    }
+    return sum;
+}
+
+// ---- X-MOD ----
+
+/// After each MLP two linears with a bottleneck between: one pair for each language, and a token passes one of them.
+[[nodiscard]] inline cost xmod_adapters(const hf_model& model, const hf_layer& at) {
+    const std::uint64_t h = at.where.hidden_size;
+    const std::uint64_t narrow = h / model.config.integer({"adapter_reduction_factor"}, 2, 1, h);
+    const json* listed = model.config.array("languages");
+    const std::uint64_t languages = listed == nullptr ? 1 : std::set<json>(listed->begin(), listed->end()).size();
+    cost sum;
+    if (languages != 0) {
+        sum.add("adapter", linear{.in_features = h, .out_features = narrow, .applied = 2, .stored = 2 * languages});
+        sum.add_parameters("bias", term::bias, checked_multiply(languages, narrow + h, "bias"));
+    }
+    sum.add_parameters("norm", term::norm, model.config.flag("adapter_layer_norm", false) ? 2 * h : 0);
+    return sum;
+}
+
+[[nodiscard]] inline cost xmod_final_norm(const hf_model& model) {
+    cost sum;
+    sum.add_parameters("norm", term::norm, model.config.flag("pre_norm", false) ? 2 * model.sizes.hidden_size : 0);
+    return sum;
+}
+
+/// The default is "block_sparse", whose random blocks no mask here follows.
+inline void require_full_attention(hf_model& model) {
+    const json* type = model.config.find("attention_type");
+    if (type == nullptr || *type != "original_full") {
+        throw error(model.config.field("attention_type"),
+                    std::string(type == nullptr ? "is missing" : "is not supported for model_type big_bird")
+                        .append(R"(; must be "original_full": the random blocks of "block_sparse" are not followed)")
+                        .append(type == nullptr ? "" : ", got ")
+                        .append(type == nullptr ? "" : shown(*type)));
+    }
+}
+
+inline constexpr std::array roberta_kin{
+    bert_kin({.model_type = "roberta",
+              .class_prefix = "Roberta",
+              .heads = all_bert_kin_heads.first(7),
+              .vocab_size = 50265,
+              .segments = 2}),
+    bert_kin(
+        {.model_type = "camembert", .class_prefix = "Camembert", .heads = all_bert_kin_heads.first(7), .segments = 2}),
+    bert_kin({.model_type = "xlm-roberta",
+              .class_prefix = "XLMRoberta",
+              .heads = all_bert_kin_heads.first(7),
+              .segments = 2}),
+    pre_norm_bert_kin({.model_type = "xlm-roberta-xl",
+                       .class_prefix = "XLMRobertaXL",
+                       .heads = all_bert_kin_heads.first(7),
+                       .vocab_size = 250880,
+                       .hidden_size = 2560,
+                       .intermediate_size = 10240,
+                       .num_hidden_layers = 36,
+                       .num_attention_heads = 32,
+                       .positions = 514,
+                       .segments = 1},
+                      false),
+    pre_norm_bert_kin({.model_type = "roberta-prelayernorm",
+                       .class_prefix = "RobertaPreLayerNorm",
+                       .heads = all_bert_kin_heads.first(7),
+                       .vocab_size = 50265,
+                       .segments = 2},
+                      true),
+    bert_kin({.model_type = "data2vec-text",
+              .class_prefix = "Data2VecText",
+              .heads = all_bert_kin_heads.first(7),
+              .segments = 2}),
+    bert_kin({.model_type = "ernie",
+              .class_prefix = "Ernie",
+              .heads = bert_kin_heads,
+              .segments = 2,
+              .once = ernie_task_types}),
+    pre_norm_bert_kin({.model_type = "megatron-bert",
+                       .class_prefix = "MegatronBert",
+                       .heads = bert_kin_heads,
+                       .vocab_size = 29056,
+                       .hidden_size = 1024,
+                       .intermediate_size = 4096,
+                       .num_hidden_layers = 24,
+                       .num_attention_heads = 16,
+                       .segments = 2},
+                      false),
+    narrow_bert_kin({.model_type = "electra",
+                     .class_prefix = "Electra",
+                     .heads = electra_heads,
+                     .embedding_width = electra_width,
+                     .hidden_size = 256,
+                     .intermediate_size = 1024,
+                     .num_attention_heads = 4,
+                     .segments = 2,
+                     .once = electra_embedding},
+                    true),
+    narrow_bert_kin({.model_type = "rembert",
+                     .class_prefix = "RemBert",
+                     .heads = rembert_heads,
+                     .vocab_size = 250300,
+                     .embedding_width = rembert_width,
+                     .hidden_size = 1152,
+                     .intermediate_size = 4608,
+                     .num_hidden_layers = 32,
+                     .num_attention_heads = 18,
+                     .segments = 2,
+                     .once = widened_embedding,
+                     .resolve = refuse_tied},
+                    false),
+    bert_kin({.model_type = "distilbert",
+              .class_prefix = "DistilBert",
+              .heads = distilbert_heads,
+              .also = {.hidden_size = "dim", .num_hidden_layers = "n_layers", .num_attention_heads = "n_heads"},
+              .intermediate_keys = {"hidden_dim"},
+              .num_hidden_layers = 6,
+              .resolve = refuse_decoder}),
+    bert_kin({.model_type = "mpnet",
+              .class_prefix = "MPNet",
+              .heads = all_bert_kin_heads.first(6),
+              .vocab_size = 30527,
+              .once = mpnet_position_bias,
+              .resolve = refuse_decoder}),
+    bert_kin({.model_type = "ibert",
+              .class_prefix = "IBert",
+              .heads = all_bert_kin_heads.first(6),
+              .segments = 2,
+              .resolve = require_floats}),
+    bert_kin({.model_type = "bert-generation",
+              .class_prefix = "BertGeneration",
+              .heads = bert_generation_heads,
+              .vocab_size = 50358,
+              .hidden_size = 1024,
+              .intermediate_size = 4096,
+              .num_hidden_layers = 24,
+              .num_attention_heads = 16}),
+    bert_kin({.model_type = "xmod",
+              .class_prefix = "Xmod",
+              .heads = all_bert_kin_heads.first(7),
+              .segments = 2,
+              .more = xmod_adapters,
+              .once = xmod_final_norm}),
+    bert_kin({.model_type = "roc_bert",
+              .class_prefix = "RoCBert",
+              .heads = roc_bert_heads,
+              .segments = 2,
+              .once = roc_bert_inputs}),
+    bert_kin({.model_type = "big_bird",
+              .class_prefix = "BigBird",
+              .heads = big_bird_heads,
+              .vocab_size = 50358,
+              .positions = 4096,
+              .segments = 2,
+              .qkv_bias = {"use_bias", true},
+              .resolve = require_full_attention}),
+};
+
+}  // namespace floptally::detail
