@@ -136,6 +136,8 @@ constexpr malformed malformed_configs[] = {
      "embedding_size: is not supported for model_type roberta; must be null or absent, got 128"},
     {"{'model_type': 'xmod', 'hidden_size': 48, 'adapter_reduction_factor': 49}",
      "adapter_reduction_factor: must be an integer from 1 to 48, got 49"},
+    {"{'model_type': 'xmod', 'languages': 'en_XX'}", R"(languages: must be a list, got "en_XX")"},
+    {"{'model_type': 'xmod', 'languages': ['en_XX', 7]}", "languages[1]: must be a string, got 7"},
     {"{'model_type': 'big_bird'}",
      R"(attention_type: is missing; must be "original_full": the random blocks of "block_sparse" are not followed)"},
     {"{'model_type': 'big_bird', 'attention_type': 'block_sparse'}",

@@ -23,28 +23,32 @@ inline constexpr head_linear sequence_labels{labels_width, per_sequence, true};
 inline constexpr head_linear token_labels{labels_width, per_token, true};
 inline constexpr head_linear one_score{fixed_width<1>, per_sequence, true};
 
-/// Classes that most of them have, in this order; a family takes the first few. What a class calls a pooler and what
-/// RoBERTa's classifier calls its dense layer is the same linear.
+// What a class calls a pooler and what RoBERTa's classifier calls its dense layer is the same linear.
+inline constexpr head bert_masked_lm{"ForMaskedLM", {mlm_transform, bert_decoder}};
+inline constexpr head bert_model{"Model", {detached_pooler}};
+inline constexpr head bert_sequence_classifier{"ForSequenceClassification", {pooler, sequence_labels}};
+inline constexpr head bert_multiple_choice{"ForMultipleChoice", {pooler, one_score}};
+inline constexpr head bert_token_classifier{"ForTokenClassification", {token_labels}};
+inline constexpr head bert_question_answering{"ForQuestionAnswering", {token_labels}};
+inline constexpr head bert_causal_lm{"ForCausalLM", {mlm_transform, bert_decoder}};
+inline constexpr head bert_pre_training{"ForPreTraining",
+                                        {pooler, {fixed_width<2>, per_sequence, true}, mlm_transform, bert_decoder}};
+inline constexpr head bert_next_sentence{"ForNextSentencePrediction", {pooler, {fixed_width<2>, per_sequence, true}}};
+
+/// In this order; a family takes the first few.
 inline constexpr std::array bert_kin_heads{
-    head{"ForMaskedLM", {mlm_transform, bert_decoder}},
-    head{"Model", {detached_pooler}},
-    head{"ForSequenceClassification", {pooler, sequence_labels}},
-    head{"ForMultipleChoice", {pooler, one_score}},
-    head{"ForTokenClassification", {token_labels}},
-    head{"ForQuestionAnswering", {token_labels}},
-    head{"ForCausalLM", {mlm_transform, bert_decoder}},
-    head{"ForPreTraining", {pooler, {fixed_width<2>, per_sequence, true}, mlm_transform, bert_decoder}},
-    head{"ForNextSentencePrediction", {pooler, {fixed_width<2>, per_sequence, true}}},
+    bert_masked_lm,          bert_model,     bert_sequence_classifier, bert_multiple_choice, bert_token_classifier,
+    bert_question_answering, bert_causal_lm, bert_pre_training,        bert_next_sentence,
 };
 inline constexpr std::span<const head> all_bert_kin_heads{bert_kin_heads};
 
 inline constexpr std::array distilbert_heads{
     head{"ForMaskedLM", {mlm_transform, mlm_decoder}},
     head{"Model", {}},
-    bert_kin_heads[2],
-    bert_kin_heads[3],
-    bert_kin_heads[4],
-    bert_kin_heads[5],
+    bert_sequence_classifier,
+    bert_multiple_choice,
+    bert_token_classifier,
+    bert_question_answering,
 };
 
 [[nodiscard]] inline std::uint64_t electra_width(const hf_model& model) {
@@ -72,10 +76,10 @@ inline constexpr std::array electra_heads{
     head{"ForMaskedLM", {electra_transform, electra_decoder}},
     head{"ForCausalLM", {electra_transform, electra_decoder}},
     head{"Model", {}},
-    bert_kin_heads[2],
+    bert_sequence_classifier,
     head{"ForMultipleChoice", {{electra_summary_width, per_sequence, true}, one_score}},
-    bert_kin_heads[4],
-    bert_kin_heads[5],
+    bert_token_classifier,
+    bert_question_answering,
 };
 
 [[nodiscard]] inline std::uint64_t rembert_width(const hf_model& model) {
@@ -90,11 +94,11 @@ inline constexpr head_linear rembert_decoder{.out = vocabulary_width, .bias = tr
 inline constexpr std::array rembert_heads{
     head{"ForMaskedLM", {rembert_transform, rembert_decoder}},
     head{"ForCausalLM", {rembert_transform, rembert_decoder}},
-    bert_kin_heads[1],
-    bert_kin_heads[2],
-    bert_kin_heads[3],
-    bert_kin_heads[4],
-    bert_kin_heads[5],
+    bert_model,
+    bert_sequence_classifier,
+    bert_multiple_choice,
+    bert_token_classifier,
+    bert_question_answering,
 };
 
 inline constexpr std::array bert_generation_heads{
@@ -104,10 +108,10 @@ inline constexpr std::array bert_generation_heads{
 
 /// One pass over one sequence: the contrastive loss of its pre-training runs the model on two more.
 inline constexpr std::array roc_bert_heads{
-    bert_kin_heads[0], bert_kin_heads[1],
-    bert_kin_heads[2], bert_kin_heads[3],
-    bert_kin_heads[4], bert_kin_heads[5],
-    bert_kin_heads[6], head{"ForPreTraining", {detached_pooler, mlm_transform, bert_decoder}},
+    bert_masked_lm,           bert_model,
+    bert_sequence_classifier, bert_multiple_choice,
+    bert_token_classifier,    bert_question_answering,
+    bert_causal_lm,           head{"ForPreTraining", {detached_pooler, mlm_transform, bert_decoder}},
 };
 
 [[nodiscard]] inline std::uint64_t intermediate_width(const hf_model& model) { return model.sizes.intermediate_size; }
@@ -116,10 +120,10 @@ inline constexpr std::array roc_bert_heads{
 inline constexpr std::array big_bird_heads{
     head{"ForMaskedLM", {detached_pooler, mlm_transform, bert_decoder}},
     head{"ForCausalLM", {detached_pooler, mlm_transform, bert_decoder}},
-    bert_kin_heads[7],
-    bert_kin_heads[1],
+    bert_pre_training,
+    bert_model,
     head{"ForSequenceClassification", {detached_pooler, pooler, sequence_labels}},
-    bert_kin_heads[3],
+    bert_multiple_choice,
     head{"ForTokenClassification", {detached_pooler, token_labels}},
     head{"ForQuestionAnswering",
          {{intermediate_width, per_token, true},

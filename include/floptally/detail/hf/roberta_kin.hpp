@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -132,12 +133,28 @@ inline void refuse_tied(hf_model& model) { model.refuse_flag("tie_word_embedding
 
 // ---- X-MOD ----
 
+/// Adapters of a language that is listed twice are one.
+[[nodiscard]] inline std::uint64_t xmod_languages(const hf_model& model) {
+    const json* listed = model.config.array("languages");
+    if (listed == nullptr) {
+        return 1;
+    }
+    std::set<std::string> languages;
+    for (std::size_t i = 0; i < listed->size(); ++i) {
+        const json& language = (*listed)[i];
+        if (!language.is_string()) {
+            throw error(indexed(model.config.field("languages"), i), "must be a string, got " + shown(language));
+        }
+        languages.insert(language.get<std::string>());
+    }
+    return languages.size();
+}
+
 /// After each MLP two linears with a bottleneck between: one pair for each language, and a token passes one of them.
 [[nodiscard]] inline cost xmod_adapters(const hf_model& model, const hf_layer& at) {
     const std::uint64_t h = at.where.hidden_size;
     const std::uint64_t narrow = h / model.config.integer({"adapter_reduction_factor"}, 2, 1, h);
-    const json* listed = model.config.array("languages");
-    const std::uint64_t languages = listed == nullptr ? 1 : std::set<json>(listed->begin(), listed->end()).size();
+    const std::uint64_t languages = xmod_languages(model);
     cost sum;
     if (languages != 0) {
         sum.add("adapter", linear{.in_features = h, .out_features = narrow, .applied = 2, .stored = 2 * languages});

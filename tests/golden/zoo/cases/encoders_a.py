@@ -93,6 +93,9 @@ def cases(case):
     case("xmod/adapter-norm", "XmodForMaskedLM", **xmod, adapter_layer_norm=True, ln_before_adapter=False)
     case("xmod/adapter-without-norm", "XmodForMaskedLM", **xmod, adapter_reuse_layer_norm=False)
     case("xmod/adapters-absent", "XmodForMaskedLM", **tiny, default_language="en_XX")
+    case("xmod/a-language-twice", "XmodForMaskedLM", **dict(xmod, languages=["en_XX", "de_DE", "en_XX"]))
+    case("xmod/no-languages", "XmodForMaskedLM", **dict(xmod, languages=[], default_language=None),
+         _inputs=two_languages)
     case("xmod/two-languages-in-a-batch", "XmodForMaskedLM", **dict(xmod, default_language=None),
          _inputs=two_languages)
 
