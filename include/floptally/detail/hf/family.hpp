@@ -47,6 +47,7 @@ struct presence {
     std::string_view key;
     bool otherwise = false;
     bool null_is_false = false;
+    std::string_view also{};  ///< another name of the key
 };
 
 inline constexpr presence always{"", true};
@@ -132,8 +133,8 @@ struct hf_state_space {
     hf_size n_groups{};   ///< Mamba-2: heads that share B and C
     presence input_bias{};
     presence output_bias{};
-    config_fields::names conv_bias{};  ///< a key that turns the bias off
-    presence norms{};                  ///< Mamba-1: of dt, B and C; Mamba-2: of the gated output
+    presence conv_bias = always;
+    presence norms{};  ///< Mamba-1: of dt, B and C; Mamba-2: of the gated output
 };
 
 /// One `model_type`. Numbers are the defaults of its configuration class in transformers 5.23.
@@ -180,6 +181,7 @@ struct hf_family {
     std::uint64_t sliding_window = derived;  ///< derived: null
     bool window_switch = false;              ///< windows only where `use_sliding_window`
     bool bidirectional_switch = false;       ///< `use_bidirectional_attention` is honoured
+    bool per_layer_config = false;           ///< read by the family's parts
 
     hf_part attention = gqa_part;
     hf_part recurrent = nullptr;

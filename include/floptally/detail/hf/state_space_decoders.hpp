@@ -25,7 +25,7 @@ inline constexpr hf_state_space hybrid_mamba2{.expand = {{"mamba_expand"}, 2},
                                               .n_groups = {{"mamba_n_groups"}, 1},
                                               .input_bias = {"mamba_proj_bias", false},
                                               .output_bias = {"mamba_proj_bias", false},
-                                              .conv_bias = {"mamba_conv_bias"},
+                                              .conv_bias = {"mamba_conv_bias", true},
                                               .norms = always};
 inline constexpr hf_state_space falcon_h1_mamba2{.channels = {{"mamba_d_ssm"}, 1024},
                                                  .expand = hybrid_mamba2.expand,
@@ -45,7 +45,7 @@ inline constexpr hf_state_space plain_mamba{.channels = {{"intermediate_size"}, 
                                             .dt_rank = {{"time_step_rank"}, derived},
                                             .input_bias = {"use_bias", false},
                                             .output_bias = {"use_bias", false},
-                                            .conv_bias = {"use_conv_bias"}};
+                                            .conv_bias = {"use_conv_bias", true}};
 
 inline constexpr std::array state_space_decoders{
     hf_family{.model_type = "mamba",
@@ -101,7 +101,7 @@ inline constexpr std::array state_space_decoders{
                       .n_groups = {{"n_groups"}, 8},
                       .input_bias = {"use_bias", false},
                       .output_bias = {"use_bias", false},
-                      .conv_bias = {"use_conv_bias"},
+                      .conv_bias = {"use_conv_bias", true},
                       .norms = always},
               .resolve = refuse_layer_lists},
     hf_family{
@@ -191,7 +191,7 @@ inline constexpr std::array state_space_decoders{
                       .n_groups = {{"mamba_n_groups", "n_groups"}, 8},
                       .input_bias = {"use_bias", false},
                       .output_bias = {"use_bias", false},
-                      .conv_bias = {"mamba_conv_bias", "use_conv_bias"},
+                      .conv_bias = {.key = "mamba_conv_bias", .otherwise = true, .also = "use_conv_bias"},
                       .norms = always},
               .resolve = nemotron_h_layers,
               .mtp = {{"num_nextn_predict_layers"}, 0}},
@@ -215,7 +215,7 @@ inline constexpr std::array state_space_decoders{
                 .dt_rank = {{"mamba_dt_rank"}, derived},
                 .input_bias = {"mamba_proj_bias", false},
                 .output_bias = {"mamba_proj_bias", false},
-                .conv_bias = {"mamba_conv_bias"},
+                .conv_bias = {"mamba_conv_bias", true},
                 .norms = always},
         .resolve = refuse_layer_lists},
     hf_family{.model_type = "zamba2",
@@ -267,7 +267,7 @@ inline constexpr std::array state_space_decoders{
                       .num_heads = {{"n_mamba_heads"}, 2},
                       .input_bias = {"mamba_proj_bias", false},
                       .output_bias = {"mamba_proj_bias", false},
-                      .conv_bias = {"mamba_conv_bias"}},
+                      .conv_bias = {"mamba_conv_bias", true}},
               .once = zamba_shared_block,
               .resolve = zamba_sizes},
 };

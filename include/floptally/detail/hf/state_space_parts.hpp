@@ -51,11 +51,6 @@ inline void require_divides(const hf_model& model, const hf_size& divisor, std::
     }
 }
 
-[[nodiscard]] inline bool has_conv_bias(const hf_model& model) {
-    const std::string_view key = model.config.spelling(model.family.ssm.conv_bias);
-    return key.empty() || model.config.flag(key, true);
-}
-
 [[nodiscard]] inline cost mamba_part(const hf_model& model, const hf_layer& at) {
     const hf_state_space& ssm = model.family.ssm;
     const std::uint64_t hidden = at.where.hidden_size;
@@ -69,7 +64,7 @@ inline void require_divides(const hf_model& model, const hf_size& divisor, std::
                .dt_rank = read_or_auto(model, ssm.dt_rank, (hidden + 15) / 16),
                .conv_kernel = model.read(ssm.conv_kernel)};
     // A for each number of the state; D and the bias of dt for each channel.
-    part.elementwise.bias = channels * (part.state_size + 2) + (has_conv_bias(model) ? channels : 0) +
+    part.elementwise.bias = channels * (part.state_size + 2) + (model.has(ssm.conv_bias) ? channels : 0) +
                             (model.has(ssm.input_bias) ? 2 * channels : 0) + (model.has(ssm.output_bias) ? hidden : 0);
     part.elementwise.norm = model.has(ssm.norms) ? part.dt_rank + 2 * part.state_size : 0;
     return part.cost(at.where);
@@ -94,7 +89,7 @@ inline void require_divides(const hf_model& model, const hf_size& divisor, std::
     require_divides(model, ssm.n_groups, heads, " heads");
     const std::uint64_t convolved = channels + 2 * part.n_groups * part.state_size;
     // A, D and the bias of dt for each head.
-    part.elementwise.bias = 3 * heads + (has_conv_bias(model) ? convolved : 0) +
+    part.elementwise.bias = 3 * heads + (model.has(ssm.conv_bias) ? convolved : 0) +
                             (model.has(ssm.input_bias) ? channels + convolved + heads : 0) +
                             (model.has(ssm.output_bias) ? at.where.hidden_size : 0);
     part.elementwise.norm = model.has(ssm.norms) ? channels : 0;
