@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/error.hpp>
@@ -22,6 +24,8 @@ namespace floptally::detail {
 inline constexpr std::span<const hf_family> hf_tables[] = {
     gated_decoders,  //
     plain_decoders,  //
+    gpt_kin,         //
+    early_decoders,  //
     moe_decoders,    //
     encoders,
 };

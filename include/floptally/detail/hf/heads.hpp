@@ -70,6 +70,24 @@ inline constexpr std::array gpt_neox_heads{
     decoder_heads[4],
 };
 
+inline constexpr std::span<const head> all_gpt_neox_heads{gpt_neox_heads};
+
+/// An lm_head with a bias.
+inline constexpr std::array gptj_heads{
+    head{"ForCausalLM", {{vocabulary_width, per_token, true}}},
+    decoder_heads[1],
+    decoder_heads[2],
+    head{"ForQuestionAnswering", {{labels_width, per_token, true}}},
+};
+inline constexpr std::array codegen_heads{gptj_heads[0], gptj_heads[1]};
+inline constexpr std::array phi_heads{gptj_heads[0], decoder_heads[1], decoder_heads[2], decoder_heads[3]};
+inline constexpr std::array apertus_heads{decoder_heads[0], decoder_heads[1], decoder_heads[3]};
+inline constexpr std::array ctrl_heads{
+    head{"LMHeadModel", {{vocabulary_width, per_token, true}}},
+    decoder_heads[1],
+    decoder_heads[2],
+};
+
 inline constexpr std::array gemma3_text_heads{
     head{"ForCausalLM", {{vocabulary_width}}},
     head{"TextModel", {}},
@@ -84,6 +102,8 @@ inline constexpr std::array gpt2_heads{
     head{"ForQuestionAnswering", {{fixed_width<2>, per_token, true}}},
     head{"DoubleHeadsModel", {{vocabulary_width}, {summary_width, per_sequence, true}}},
 };
+
+inline constexpr std::array openai_gpt_heads{gpt2_heads[0], gpt2_heads[1], gpt2_heads[2], gpt2_heads[5]};
 
 /// The pooler sees the first token of each sequence; in a bare model its output reaches no loss.
 inline constexpr head_linear pooler{hidden_width, per_sequence, true};
