@@ -31,9 +31,10 @@ inline void resolve_gpt_bigcode(hf_model& model) {
     const json fallback = json::array({json::array({json::array({"global", "local"}), 12})});
     const json* given = model.config.array("attention_types");
     std::string letters;
+    std::uint64_t listed = 0;
     for (const json& group : given == nullptr ? fallback : *given) {
         if (!group.is_array() || group.size() != 2 || !group[0].is_array()) {
-            throw error(key, "must be a list of [[\"global\" or \"local\", ...], repetitions], got " + shown(*given));
+            throw error(key, R"(must be a list of [["global" or "local", ...], repetitions], got )" + shown(*given));
         }
         std::string kinds;
         for (const json& kind : group[0]) {
@@ -43,14 +44,15 @@ inline void resolve_gpt_bigcode(hf_model& model) {
             kinds += kind == "global" ? 'F' : 'L';
         }
         const std::uint64_t times = config_fields::as_integer(group[1], key, 0, max_layers);
-        for (std::uint64_t i = 0; i < times && letters.size() <= model.sizes.num_layers; ++i) {
+        listed += times * kinds.size();
+        for (std::uint64_t i = 0; i < times && letters.size() < model.sizes.num_layers; ++i) {
             letters += kinds;
         }
     }
-    if (letters.size() != model.sizes.num_layers) {
-        const std::string layers = std::to_string(model.sizes.num_layers);
-        throw error(key, given == nullptr ? "is missing, and its default is for 24 layers, not " + layers
-                                          : "must be for the " + layers + " layers, got " + shown(*given));
+    if (listed != model.sizes.num_layers) {
+        throw error(key, (given == nullptr ? "is missing, and its default is for " : "is for ") +
+                             std::to_string(listed) + " layers, the model has " +
+                             std::to_string(model.sizes.num_layers));
     }
     return letters;
 }

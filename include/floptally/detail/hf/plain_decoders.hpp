@@ -30,6 +30,11 @@ template <bool Default>
     return sum;
 }
 
+/// The class has no number of its own for key and value heads.
+inline void require_kv_heads(hf_model& model) {
+    model.sizes.num_kv_heads = model.config.dimension({"num_key_value_heads"});
+}
+
 /// xIELU has two parameters.
 [[nodiscard]] inline cost apertus_activation(const hf_model& model, const hf_layer&) {
     cost sum;
@@ -120,13 +125,13 @@ inline constexpr std::array plain_decoders{
               .intermediate_size = 24576,
               .num_hidden_layers = 32,
               .num_attention_heads = 48,
-              .kv_heads_may_be_null = true,
               .head_dim_may_be_null = true,
               .qkv_bias = if_attention_bias,
               .output_bias = if_attention_bias,
               .mlp_bias = {"mlp_bias", false},
               .mlp = mlp_kind::plain,
-              .norm = norm_kind::layer},
+              .norm = norm_kind::layer,
+              .resolve = require_kv_heads},
     hf_family{.model_type = "persimmon",
               .class_prefix = "Persimmon",
               .heads = all_decoder_heads.first(4),
