@@ -197,6 +197,10 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"mpt", 1311213568, 168627798016, 0, "causal"},
         {"biogpt", 346763264, 44612714496, 0, "causal"},
         {"xglm", 564463616, 72612839424, 0, "causal"},
+        {"xlm", 667119041, 85614395392, 0, "bidirectional"},
+        {"flaubert", 667119041, 85614395392, 0, "bidirectional"},
+        // Without its products of queries with positions that are then dropped: 24 layers of 2 x 64 x 64 x 1024.
+        {"xlnet", 360300800, 50096766976 - 24 * 2 * 64 * 64 * 1024, 0, "bidirectional"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
     };

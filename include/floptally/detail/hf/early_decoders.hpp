@@ -16,22 +16,12 @@
 
 namespace floptally::detail {
 
-/// `n_embed`, an old name, wins over `hidden_size`; where both are given they must agree.
-inline void require_one_hidden_size(const hf_model& model) {
-    if (!model.config.has_value("n_embed")) {
-        return;
-    }
-    const std::uint64_t old = model.config.dimension({"n_embed"});
-    if (old != model.sizes.hidden_size) {
-        throw error(model.config.field("n_embed"), "must be hidden_size (" + std::to_string(model.sizes.hidden_size) +
-                                                       "), got " + std::to_string(old));
-    }
-}
+inline void resolve_bloom(hf_model& model) { model.require_same("n_embed", "hidden_size", model.sizes.hidden_size); }
 
 /// `num_kv_heads` counts in the new architecture only. In the old one there is one head with `multi_query`; without it
 /// every head has its own, and the class runs with no other number.
 inline void resolve_falcon(hf_model& model) {
-    require_one_hidden_size(model);
+    model.require_same("n_embed", "hidden_size", model.sizes.hidden_size);
     const std::uint64_t heads = model.sizes.num_heads;
     const std::uint64_t given = model.read_or_null({{"num_kv_heads"}, heads});
     const bool newer = model.config.is_on("new_decoder_architecture");
@@ -114,7 +104,7 @@ inline constexpr std::array early_decoders{
               .mlp_bias = always,
               .mlp = mlp_kind::plain,
               .norm = norm_kind::layer,
-              .resolve = [](hf_model& model) { require_one_hidden_size(model); }},
+              .resolve = resolve_bloom},
     hf_family{.model_type = "falcon",
               .class_prefix = "Falcon",
               .heads = gpt_neox_heads,

@@ -13,6 +13,7 @@
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -26,6 +27,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     plain_decoders,  //
     gpt_kin,         //
     early_decoders,  //
+    xl_models,       //
     moe_decoders,    //
     encoders,
 };

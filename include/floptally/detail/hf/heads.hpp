@@ -38,8 +38,8 @@ template <std::uint64_t Width>
     return labels.size();
 }
 
-/// GPT-2's summary of a sequence for its multiple-choice head; 0 is no linear at all.
-[[nodiscard]] inline std::uint64_t summary_width(const hf_model& model) {
+/// Width of GPT-2's summary of a sequence; 0 is no linear at all.
+[[nodiscard]] inline std::uint64_t summary_of(const hf_model& model, std::uint64_t labels) {
     const config_fields& config = model.config;
     if (config.text("summary_type", "cls_index") == "attn") {
         throw error(config.field("summary_type"),
@@ -48,7 +48,12 @@ template <std::uint64_t Width>
     if (!config.flag("summary_use_proj", true)) {
         return 0;
     }
-    return config.flag("summary_proj_to_labels", true) ? 1 : model.sizes.hidden_size;
+    return config.flag("summary_proj_to_labels", true) ? labels : model.sizes.hidden_size;
+}
+/// Its multiple-choice head has one label.
+[[nodiscard]] inline std::uint64_t summary_width(const hf_model& model) { return summary_of(model, 1); }
+[[nodiscard]] inline std::uint64_t labels_summary_width(const hf_model& model) {
+    return summary_of(model, labels_width(model));
 }
 
 inline constexpr statistic per_sequence = statistic::count;

@@ -1,5 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders whose MLP has two matrices: the kin of GPT-2, the early ones, and later ones."""
+"""Decoders whose MLP has two matrices: the kin of GPT-2, the early ones, and later ones; XLM, FlauBERT, XLNet."""
+
+
+def xlnet(config, batch, length, fused):
+    layer = 2 * batch * length * config.d_model  # n_head x d_head is d_model
+    return {
+        "positions_of_both_signs": {
+            "forward": config.n_layer * layer * length, "backward": 2 * config.n_layer * layer * length,
+            "why": "every query is multiplied with 2 x length positions, of which length are then taken"},
+        "positions_are_constants": {
+            "forward": 0, "backward": -2 * config.n_layer * layer * config.d_model,
+            "why": "the projection of the 2 x length positions passes no gradient on"}}
+
+
+DIFFERENCES = {"xlnet": xlnet}
 
 
 def cases(case):
@@ -202,3 +216,32 @@ def cases(case):
     case("nanochat/head-dim", "NanoChatForCausalLM", **gqa, head_dim=10)
     case("nanochat/kv-null-floor", "NanoChatForCausalLM", **dict(wide, hidden_size=50), num_key_value_heads=None)
     case("nanochat/model", "NanoChatModel", **gqa)
+
+    xlm = dict(vocab_size=61, emb_dim=48, n_layers=3, n_heads=4, max_position_embeddings=29)
+    for kind, prefix in (("xlm", "XLM"), ("flaubert", "Flaubert")):
+        case(kind + "/plain", prefix + "WithLMHeadModel", **xlm)
+        case(kind + "/causal-untied-languages", prefix + "WithLMHeadModel", **xlm, causal=True, n_langs=7,
+             tie_word_embeddings=False)
+        case(kind + "/long-names", prefix + "WithLMHeadModel", n_words=61, hidden_size=40, num_hidden_layers=2,
+             num_attention_heads=5, n_langs=3, use_lang_emb=False, sinusoidal_embeddings=True)
+        case(kind + "/model", prefix + "Model", **xlm)
+        case(kind + "/sequence-classification", prefix + "ForSequenceClassification", **xlm, num_labels=3)
+        case(kind + "/summary-hidden", prefix + "ForSequenceClassification", **xlm, summary_proj_to_labels=False,
+             summary_type="mean")
+        case(kind + "/token-classification", prefix + "ForTokenClassification", **xlm, num_labels=3)
+        case(kind + "/question-answering", prefix + "ForQuestionAnsweringSimple", **xlm)
+        case(kind + "/multiple-choice", prefix + "ForMultipleChoice", **xlm, num_labels=5, _choices=True)
+
+    xl = dict(vocab_size=61, d_model=48, n_layer=3, n_head=4, d_inner=70)
+    case("xlnet/plain", "XLNetLMHeadModel", **xl)
+    case("xlnet/untied-head-dim", "XLNetLMHeadModel", **xl, d_head=12, mem_len=5, clamp_len=4, use_mems_train=True,
+         tie_word_embeddings=False)
+    case("xlnet/long-names-inner-absent", "XLNetLMHeadModel", n_token=61, hidden_size=20, num_hidden_layers=1,
+         num_attention_heads=5, d_head=4)
+    case("xlnet/both-directions-in-a-batch", "XLNetLMHeadModel", **xl, bi_data=True, _shapes=((2, 11), (4, 7)))
+    case("xlnet/model", "XLNetModel", **xl)
+    case("xlnet/sequence-classification", "XLNetForSequenceClassification", **xl, num_labels=3)
+    case("xlnet/no-summary", "XLNetForSequenceClassification", **xl, summary_use_proj=False, num_labels=3)
+    case("xlnet/token-classification", "XLNetForTokenClassification", **xl, num_labels=3)
+    case("xlnet/question-answering", "XLNetForQuestionAnsweringSimple", **xl)
+    case("xlnet/multiple-choice", "XLNetForMultipleChoice", **xl, _choices=True)
