@@ -30,10 +30,11 @@ inline void resolve_falcon(hf_model& model) {
         return;
     }
     if (newer ? heads % given != 0 : given != heads) {
-        throw error(model.config.field("num_kv_heads"),
-                    (newer ? "must divide num_attention_heads (" : "must be num_attention_heads (") +
-                        std::to_string(heads) + ")" + (newer ? ", got " : " without multi_query, got ") +
-                        std::to_string(given));
+        throw error(model.config.field("num_kv_heads"), std::string(newer ? "must divide" : "must be")
+                                                            .append(" num_attention_heads (")
+                                                            .append(std::to_string(heads))
+                                                            .append(newer ? "), got " : ") without multi_query, got ")
+                                                            .append(std::to_string(given)));
     }
     model.sizes.num_kv_heads = given;
 }

@@ -50,9 +50,10 @@ inline void resolve_gpt_bigcode(hf_model& model) {
         }
     }
     if (listed != model.sizes.num_layers) {
-        throw error(key, (given == nullptr ? "is missing, and its default is for " : "is for ") +
-                             std::to_string(listed) + " layers, the model has " +
-                             std::to_string(model.sizes.num_layers));
+        throw error(key, std::string(given == nullptr ? "is missing, and its default is for " : "is for ")
+                             .append(std::to_string(listed))
+                             .append(" layers, the model has ")
+                             .append(std::to_string(model.sizes.num_layers)));
     }
     return letters;
 }
