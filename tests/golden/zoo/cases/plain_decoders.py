@@ -5,10 +5,10 @@
 def xlnet(config, batch, length, fused):
     layer = 2 * batch * length * config.d_model  # n_head x d_head is d_model
     return {
-        "positions_of_both_signs": {
+        "positions of both signs": {
             "forward": config.n_layer * layer * length, "backward": 2 * config.n_layer * layer * length,
             "why": "every query is multiplied with 2 x length positions, of which length are then taken"},
-        "positions_are_constants": {
+        "positions are constants": {
             "forward": 0, "backward": -2 * config.n_layer * layer * config.d_model,
             "why": "the projection of the 2 x length positions passes no gradient on"}}
 
