@@ -193,6 +193,31 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"roc_bert", 124514106, 14299889664, 0, "bidirectional"},
         {"big_bird", 128111286, 16049700864, 0, "bidirectional"},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
+        {"gpt-sw3", 124439808, 15963095040, 0, "causal"},
+        {"phi", 1418270720, 168845901824, 0, "causal"},
+        {"nemotron", 17642041344, 2059973689344, 0, "causal"},
+        {"persimmon", 9397175296, 1067567808512, 0, "causal"},
+        {"arcee", 4022766080, 505749176320, 0, "causal"},
+        {"apertus", 6979596352, 826781204480, 0, "causal"},
+        {"jais2", 8090401280, 973070139392, 0, "causal"},
+        {"nanochat", 256573440, 28047310848, 0, "causal"},
+        {"gptj", 6050882784, 749857669120, 0, "causal"},
+        {"codegen", 6050882784, 749857669120, 0, "causal"},
+        {"gpt_bigcode", 111446784, 14302150656, 0, "causal"},
+        {"gpt_neo", 1315575808, 168598700032, 0, "causal sliding_window(256)"},
+        {"openai-gpt", 116534784, 15001780224, 0, "causal"},
+        {"ctrl", 1637964550, 210513100800, 0, "causal"},
+        {"gpt_neox_japanese", 2598837760, 333950484480, 0, "causal"},
+        {"bloom", 16156544, 2069889024, 0, "causal"},
+        {"falcon", 6921720704, 888324227072, 0, "causal"},
+        {"opt", 125239296, 15964569600, 0, "causal"},
+        {"mpt", 1311213568, 168627798016, 0, "causal"},
+        {"biogpt", 346763264, 44612714496, 0, "causal"},
+        {"xglm", 564463616, 72612839424, 0, "causal"},
+        {"xlm", 667119041, 85614395392, 0, "bidirectional"},
+        {"flaubert", 667119041, 85614395392, 0, "bidirectional"},
+        // Without its products of queries with positions that are then dropped: 24 layers of 2 x 64 x 64 x 1024.
+        {"xlnet", 360300800, 50096766976 - 24 * 2 * 64 * 64 * 1024, 0, "bidirectional"},
         {"cohere", 34980831232, 4482872115200, 0, "causal"},
         {"cohere2", 34980831232, 4482872115200, 0, "sliding_window(4096) causal"},
         {"glm", 9399951360, 1126355173376, 0, "causal"},
@@ -228,6 +253,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         json config{{"model_type", family.type}};
         if (config["model_type"] == "esm") {
             config["vocab_size"] = 33;  // Its class has no default.
+        }
+        if (config["model_type"] == "nemotron") {
+            config["num_key_value_heads"] = 48;  // Its class has null, with which it cannot be built.
         }
         if (config["model_type"] == "hunyuan_v1_dense") {
             config["head_dim"] = 128;  // Likewise.
