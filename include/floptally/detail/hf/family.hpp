@@ -34,6 +34,7 @@ struct head_linear {
     bool second_bias = false;      ///< untied, the class keeps the bias twice
     std::string_view bias_key{};   ///< a key that turns the bias off
     hf_width in = hidden_width;
+    bool bias_otherwise = true;  ///< where that key is absent
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.

@@ -70,6 +70,12 @@ inline constexpr std::array gpt_neox_heads{
     decoder_heads[4],
 };
 
+inline constexpr std::array phimoe_heads{
+    head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "lm_head_bias", .bias_otherwise = false}}},
+    decoder_heads[1],
+    decoder_heads[2],
+};
+
 inline constexpr std::array gemma3_text_heads{
     head{"ForCausalLM", {{vocabulary_width}}},
     head{"TextModel", {}},
