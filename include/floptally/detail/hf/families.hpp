@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
+#include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/error.hpp>
 
@@ -23,6 +24,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     gated_decoders,  //
     plain_decoders,  //
     moe_decoders,    //
+    moe_variants,    //
     encoders,
 };
 
