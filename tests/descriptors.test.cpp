@@ -10,7 +10,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
-#include "matmul_trace.hpp"
+#include "traced.hpp"
 
 // Dimensions are odd or prime, and all different, so that no two of them can be taken for each other.
 
@@ -19,47 +19,9 @@ namespace {
 using namespace floptally;
 using matmul_trace::sequence_list;
 using matmul_trace::step;
-
-/// What a descriptor's forward pass is: for the real tokens (padded = false) or for the slots.
-using walk = std::function<void(step&, const sequence_list&, bool padded)>;
-
-const std::vector<training_plan>& every_plan() {
-    static const std::vector<training_plan> all = [] {
-        std::vector<training_plan> plans;
-        for (const phases counted : {phases::train, phases::forward, phases::backward}) {
-            for (const recompute again : {recompute::none, recompute::full, recompute::attention}) {
-                for (const bool flash : {true, false}) {
-                    plans.push_back({counted, again, flash});
-                }
-            }
-        }
-        return plans;
-    }();
-    return all;
-}
-
-/// Component, phase and view, under every plan and on every batch.
-void check_against_trace(const cost& model, const walk& forward) {
-    for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
-        step real;
-        step slots;
-        forward(real, sequences.real, false);
-        forward(slots, sequences.slots, true);
-        const tally batch = matmul_trace::tally_of(model.masks(), sequences);
-        for (const training_plan& plan : every_plan()) {
-            const breakdown counted = evaluate(model, batch, conventions::exact, plan);
-            REQUIRE(matmul_trace::mismatches(counted, real, slots, plan) == "");
-        }
-    }
-}
-
-std::set<std::string> component_names(const cost& model) {
-    std::set<std::string> names;
-    for (const component_name& name : model.components()) {
-        names.insert(std::string(name.view()));
-    }
-    return names;
-}
+using traced::check_against_trace;
+using traced::component_names;
+using traced::walk;
 
 template <class F>
 std::string field_of(F f) {

@@ -148,7 +148,8 @@ IGNORED = set(
     "router_aux_loss_coef router_z_loss_coef router_jitter_noise aux_loss_alpha z_loss_coefficient "
     "rescale_prenorm_residual residual_in_fp32 classifier_activation "
     "begin_suppress_tokens suppress_tokens bad_words_ids length_penalty max_length min_length num_beams early_stopping "
-    "no_repeat_ngram_size do_sample temperature top_k_generation repetition_penalty use_mems_train same_length".split()
+    "no_repeat_ngram_size do_sample temperature top_k_generation repetition_penalty use_mems_train same_length "
+    "time_step_limit time_step_min time_step_max time_step_floor".split()
 )
 IGNORED_ENDS = re.compile(r"_token_ids?$|_eps$|_epsilon$|_token_index$")
 

@@ -39,6 +39,12 @@ namespace floptally::detail {
 
 [[nodiscard]] inline cost gqa_part(const hf_model& model, const hf_layer& at) { return read_gqa(model).cost(at.where); }
 
+/// A decoder's attention over its encoder's output: the heads and biases of its own attention.
+[[nodiscard]] inline cost cross_part(const hf_model& model, const hf_layer& at) {
+    const gqa own = read_gqa(model);
+    return cross_attention{own.num_heads, own.num_kv_heads, own.head_dim, 0, own.elementwise}.cost(at.where);
+}
+
 /// A dense MLP of the family's kind and of any width.
 [[nodiscard]] inline cost dense_of(const hf_model& model, const hf_layer& at, std::uint64_t width) {
     const bool biased = model.has(model.family.mlp_bias);

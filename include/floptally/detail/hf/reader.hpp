@@ -30,7 +30,7 @@ class hf_reader {
         tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings);
         const head& last = read_head();
         if (family().encoder_side != nullptr) {
-            sum_ += hf_reader(config(), *family().encoder_side, {}).read_stack();
+            sum_ += hf_reader(config(), *family().encoder_side, {}).read_stack().on_encoder();
         }
         add_layers();
         add_head(last);
@@ -140,6 +140,8 @@ class hf_reader {
         if (!over_vocabulary_) {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
+        sum_ += multi_token_prediction{.num_layers = model_.options.mtp_layers}.cost(
+            read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
     }
 
     // ---- embedding and head ----
