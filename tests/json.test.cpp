@@ -178,6 +178,17 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
+        {"olmoe", 13361612800, 48351936512, 64ULL * 8 * 6 * 2048 * 2048 * 16, "causal"},
+        {"flex_olmo", 33270665216, 329756180480, 64ULL * 5 * 6 * 4096 * 11008 * 32, "causal"},
+        {"granitemoe", 37039116288, 293936824320, 64ULL * 2 * 6 * 4096 * 11008 * 32, "causal"},
+        {"granitemoeshared", 37039116288, 293936824320, 64ULL * 2 * 6 * 4096 * 11008 * 32, "causal"},
+        {"granitemoe_swa", 37039117312, 293936824320, 64ULL * 2 * 6 * 4096 * 11008 * 32, "causal sliding_window(128)"},
+        {"phimoe", 41872793600, 191025381376, 64ULL * 2 * 6 * 4096 * 6400 * 32, "causal"},
+        {"minimax_m2", 228689748992, 440653578240, 64ULL * 8 * 6 * 3072 * 1536 * 62, "causal"},
+        {"llama4_text", 107769861120, 1296585195520, 64ULL * 1 * 6 * 5120 * 8192 * 48, "chunked(8192) causal"},
+        {"cohere2_moe", 190004928512, 1648529244160, 64ULL * 2 * 6 * 8192 * 22528 * 40, "sliding_window(4096) causal"},
+        {"dbrx", 2459207680, 36599496704, 64ULL * 1 * 6 * 2048 * 3584 * 24, "causal"},
+        {"jetmoe", 4293888000, 22129147904, 64ULL * 2 * (6 * 2048 * 5632 + 4 * 2048 * 2048) * 12, "causal"},
     };
     CHECK(std::size(families) + 1 == floptally::known_model_types().size());
     for (const defaults& family : families) {
