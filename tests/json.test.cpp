@@ -188,6 +188,10 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"llama4_text", 107769861120, 1296585195520, 64ULL * 1 * 6 * 5120 * 8192 * 48, "chunked(8192) causal"},
         {"cohere2_moe", 190004928512, 1648529244160, 64ULL * 2 * 6 * 8192 * 22528 * 40, "sliding_window(4096) causal"},
         {"dbrx", 2459207680, 36599496704, 64ULL * 1 * 6 * 2048 * 3584 * 24, "causal"},
+        {"aria_text", 18517069824, 706253684736, 64ULL * 2 * 6 * 4096 * 4096 * 32, "causal"},
+        // Without the row of zeros and the position of padding that the class adds before a sequence.
+        {"zaya", 8840488784, 101357395968 - 40 * (2 * 2 * 1280 + 2 * 2048 * 128), 64ULL * 6 * 2048 * 2048 * 40,
+         "causal"},
         {"jetmoe", 4293888000, 22129147904, 64ULL * 2 * (6 * 2048 * 5632 + 4 * 2048 * 2048) * 12, "causal"},
     };
     CHECK(std::size(families) + 1 == floptally::known_model_types().size());

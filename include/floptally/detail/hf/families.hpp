@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
@@ -25,7 +26,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     plain_decoders,  //
     moe_decoders,    //
     moe_variants,    //
-    encoders,
+    convolved_decoders, encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

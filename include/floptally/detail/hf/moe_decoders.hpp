@@ -28,14 +28,6 @@ inline void require_heads_as_wide_as_hidden(hf_model& model) {
     }
 }
 
-/// Phi-3.5-MoE draws its experts one by one, always two.
-inline void require_two_experts_per_token(hf_model& model) {
-    if (model.read(model.family.experts.per_token) != 2) {
-        throw error(model.config.field("num_experts_per_tok"),
-                    model.refusal("2", *model.config.find("num_experts_per_tok")));
-    }
-}
-
 inline constexpr std::array moe_decoders{
     hf_family{
         .model_type = "mixtral",
@@ -209,7 +201,7 @@ inline constexpr std::array moe_decoders{
               .mixers = all_sliding,
               .feeds = all_experts,
               .experts = {.count = {{"num_local_experts"}, 16}, .per_token = {{"num_experts_per_tok"}, 2}},
-              .resolve = require_two_experts_per_token},
+              .resolve = require_experts_per_token<2>},
     hf_family{
         .model_type = "minimax_m2",
         .class_prefix = "MiniMaxM2",
@@ -224,6 +216,25 @@ inline constexpr std::array moe_decoders{
         .query_key_norm = qk_norm::full_width,
         .feeds = all_experts,
         .experts = {.count = {{"num_experts", "num_local_experts"}, 256}, .per_token = {{"num_experts_per_tok"}, 8}}},
+    hf_family{.model_type = "aria_text",
+              .class_prefix = "AriaText",
+              .heads = all_decoder_heads.first(2),
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 4096,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .kv_heads_may_be_null = true,
+              .head_dim_may_be_null = true,
+              .heads_divide_hidden = true,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .mlp_bias = {"mlp_bias", false},
+              .feeds = all_experts,
+              .experts = {.count = {{"moe_num_experts"}, 8},
+                          .per_token = {{"moe_topk"}, 2},
+                          .shared_are = shared_experts::of_count,
+                          .shared = {{"moe_num_shared_experts"}, 2}}},
 };
 
 }  // namespace floptally::detail

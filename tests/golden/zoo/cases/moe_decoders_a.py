@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decoders with experts: olmoe, flex_olmo, granitemoe, granitemoeshared, granitemoe_swa, phimoe, minimax_m2,
-llama4_text, cohere2_moe, dbrx, jetmoe."""
+aria_text,
+llama4_text, cohere2_moe, dbrx, jetmoe, zaya."""
 
 S, F, C = "sliding_attention", "full_attention", "chunked_attention"
 
@@ -19,7 +20,26 @@ def all_experts_run(config, batch, length, fused):
                             "why": "the experts run as one batched product in which every expert sees every token"}}
 
 
-DIFFERENCES = {"llama4_text": all_experts_run}
+def convolutions_of_zaya(config, batch, length, fused):
+    """The first convolution also runs on the padding that the second one needs, and the counter takes the weight
+    gradient of a convolution once for each group; the half of the values that comes from the token before has a row of
+    zeros before each sequence, whose backward is the weight gradient alone."""
+    heads, kv_heads, width = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+    channels, layers = (heads + kv_heads) * width, config.num_hidden_layers
+    padding, rows = batch * (config.cca_time1 - 1), batch * length
+    by_channel = layers * 2 * config.cca_time0 * channels
+    by_head = layers * 2 * config.cca_time1 * width * channels
+    zeros = layers * batch * 2 * config.hidden_size * (kv_heads * width // 2)
+    over_counted = (channels - 1) * by_channel * (rows + padding) + (heads + kv_heads - 1) * by_head * rows
+    return {"padded_convolution": {"forward": by_channel * padding, "backward": 2 * by_channel * padding,
+                                   "why": "the convolution runs on the padding before each sequence too"},
+            "convolution_groups": {"forward": 0, "backward": over_counted,
+                                   "why": "the counter takes a convolution's weight gradient once for each group"},
+            "zero_row": {"forward": zeros, "backward": zeros,
+                         "why": "a row of zeros before each sequence is projected to values"}}
+
+
+DIFFERENCES = {"llama4_text": all_experts_run, "zaya": convolutions_of_zaya}
 
 
 def cases(case):
@@ -77,6 +97,15 @@ def cases(case):
          num_attention_heads=8, intermediate_size=18)
     case("minimax_m2/model", "MiniMaxM2Model", **dict(local, num_hidden_layers=1), head_dim=10)
 
+    aria = dict(gqa, moe_num_experts=7, moe_topk=3)
+    case("aria_text/plain", "AriaTextForCausalLM", **aria)
+    case("aria_text/shared-bias-tied", "AriaTextForCausalLM", **aria, moe_num_shared_experts=3, mlp_bias=True,
+         attention_bias=True, tie_word_embeddings=True)
+    case("aria_text/head-dim", "AriaTextForCausalLM", **dict(aria, num_key_value_heads=None), head_dim=10)
+    case("aria_text/null-and-absent", "AriaTextForCausalLM", **dict(base, num_hidden_layers=1), head_dim=None)
+    case("aria_text/no-shared", "AriaTextForCausalLM", **dict(aria, num_hidden_layers=1), moe_num_shared_experts=0)
+    case("aria_text/model", "AriaTextModel", **dict(aria, num_hidden_layers=1))
+
     llama4 = dict(local, num_hidden_layers=5, head_dim=10, intermediate_size_mlp=34, attention_chunk_size=4)
     case("llama4_text/plain", "Llama4ForCausalLM", **llama4)
     case("llama4_text/top-1-interleaved", "Llama4ForCausalLM", **dict(llama4, num_experts_per_tok=1),
@@ -128,3 +157,13 @@ def cases(case):
          intermediate_size=18)
     case("jetmoe/model", "JetMoeModel", **jet)
     case("jetmoe/sequence-classification", "JetMoeForSequenceClassification", **jet, pad_token_id=0, num_labels=3)
+
+    zaya = dict(gqa, head_dim=10, moe_intermediate_size=22, num_experts=7, router_hidden_size=14, cca_time0=3,
+                cca_time1=4)
+    case("zaya/plain", "ZayaForCausalLM", **zaya)
+    case("zaya/window-bias-untied", "ZayaForCausalLM", **dict(zaya, num_hidden_layers=3), sliding_window=5,
+         layer_types=["hybrid", "hybrid_sliding", "hybrid"], attention_bias=True, lm_head_bias=True,
+         tie_word_embeddings=False, num_experts_per_tok=1)
+    case("zaya/defaults", "ZayaForCausalLM", vocab_size=61, hidden_size=32, num_hidden_layers=1,
+         moe_intermediate_size=18)
+    case("zaya/model", "ZayaModel", **dict(zaya, num_hidden_layers=1))
