@@ -125,8 +125,8 @@ def cases(case):
 
     cohere = dict(moe, num_hidden_layers=5, head_dim=10, sliding_window=4)
     case("cohere2_moe/plain", "Cohere2MoeForCausalLM", **cohere)
-    case("cohere2_moe/dense-first", "Cohere2MoeForCausalLM", **dict(cohere, num_hidden_layers=6),
-         first_k_dense_replace=2, prefix_dense_sliding_window_pattern=2, prefix_dense_intermediate_size=34,
+    case("cohere2_moe/dense-first", "Cohere2MoeForCausalLM", **cohere,
+         first_k_dense_replace=3, prefix_dense_sliding_window_pattern=2, prefix_dense_intermediate_size=34,
          num_shared_experts=2, attention_bias=True)
     case("cohere2_moe/dense-first-by-default", "Cohere2MoeForCausalLM", **dict(cohere, num_hidden_layers=4),
          first_k_dense_replace=2, sliding_window_pattern=2, prefix_dense_intermediate_size=None)
