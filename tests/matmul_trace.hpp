@@ -162,6 +162,24 @@ class step {
         }
     }
 
+    /// Another trace under one name.
+    void append_as(std::string_view component, const step& other) {
+        for (matmul product : other.matmuls_) {
+            product.component = component;
+            run(product);
+        }
+    }
+
+    /// The forward of another trace, through which no gradient flows.
+    void append_forward(const step& other) {
+        for (matmul product : other.matmuls_) {
+            if (product.during == pass::forward) {
+                product.where = product.where == place::core ? place::layer : product.where;
+                run(product);
+            }
+        }
+    }
+
     [[nodiscard]] const std::vector<matmul>& matmuls() const { return matmuls_; }
 
   private:
