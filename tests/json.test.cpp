@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -145,6 +146,26 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
         ++rows;
     }
     CHECK(rows == 99);
+}
+
+TEST_CASE("a published config is read as the model whose steps exact_descriptors.json enumerates") {
+    const json models = golden("models.json");
+    const std::set<std::string> read{"llama-4-scout"};
+    std::size_t rows = 0;
+    for (const json& row : golden("exact_descriptors.json")) {
+        const auto name = row["model"].get<std::string>();
+        if (read.count(name) == 0) {
+            continue;
+        }
+        INFO(row["id"]);
+        const floptally::cost cost = floptally::read_config(models[name]).cost;
+        const floptally::breakdown work = evaluate(cost, batch_of(row["batch"], cost));
+        CHECK(to_string(work.total(view::useful)) == std::to_string(row["expected_flops"].get<std::uint64_t>()));
+        CHECK(to_string(work.get(view::useful, phase::forward)) ==
+              std::to_string(row["forward_flops"].get<std::uint64_t>()));
+        ++rows;
+    }
+    CHECK(rows == 8 * read.size());
 }
 
 // ---- Hugging Face configs ----
@@ -492,6 +513,9 @@ TEST_CASE("without architectures the usual training head is counted, and a note 
     CHECK(notes_of("{'model_type': 'esm', 'vocab_size': 33, 'architectures': []}") ==
           notes{"config names no architectures: counted with the head of EsmForMaskedLM"});
     CHECK(notes_of("{'model_type': 'gemma3_text', 'architectures': ['Gemma3ForCausalLM']}").empty());
+    CHECK(notes_of("{'model_type': 'minimax_m2', 'architectures': ['MiniMaxM2ForCausalLM']}").empty());
+    CHECK(notes_of("{'model_type': 'minimax_m2', 'architectures': ['MiniMaxM2ForCausalLM'], 'num_mtp_modules': 3}") ==
+          notes{"config declares 3 multi-token prediction layers: not counted, see --mtp"});
 }
 
 TEST_CASE("fields that change no matmul are ignored") {

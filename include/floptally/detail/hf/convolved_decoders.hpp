@@ -87,7 +87,7 @@ namespace floptally::detail {
 inline constexpr std::array convolved_decoders{
     hf_family{.model_type = "zaya",
               .class_prefix = "Zaya",
-              .heads = std::span<const head>(phimoe_heads).first(2),
+              .heads = std::span<const head>(heads_of_optional_bias).first(2),
               .vocab_size = 262272,
               .hidden_size = 2048,
               .num_hidden_layers = 40,

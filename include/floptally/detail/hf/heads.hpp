@@ -70,7 +70,7 @@ inline constexpr std::array gpt_neox_heads{
     decoder_heads[4],
 };
 
-inline constexpr std::array phimoe_heads{
+inline constexpr std::array heads_of_optional_bias{
     head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "lm_head_bias", .bias_otherwise = false}}},
     decoder_heads[1],
     decoder_heads[2],
