@@ -197,6 +197,32 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"olmo2", 6888624128, 857449955328, 0, "causal"},
         {"granite", 6738415616, 847853387776, 0, "causal"},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
+        {"cohere", 34980831232, 4482872115200, 0, "causal"},
+        {"cohere2", 34980831232, 4482872115200, 0, "sliding_window(4096) causal"},
+        {"glm", 9399951360, 1126355173376, 0, "causal"},
+        {"glm4", 9400279040, 1126355173376, 0, "causal"},
+        {"ernie4_5", 360748032, 46774878208, 0, "causal"},
+        {"smollm3", 3075098624, 394801446912, 0, "causal"},
+        {"olmo", 6888095744, 857449955328, 0, "causal"},
+        {"olmo3", 6888624128, 857449955328, 0, "sliding_window(4096) causal"},
+        {"seed_oss", 28921040896, 3631126413312, 0, "causal"},
+        {"helium", 2172643840, 263360348160, 0, "causal"},
+        {"stablelm", 2795443200, 342632693760, 0, "causal"},
+        {"exaone4", 9429069824, 1155346202624, 0, "sliding_window(4096) causal"},
+        {"ministral3", 8489553920, 1020188950528, 0, "causal"},
+        {"cwm", 32581097472, 4075856855040, 0, "causal sliding_window(8192)"},
+        {"hunyuan_v1_dense", 8859684864, 983614095360, 0, "causal"},
+        {"internlm3", 8804241408, 1062735970304, 0, "causal"},
+        {"iquestcoder", 39794283520, 5049942016000, 0, "causal"},
+        {"granite_swa", 2144463840, 275481886720, 0, "causal sliding_window(128)"},
+        {"vaultgemma", 2614222080, 335477211136, 0, "sliding_window(4096) causal"},
+        {"bitnet", 2741155840, 310042951680, 0, "causal"},
+        {"hyperclovax", 6738677760, 847853387776, 0, "causal"},
+        {"gemma3n_text", 6835235568, 575544850432, 0, "sliding_window(512) causal"},
+        {"gemma4_text", 5077177856, 393308274688, 0, "sliding_window(512) causal"},
+        // Its implementation runs QKᵀ twice.
+        {"diffllama", 1204885504, 146901303296 - 2ULL * 32 * 64 * 64 * 64 * 16, 0, "causal"},
+        {"doge", 403055872, 47815065600, 0, "top_k(2048)"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
         {"olmoe", 13361612800, 48351936512, 64ULL * 8 * 6 * 2048 * 2048 * 16, "causal"},
@@ -221,6 +247,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         json config{{"model_type", family.type}};
         if (config["model_type"] == "esm") {
             config["vocab_size"] = 33;  // Its class has no default.
+        }
+        if (config["model_type"] == "hunyuan_v1_dense") {
+            config["head_dim"] = 128;  // Likewise.
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);

@@ -10,9 +10,13 @@
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/uncommon_decoders.hpp>
+#include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -22,11 +26,16 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,  //
-    plain_decoders,  //
-    moe_decoders,    //
-    moe_variants,    //
-    convolved_decoders, encoders,
+    gated_decoders,       //
+    renormed_decoders,    //
+    windowed_decoders,    //
+    kv_sharing_decoders,  //
+    uncommon_decoders,    //
+    plain_decoders,       //
+    moe_decoders,         //
+    moe_variants,         //
+    convolved_decoders,   //
+    encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
