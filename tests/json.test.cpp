@@ -196,6 +196,23 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"gpt_oss", 116829156672, 200549597184, 64ULL * 4 * 6 * 2880 * 2880 * 36, "sliding_window(128) causal"},
         {"olmo2", 6888624128, 857449955328, 0, "causal"},
         {"granite", 6738415616, 847853387776, 0, "causal"},
+        {"roberta", 124696665, 16039378944, 0, "bidirectional"},
+        {"camembert", 109514298, 14098563072, 0, "bidirectional"},
+        {"xlm-roberta", 109514298, 14098563072, 0, "bidirectional"},
+        {"xlm-roberta-xl", 3482741760, 446945034240, 0, "bidirectional"},
+        {"roberta-prelayernorm", 124698201, 16039378944, 0, "bidirectional"},
+        {"data2vec-text", 109514298, 14098563072, 0, "bidirectional"},
+        {"ernie", 109514298, 14098563072, 0, "bidirectional"},
+        {"megatron-bert", 333671808, 43000004608, 0, "bidirectional"},
+        {"electra", 13549057, 1270906880, 0, "bidirectional"},
+        {"rembert", 993263548, 119428808704, 0, "bidirectional"},
+        {"distilbert", 66985530, 8587247616, 0, "bidirectional"},
+        {"mpnet", 109516991, 14099054592, 0, "bidirectional"},
+        {"ibert", 109514298, 14098563072, 0, "bidirectional"},
+        {"bert-generation", 354452662, 45657882624, 0, "bidirectional"},
+        {"xmod", 116606010, 15004532736, 0, "bidirectional"},
+        {"roc_bert", 124514106, 14299889664, 0, "bidirectional"},
+        {"big_bird", 128111286, 16049700864, 0, "bidirectional"},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
         {"cohere", 34980831232, 4482872115200, 0, "causal"},
         {"cohere2", 34980831232, 4482872115200, 0, "sliding_window(4096) causal"},
@@ -250,6 +267,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         if (config["model_type"] == "hunyuan_v1_dense") {
             config["head_dim"] = 128;  // Likewise.
+        }
+        if (config["model_type"] == "big_bird") {
+            config["attention_type"] = "original_full";  // Its default is refused.
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);

@@ -15,6 +15,7 @@
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/error.hpp>
@@ -35,7 +36,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     moe_decoders,         //
     moe_variants,         //
     convolved_decoders,   //
-    encoders,
+    encoders,             //
+    roberta_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
