@@ -7,46 +7,14 @@
 #include <string_view>
 
 #include <floptally/checked.hpp>
-#include <floptally/convention.hpp>
+#include <floptally/component_name.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/term.hpp>
 
 namespace floptally {
-
-/// The name of a component as users write it: "attention.core", "moe.experts", … at most 39 characters.
-class component_name {
-  public:
-    static constexpr std::size_t capacity = 39;
-
-    component_name() = default;
-    constexpr component_name(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is text
-        if (text.empty() || text.size() > capacity) {
-            throw error("component", "a name must have 1 to 39 characters, got \"" + std::string(text) + "\"");
-        }
-        for (const char c : text) {
-            if (c >= 0 && c < ' ') {
-                throw error("component", "a name must not have control characters, got \"" + std::string(text) + "\"");
-            }
-        }
-        for (std::size_t i = 0; i < capacity; ++i) {
-            text_[i] = i < text.size() ? text[i] : '\0';
-        }
-        length_ = static_cast<std::uint8_t>(text.size());
-    }
-    constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
-    component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
-
-    [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
-    [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
-        return a.view() == b.view();
-    }
-
-  private:
-    char text_[capacity];
-    std::uint8_t length_;
-};
 
 /// One row: FLOPs of a forward pass per unit of a statistic.
 struct cost_row {
@@ -89,6 +57,8 @@ class cost {
   public:
     static constexpr std::size_t max_components = 48;
     static constexpr std::size_t max_rows = 96;
+    static constexpr std::uint64_t exact_delta_rule_flops = 6;
+    static constexpr std::uint64_t exact_scan_flops = 4;
     using component_list = detail::bounded_vector<component_name, max_components>;
     using row_list = detail::bounded_vector<cost_row, max_rows>;
 
@@ -124,6 +94,11 @@ class cost {
         };
         row(term::scores, core.qk_head_dim);
         row(term::values, core.v_head_dim);
+        sum.put(component, cost_row{.mask = which,
+                                    .what = statistic::pairs,
+                                    .kind = term::softmax,
+                                    .useful = checked_multiply(3, core.num_heads, component.view()),
+                                    .padded = checked_multiply(3, core.num_heads, component.view())});
         return *this = sum;
     }
 
@@ -131,6 +106,16 @@ class cost {
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
         return put(component, cost_row{.kind = term::state, .useful = per_token, .padded = per_token});
+    }
+
+    /// The state of a delta rule: 6 FLOPs a token for each of its d_k·d_v elements a head.
+    constexpr cost& add_delta_rule(const component_name& component, std::uint64_t elements) {
+        return add_elements(component, term::delta_rule, exact_delta_rule_flops, elements);
+    }
+
+    /// The state of a selective scan: 4 FLOPs a token for each of its d_inner·d_state elements.
+    constexpr cost& add_scan(const component_name& component, std::uint64_t elements) {
+        return add_elements(component, term::scan, exact_scan_flops, elements);
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -187,6 +172,12 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
+    constexpr cost& add_elements(const component_name& component, term kind, std::uint64_t flops_each,
+                                 std::uint64_t elements) {
+        const std::uint64_t per_token = checked_multiply(flops_each, elements, component.view());
+        return put(component, cost_row{.kind = kind, .useful = per_token, .padded = per_token});
+    }
+
     /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
     constexpr cost& put(const component_name& component, cost_row row) {
         row.component = static_cast<std::uint8_t>(components_.find(component));

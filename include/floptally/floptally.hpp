@@ -8,6 +8,7 @@
 #include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
 #include <floptally/breakdown.hpp>
+#include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/error.hpp>
@@ -20,6 +21,7 @@
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
+#include <floptally/term.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>
 #include <floptally/utilization.hpp>

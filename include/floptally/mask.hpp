@@ -12,7 +12,16 @@
 
 namespace floptally {
 
-enum class mask_kind : std::uint8_t { band, chunked, top_k, compressed_keys, cross_attention, box };
+enum class mask_kind : std::uint8_t {
+    band,
+    chunked,
+    top_k,
+    compressed_keys,
+    cross_attention,
+    box,
+    window_squares,
+    chunk_squares
+};
 
 /// Which keys a query attends: a small trivially copyable value.
 ///
@@ -65,6 +74,22 @@ class mask {
     /// The box of a sliding window.
     [[nodiscard]] static constexpr mask box_of(const mask& window) { return {mask_kind::box, window.first_, 0}; }
 
+    /// Twice the pairs of a sliding window where its triangle is taken for half of a square: c² + 2W(L − c) with
+    /// c = min(L, W). Not a mask either: what MaxText counts (halved).
+    [[nodiscard]] static constexpr mask window_squares(std::int64_t tokens) {
+        return {mask_kind::window_squares, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// The same for chunks: qC² + r² for q chunks and a rest of r.
+    [[nodiscard]] static constexpr mask chunk_squares(std::int64_t tokens) {
+        return {mask_kind::chunk_squares, in_range("attention_chunk_size", tokens, 1), 0};
+    }
+    /// The squares of a causal window, of chunks or of top-k.
+    [[nodiscard]] static constexpr mask squares_of(const mask& limited) {
+        return limited.kind_ == mask_kind::chunked ? mask{mask_kind::chunk_squares, limited.first_, 0}
+               : limited.kind_ == mask_kind::top_k ? mask{mask_kind::window_squares, limited.first_ - 1, 0}
+                                                   : mask{mask_kind::window_squares, limited.first_, 0};
+    }
+
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
@@ -85,12 +110,16 @@ class mask {
                 const auto window = static_cast<std::uint64_t>(first_) + 1;
                 return s.length * (end < window ? end : window);
             }
+            case mask_kind::window_squares:
+                return window_square_rows(end) - window_square_rows(s.past);
+            case mask_kind::chunk_squares:
+                return chunk_square_rows(end) - chunk_square_rows(s.past);
         }
         return 0;
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band and box: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio).
+    /// Band, box and window_squares: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
@@ -123,6 +152,10 @@ class mask {
                 return "compressed_keys(" + std::to_string(first_) + ")";
             case mask_kind::box:
                 return "box(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::window_squares:
+                return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::chunk_squares:
+                return "chunk_squares(" + std::to_string(first_) + ")";
             case mask_kind::cross_attention:
                 break;
         }
@@ -164,6 +197,19 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunked_rows(std::uint64_t rows) const {
         const auto chunk = static_cast<std::uint64_t>(first_);
         return rows / chunk * triangle(chunk) + triangle(rows % chunk);
+    }
+
+    /// rows², less the square of what is beyond the window.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_square_rows(std::uint64_t rows) const {
+        const auto window = static_cast<std::uint64_t>(first_) + 1;
+        const std::uint64_t beyond = rows < window ? 0 : rows - window;
+        return rows * rows - beyond * beyond;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunk_square_rows(std::uint64_t rows) const {
+        const auto chunk = static_cast<std::uint64_t>(first_);
+        const std::uint64_t rest = rows % chunk;
+        return (rows - rest) * chunk + rest * rest;
     }
 
     /// Σ of ⌊i / ratio⌋ over 1 ≤ i ≤ rows.

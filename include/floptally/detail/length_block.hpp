@@ -158,18 +158,21 @@ struct length_block {
         return (all - beyond) / 2;
     }
 
+    /// Σ r(c − r) with r = L mod c.
+    [[nodiscard]] std::uint64_t unfilled_chunks(N c) const {
+        const modulus<N> remainder(c);
+        return sum_products([c, remainder](N length, product_sum<N>& sum) {
+            const N r = remainder(length);
+            sum.add(r, static_cast<N>(c - r));
+        });
+    }
+
     /// With r = L mod c, a length's pairs are ((L − r)(c + 1) + r² + r)/2 = (L(c + 1) − r(c − r))/2.
     [[nodiscard]] std::uint64_t chunked_rows(std::int64_t chunk) const {
         if (chunk > longest<N>) {
             return (squares + tokens) / 2;
         }
-        const auto c = static_cast<N>(chunk);
-        const modulus<N> remainder(c);
-        const std::uint64_t unfilled = sum_products([c, remainder](N length, product_sum<N>& sum) {
-            const N r = remainder(length);
-            sum.add(r, static_cast<N>(c - r));
-        });
-        return (tokens * static_cast<std::uint64_t>(chunk + 1) - unfilled) / 2;
+        return (tokens * static_cast<std::uint64_t>(chunk + 1) - unfilled_chunks(static_cast<N>(chunk))) / 2;
     }
 
     /// With r = L mod k, a length's pairs are (L² − r² − (k − 2)(L − r))/2k = (L² − (k − 2)L + r(k − 2 − r))/2k; and
@@ -200,6 +203,27 @@ struct length_block {
         return squares - beyond;
     }
 
+    /// L², less the square of the excess of L over w.
+    [[nodiscard]] std::uint64_t window_squares(std::int64_t w) const {
+        if (w > longest<N>) {
+            return squares;
+        }
+        const auto window = static_cast<N>(w);
+        const std::uint64_t beyond = sum_products([window](N length, product_sum<N>& sum) {
+            const auto excess = static_cast<N>(larger(length, window) - window);
+            sum.add(excess, excess);
+        });
+        return squares - beyond;
+    }
+
+    /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
+    [[nodiscard]] std::uint64_t chunk_squares(std::int64_t chunk) const {
+        if (chunk > longest<N>) {
+            return squares;
+        }
+        return tokens * static_cast<std::uint64_t>(chunk) - unfilled_chunks(static_cast<N>(chunk));
+    }
+
     [[nodiscard]] std::uint64_t pairs(const mask& m) const {
         switch (m.kind()) {
             case mask_kind::band:
@@ -212,6 +236,10 @@ struct length_block {
                 return compressed_rows(m.first());
             case mask_kind::box:
                 return boxes(m.first() + 1);
+            case mask_kind::window_squares:
+                return window_squares(m.first() + 1);
+            case mask_kind::chunk_squares:
+                return chunk_squares(m.first());
             case mask_kind::cross_attention:
                 break;
         }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/error.hpp>
+
+namespace floptally {
+
+/// The name of a component as users write it: "attention.core", "moe.experts", … at most 39 characters.
+class component_name {
+  public:
+    static constexpr std::size_t capacity = 39;
+
+    component_name() = default;
+    constexpr component_name(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is text
+        if (text.empty() || text.size() > capacity) {
+            throw error("component", "a name must have 1 to 39 characters, got \"" + std::string(text) + "\"");
+        }
+        for (const char c : text) {
+            if (c >= 0 && c < ' ') {
+                throw error("component", "a name must not have control characters, got \"" + std::string(text) + "\"");
+            }
+        }
+        for (std::size_t i = 0; i < capacity; ++i) {
+            text_[i] = i < text.size() ? text[i] : '\0';
+        }
+        length_ = static_cast<std::uint8_t>(text.size());
+    }
+    constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
+    component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
+
+    [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
+    [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
+        return a.view() == b.view();
+    }
+
+  private:
+    char text_[capacity];
+    std::uint8_t length_;
+};
+
+}  // namespace floptally
