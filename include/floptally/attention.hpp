@@ -24,11 +24,15 @@ constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads
 ///
 /// Forward, per token, h = hidden_size, d = head_dim: q 2·h·H·d, k and v 2·h·K·d each, output 2·H·d·h; per attended
 /// pair 2·H·d for QKᵀ and 2·H·d for PV. `head_dim` need not be hidden_size / num_heads.
+///
+/// An output gate is one more linear h → `gate_size` whose sigmoid scales the output of the core (arXiv:2505.06708):
+/// H·d wide where it is element-wise, H where it is one number a head.
 struct gqa {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;
     std::uint64_t head_dim = 0;
     elementwise_parameters elementwise{};
+    std::uint64_t gate_size = 0;  ///< 0: none
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_heads(num_heads, num_kv_heads, head_dim);
@@ -39,6 +43,9 @@ struct gqa {
         sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = kv_width, .applied = 2});
         sum.add("attention.core", attention_core{num_heads, head_dim, head_dim}, where.attends);
         sum.add("attention.output", linear{.in_features = query_width, .out_features = where.hidden_size});
+        if (gate_size != 0) {
+            sum.add("attention.gate", linear{.in_features = where.hidden_size, .out_features = gate_size});
+        }
         elementwise.add_to(sum);
         return sum;
     }
@@ -51,7 +58,8 @@ struct mha {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        return gqa{num_heads, num_heads, head_dim, elementwise}.cost(where);
+        return gqa{.num_heads = num_heads, .num_kv_heads = num_heads, .head_dim = head_dim, .elementwise = elementwise}
+            .cost(where);
     }
 };
 
@@ -62,7 +70,8 @@ struct mqa {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        return gqa{num_heads, 1, head_dim, elementwise}.cost(where);
+        return gqa{.num_heads = num_heads, .num_kv_heads = 1, .head_dim = head_dim, .elementwise = elementwise}.cost(
+            where);
     }
 };
 

@@ -17,19 +17,10 @@ class component_name {
 
     component_name() = default;
     constexpr component_name(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is text
-        if (text.empty() || text.size() > capacity) {
-            throw error("component", "a name must have 1 to 39 characters, got \"" + std::string(text) + "\"");
-        }
-        for (const char c : text) {
-            if (c >= 0 && c < ' ') {
-                throw error("component", "a name must not have control characters, got \"" + std::string(text) + "\"");
-            }
-        }
-        for (std::size_t i = 0; i < capacity; ++i) {
-            text_[i] = i < text.size() ? text[i] : '\0';
-        }
-        length_ = static_cast<std::uint8_t>(text.size());
+        assign("", text);
     }
+    /// "encoder." and "mlp": "encoder.mlp".
+    constexpr component_name(std::string_view prefix, std::string_view text) { assign(prefix, text); }
     constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
     component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
 
@@ -39,6 +30,22 @@ class component_name {
     }
 
   private:
+    constexpr void assign(std::string_view prefix, std::string_view text) {
+        const std::size_t length = prefix.size() + text.size();
+        if (length == 0 || length > capacity) {
+            throw error("component",
+                        "a name must have 1 to 39 characters, got \"" + std::string(prefix).append(text).append("\""));
+        }
+        for (std::size_t i = 0; i < capacity; ++i) {
+            text_[i] = i < prefix.size() ? prefix[i] : i < length ? text[i - prefix.size()] : '\0';
+            if (i < length && text_[i] >= 0 && text_[i] < ' ') {
+                throw error("component", "a name must not have control characters, got \"" +
+                                             std::string(prefix).append(text).append("\""));
+            }
+        }
+        length_ = static_cast<std::uint8_t>(length);
+    }
+
     char text_[capacity];
     std::uint8_t length_;
 };

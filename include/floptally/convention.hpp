@@ -143,7 +143,7 @@ inline constexpr convention vllm_prefill{
 inline constexpr convention hf_6nd{
     .name = "hf_6nd",
     .summary = "6 x tokens x stored parameters without embeddings (a tied lm_head is one); no attention",
-    .counted = weights,
+    .counted = stored_weights,
     .parameters = counted_weights::stored};
 
 /// PaLM (arXiv:2204.02311, appendix B): 6N + 12LHQT a token, N all parameters.

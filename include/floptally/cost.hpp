@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/checked.hpp>
@@ -39,6 +38,7 @@ struct linear {
     std::uint64_t padded_out_features = 0;  ///< 0: not padded
     statistic rows = statistic::tokens;
     term kind = term::linear;
+    bool shared = false;  ///< the weights are another row's, which counts the parameters
 };
 
 /// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`.
@@ -57,8 +57,6 @@ class cost {
   public:
     static constexpr std::size_t max_components = 48;
     static constexpr std::size_t max_rows = 96;
-    static constexpr std::uint64_t exact_delta_rule_flops = 6;
-    static constexpr std::uint64_t exact_scan_flops = 4;
     using component_list = detail::bounded_vector<component_name, max_components>;
     using row_list = detail::bounded_vector<cost_row, max_rows>;
 
@@ -70,15 +68,17 @@ class cost {
         const std::uint64_t padded_out =
             weight.padded_out_features == 0 ? weight.out_features : weight.padded_out_features;
         const std::uint64_t per_unit = checked_multiply(2, weight.applied, component.view());
-        return put(component,
-                   cost_row{.what = weight.rows,
-                            .kind = weight.kind,
-                            .useful = checked_multiply(per_unit, size, component.view()),
-                            .padded = checked_multiply(
-                                per_unit, checked_multiply(weight.in_features, padded_out, component.view()),
-                                component.view()),
-                            .parameters = checked_multiply(weight.stored == 0 ? weight.applied : weight.stored, size,
-                                                           component.view())});
+        return put(
+            component,
+            cost_row{
+                .what = weight.rows,
+                .kind = weight.kind,
+                .useful = checked_multiply(per_unit, size, component.view()),
+                .padded = checked_multiply(per_unit, checked_multiply(weight.in_features, padded_out, component.view()),
+                                           component.view()),
+                .parameters = weight.shared ? 0
+                                            : checked_multiply(weight.stored == 0 ? weight.applied : weight.stored,
+                                                               size, component.view())});
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
@@ -86,36 +86,36 @@ class cost {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        const auto row = [&](term kind, std::uint64_t head_dim) {
-            const std::uint64_t per_pair = checked_multiply(heads, head_dim, component.view());
+        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times) {
+            const std::uint64_t per_pair = checked_multiply(flops, times, component.view());
             sum.put(component,
                     cost_row{
                         .mask = which, .what = statistic::pairs, .kind = kind, .useful = per_pair, .padded = per_pair});
         };
-        row(term::scores, core.qk_head_dim);
-        row(term::values, core.v_head_dim);
-        sum.put(component, cost_row{.mask = which,
-                                    .what = statistic::pairs,
-                                    .kind = term::softmax,
-                                    .useful = checked_multiply(3, core.num_heads, component.view()),
-                                    .padded = checked_multiply(3, core.num_heads, component.view())});
+        row(term::scores, heads, core.qk_head_dim);
+        row(term::values, heads, core.v_head_dim);
+        row(term::softmax, 3, core.num_heads);
         return *this = sum;
     }
 
-    /// A product of activations, `multiply_adds` of them a token: a recurrent state.
-    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds) {
+    /// One product of activations per attended pair, `multiply_adds` of them, as QKᵀ without a PV: scores that choose
+    /// keys.
+    constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends) {
+        const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
+        cost sum = *this;
+        const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
+        sum.put(
+            component,
+            cost_row{
+                .mask = which, .what = statistic::pairs, .kind = term::scores, .useful = per_pair, .padded = per_pair});
+        return *this = sum;
+    }
+
+    /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
+    /// `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
+    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
-        return put(component, cost_row{.kind = term::state, .useful = per_token, .padded = per_token});
-    }
-
-    /// The state of a delta rule: 6 FLOPs a token for each of its d_k·d_v elements a head.
-    constexpr cost& add_delta_rule(const component_name& component, std::uint64_t elements) {
-        return add_elements(component, term::delta_rule, exact_delta_rule_flops, elements);
-    }
-
-    /// The state of a selective scan: 4 FLOPs a token for each of its d_inner·d_state elements.
-    constexpr cost& add_scan(const component_name& component, std::uint64_t elements) {
-        return add_elements(component, term::scan, exact_scan_flops, elements);
+        return put(component, cost_row{.kind = kind, .useful = per_token, .padded = per_token});
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -134,25 +134,81 @@ class cost {
     constexpr cost& operator+=(const cost& other) {
         cost sum = *this;
         for (const cost_row& row : other.rows_) {
-            cost_row mapped = row;
-            if (row.what == statistic::pairs) {
-                mapped.mask = static_cast<std::uint8_t>(sum.masks_.find_or_add(other.masks_[row.mask], "masks"));
-            }
-            sum.put(other.components_[row.component], mapped);
+            sum.put_from(other, row, other.components_[row.component]);
         }
         return *this = sum;
     }
     [[nodiscard]] friend constexpr cost operator+(cost a, const cost& b) { return a += b; }
 
-    /// `times` copies of the same layer, each with weights of its own.
+    /// `times` copies of the same layer, each with weights of its own. FLOPs per routed visit stay as they are: the
+    /// visits are already those of all layers.
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_row& row : layer.rows_) {
             const std::string_view name = layer.components_[row.component].view();
-            row.useful = checked_multiply(times, row.useful, name);
-            row.padded = checked_multiply(times, row.padded, name);
+            const std::uint64_t flops_times = row.what == statistic::routed && times != 0 ? 1 : times;
+            row.useful = checked_multiply(flops_times, row.useful, name);
+            row.padded = checked_multiply(flops_times, row.padded, name);
             row.parameters = checked_multiply(times, row.parameters, name);
         }
         return layer;
+    }
+
+    /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
+    /// one measured count belongs to all of them.
+    [[nodiscard]] constexpr cost as_component(const component_name& component) const {
+        cost sum;
+        for (const cost_row& row : rows_) {
+            sum.put_from(*this, row, row.what == statistic::routed ? components_[row.component] : component);
+        }
+        return sum;
+    }
+
+    /// The same layers on the other side of an encoder-decoder: over `keys` in place of `tokens`, each token of the
+    /// other side seeing every other. Components become "encoder.…", but for norm, bias, embedding and rows over routed
+    /// visits. A mask other than bidirectional has no such form.
+    [[nodiscard]] constexpr cost on_encoder() const {
+        cost sum;
+        for (cost_row row : rows_) {
+            if (row.what == statistic::tokens) {
+                row.what = statistic::keys;
+            } else if (row.what == statistic::pairs && masks_[row.mask] == mask::bidirectional()) {
+                row.mask = static_cast<std::uint8_t>(sum.masks_.find_or_add(mask::encoder(), "masks"));
+            } else if (row.what == statistic::pairs) {
+                throw error("masks", masks_[row.mask].name() + " has no form on an encoder's side: only bidirectional");
+            } else if (row.what != statistic::count && row.what != statistic::routed) {
+                throw error(components_[row.component].view(), "an encoder has no other side to attend");
+            }
+            const std::string_view name = components_[row.component].view();
+            const bool kept = row.what == statistic::routed || name == "norm" || name == "bias" || name == "embedding";
+            sum.put(kept ? components_[row.component] : component_name("encoder.", name), row);
+        }
+        return sum;
+    }
+
+    /// The same, where its result does not reach the loss: forward only.
+    [[nodiscard]] constexpr cost detached() const {
+        cost sum;
+        for (cost_row row : rows_) {
+            switch (row.kind) {
+                case term::linear:
+                case term::router:
+                case term::scores:
+                case term::values:
+                case term::state:
+                case term::delta_rule:
+                case term::scan:
+                case term::scan_convolution:
+                    row.kind = term::detached;
+                    break;
+                case term::lm_head:
+                    row.kind = term::detached_head;
+                    break;
+                default:  // forward only already, or no product
+                    break;
+            }
+            sum.put_from(*this, row, components_[row.component]);
+        }
+        return sum;
     }
 
     [[nodiscard]] constexpr const component_list& components() const { return components_; }
@@ -172,15 +228,36 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    constexpr cost& add_elements(const component_name& component, term kind, std::uint64_t flops_each,
-                                 std::uint64_t elements) {
-        const std::uint64_t per_token = checked_multiply(flops_each, elements, component.view());
-        return put(component, cost_row{.kind = kind, .useful = per_token, .padded = per_token});
+    /// Adds a row of another cost under a component.
+    constexpr void put_from(const cost& other, cost_row row, const component_name& component) {
+        if (row.what == statistic::pairs) {
+            row.mask = static_cast<std::uint8_t>(masks_.find_or_add(other.masks_[row.mask], "masks"));
+        }
+        put(component, row);
+    }
+
+    /// A measured count of visits is one number for the whole model: all that is counted by it is one row.
+    constexpr cost& put_routed(const component_name& component, const cost_row& row) {
+        for (cost_row& known : rows_) {
+            if (known.what != statistic::routed || (known.useful == 0 && known.padded == 0)) {
+                continue;  // or nothing but `0 * layer`
+            }
+            const bool other_size = known.useful != row.useful || known.padded != row.padded;
+            if (known.component != row.component || known.kind != row.kind || other_size) {
+                throw error(component.view(), "experts of two kinds cannot share one measured count of visits");
+            }
+            known.parameters = checked_add(known.parameters, row.parameters, component.view());
+            return *this;
+        }
+        return append(component, row);
     }
 
     /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
     constexpr cost& put(const component_name& component, cost_row row) {
         row.component = static_cast<std::uint8_t>(components_.find(component));
+        if (row.what == statistic::routed) {
+            return row.useful == 0 && row.padded == 0 ? *this : put_routed(component, row);
+        }
         for (cost_row& known : rows_) {
             if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
                 known.mask == row.mask) {
@@ -191,6 +268,10 @@ class cost {
                 return *this;
             }
         }
+        return append(component, row);
+    }
+
+    constexpr cost& append(const component_name& component, const cost_row& row) {
         if (row.component == components_.size() && rows_.size() < max_rows) {
             components_.push_back(component, "components");
         }

@@ -40,6 +40,13 @@ struct gated_mlp {
 /// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and experts that all tokens
 /// share. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
 /// 2·m·h·s. Dropless: every token reaches all its experts.
+///
+/// With a `latent_size` l the routed experts work on width l, between two linears h → l and l → h that all of them
+/// share. With `zero_experts` (arXiv:2509.01322) the router chooses among E + Z, and an identity expert costs nothing:
+/// how many choices fall on real ones depends on the data, so that a configuration gives an upper bound.
+///
+/// `routed_is_measured`: experts are counted by `tally::add_routed`, 2·m·h·i a visit, and not by tokens. Exact with
+/// identity experts, dropped tokens and capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
@@ -48,23 +55,33 @@ struct moe {
     bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
     bool gated = true;
     elementwise_parameters elementwise{};
+    std::uint64_t latent_size = 0;    ///< 0: experts work on the hidden size
+    std::uint64_t zero_experts = 0;   ///< identity experts beside `num_experts`
+    bool routed_is_measured = false;  ///< count visits, not tokens
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_experts, "num_experts");
         require_positive(num_experts_per_tok, "num_experts_per_tok");
         require_positive(intermediate_size, "moe_intermediate_size");
-        if (num_experts_per_tok > num_experts) {
-            throw error("num_experts_per_tok", "must be at most the " + std::to_string(num_experts) + " experts, got " +
+        const std::uint64_t choices = checked_add(num_experts, zero_experts, "moe.router");
+        if (num_experts_per_tok > choices) {
+            throw error("num_experts_per_tok", "must be at most the " + std::to_string(choices) + " experts, got " +
                                                    std::to_string(num_experts_per_tok));
         }
         const std::uint64_t matrices = gated ? 3 : 2;
         const std::uint64_t h = where.hidden_size;
+        const std::uint64_t visited = num_experts_per_tok < num_experts ? num_experts_per_tok : num_experts;
         floptally::cost sum;
-        sum.add("moe.router", linear{.in_features = h, .out_features = num_experts, .kind = term::router});
-        sum.add("moe.experts", linear{.in_features = h,
-                                      .out_features = intermediate_size,
-                                      .applied = checked_multiply(matrices, num_experts_per_tok, "moe.experts"),
-                                      .stored = checked_multiply(matrices, num_experts, "moe.experts")});
+        sum.add("moe.router", linear{.in_features = h, .out_features = choices, .kind = term::router});
+        sum.add("moe.experts",
+                linear{.in_features = latent_size == 0 ? h : latent_size,
+                       .out_features = intermediate_size,
+                       .applied = checked_multiply(matrices, routed_is_measured ? 1 : visited, "moe.experts"),
+                       .stored = checked_multiply(matrices, num_experts, "moe.experts"),
+                       .rows = routed_is_measured ? statistic::routed : statistic::tokens});
+        if (latent_size != 0) {
+            sum.add("moe.latent", linear{.in_features = h, .out_features = latent_size, .applied = 2});
+        }
         if (shared_intermediate_size != 0) {
             sum.add("moe.shared",
                     linear{.in_features = h, .out_features = shared_intermediate_size, .applied = matrices});

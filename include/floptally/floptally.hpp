@@ -15,10 +15,13 @@
 #include <floptally/feed_forward.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/folded_cost.hpp>
+#include <floptally/latent_attention.hpp>
 #include <floptally/layer.hpp>
+#include <floptally/linear_attention.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>

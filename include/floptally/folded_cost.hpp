@@ -9,6 +9,7 @@
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
@@ -146,6 +147,9 @@ class folded_cost {
             groups_.push_back(group{component, known, run, end, end}, "rows");
         }
         const auto at = [&](std::size_t word, std::uint64_t divisor) {
+            if (row.useful % divisor != 0 || row.padded % divisor != 0) {
+                throw error("convention", "half of an odd number of FLOPs per pair: the softmax of oddly many heads");
+            }
             entry& e = entry_of(groups_.back(), static_cast<std::uint8_t>(word));
             e.useful = checked_add(e.useful, row.useful / divisor, "cost");
             e.padded = checked_add(e.padded, row.padded / divisor, "cost");
@@ -155,10 +159,12 @@ class folded_cost {
 
         if (row.what != statistic::pairs) {
             at(fixed(row.what), 1);
+            needs_routed_ = needs_routed_ || (row.what == statistic::routed && row.useful != 0);
             return;
         }
         const mask& attends = model.masks()[row.mask];
-        const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys;
+        const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
+                              attends.kind() != mask_kind::encoder;
         if (attends.kind() == mask_kind::cross_attention) {
             at(fixed(statistic::crossed), 1);
         } else if (!attends.is_polynomial() && (!windowed || how_.windows == window_pairs::exact)) {
@@ -195,10 +201,24 @@ class folded_cost {
         return entries_.push_back(entry{word, 0, 0}, "rows");
     }
 
+    /// Throws where tokens were counted and their experts were not: FLOPs would silently miss the experts.
+    static constexpr void require_routed(const tally& batch) {
+        for (const view seen : {view::useful, view::padded}) {
+            if (batch.get(seen, statistic::tokens) != 0 && batch.get(seen, statistic::routed) == 0) {
+                throw error("routed",
+                            "this cost counts experts by measured visits, and the tally has none: call "
+                            "add_routed");
+            }
+        }
+    }
+
     /// The words of a batch in this cost's order: as they stand where the tally was built with the same masks.
     struct word_table {
         constexpr word_table(const folded_cost& model, const tally& batch) {
             const std::span<const std::uint64_t> words = batch.words();
+            if (model.needs_routed_) {
+                require_routed(batch);
+            }
             if (model.masks_ == batch.masks()) {
                 useful = words.data();
                 padded = words.data() + words.size() / 2;
@@ -223,6 +243,7 @@ class folded_cost {
 
     convention how_;
     mask_set masks_;
+    bool needs_routed_ = false;
     cost::component_list names_;
     detail::bounded_vector<group, cost::max_rows> groups_;
     detail::bounded_vector<entry, 3 * cost::max_rows> entries_;

@@ -20,7 +20,9 @@ enum class mask_kind : std::uint8_t {
     cross_attention,
     box,
     window_squares,
-    chunk_squares
+    chunk_squares,
+    encoder,
+    prefix_lm
 };
 
 /// Which keys a query attends: a small trivially copyable value.
@@ -66,6 +68,15 @@ class mask {
 
     /// Every query sees every token of the other side: q·k.
     [[nodiscard]] static constexpr mask cross_attention() { return {mask_kind::cross_attention, 0, 0}; }
+
+    /// Every token of the other side sees every other: k². What the layers of an encoder attend in a tally of its
+    /// decoder's sequences; see `cost::on_encoder`.
+    [[nodiscard]] static constexpr mask encoder() { return {mask_kind::encoder, 0, 0}; }
+
+    /// Causal, but the first `tokens` keys are seen by every query (arXiv:1910.10683, section 3.2.1).
+    [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) {
+        return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
+    }
 
     /// L·min(L, W): not a mask that a kernel runs, but what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
@@ -114,12 +125,17 @@ class mask {
                 return window_square_rows(end) - window_square_rows(s.past);
             case mask_kind::chunk_squares:
                 return chunk_square_rows(end) - chunk_square_rows(s.past);
+            case mask_kind::encoder:
+                return std::uint64_t{s.keys} * s.keys;
+            case mask_kind::prefix_lm:
+                return triangle(end) - triangle(s.past) + later_keys(s.past, end);
         }
         return 0;
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and window_squares: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio).
+    /// Band, box and window_squares: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio,
+    /// prefix).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
@@ -131,7 +147,9 @@ class mask {
 
     /// True where no query sees a later key, so that conventions for causal attention apply.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_causal() const {
-        return kind_ != mask_kind::cross_attention && (kind_ != mask_kind::band || second_ == 0);
+        return kind_ == mask_kind::band ? second_ == 0
+                                        : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder &&
+                                              kind_ != mask_kind::prefix_lm;
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports.
@@ -156,6 +174,10 @@ class mask {
                 return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::chunk_squares:
                 return "chunk_squares(" + std::to_string(first_) + ")";
+            case mask_kind::encoder:
+                return "encoder";
+            case mask_kind::prefix_lm:
+                return "prefix_lm(" + std::to_string(first_) + ")";
             case mask_kind::cross_attention:
                 break;
         }
@@ -217,6 +239,14 @@ class mask {
         const auto ratio = static_cast<std::uint64_t>(first_);
         const std::uint64_t blocks = rows / ratio;
         return blocks == 0 ? 0 : ratio * triangle(blocks - 1) + blocks * (rows % ratio + 1);
+    }
+
+    /// What the rows past … end − 1 see of a prefix after themselves: row i the keys i + 1 … prefix − 1.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_keys(std::uint64_t past,
+                                                                           std::uint64_t end) const {
+        const auto prefix = static_cast<std::uint64_t>(first_);
+        const std::uint64_t seen = end < prefix ? end : prefix;
+        return seen > past ? triangle(seen - past - 1) : 0;
     }
 
     mask_kind kind_ = mask_kind::band;

@@ -5,7 +5,7 @@
 
 namespace floptally {
 
-/// What a batch is reduced to. The first six are kept by every tally; `pairs` stands for one word per mask.
+/// What a batch is reduced to. The first seven are kept by every tally; `pairs` stands for one word per mask.
 enum class statistic : std::uint8_t {
     count,    ///< sequences with at least one token
     tokens,   ///< Σ n
@@ -13,6 +13,7 @@ enum class statistic : std::uint8_t {
     squares,  ///< Σ n²
     cached,   ///< Σ n·past
     crossed,  ///< Σ n·k
+    routed,   ///< visits of tokens to experts, as measured, over all layers
     pairs     ///< Σ attended pairs of one mask
 };
 

@@ -29,7 +29,7 @@ inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::m
 /// Everything is O(1) in memory. An error leaves the tally as it was.
 class tally {
   public:
-    static constexpr std::size_t fixed_words = 6;
+    static constexpr std::size_t fixed_words = 7;
 
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     /// One addition to one view, word by word.
@@ -164,6 +164,19 @@ class tally {
         commit(useful, padded);
     }
 
+    /// Visits of tokens to experts, summed over all MoE layers, as a router counted them: for a `moe` that has
+    /// `routed_is_measured`. `padded` are those that kernels ran, capacity slots included.
+    constexpr void add_routed(std::uint64_t useful, std::uint64_t padded) {
+        if (padded < useful) {
+            throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
+        }
+        tally visits = *this;
+        visits.words_ = {};
+        visits.words_[static_cast<std::size_t>(statistic::routed)] = useful;
+        visits.words_[stride() + static_cast<std::size_t>(statistic::routed)] = padded;
+        *this += visits;
+    }
+
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks_ == other.masks_)) {
@@ -231,7 +244,8 @@ class tally {
     [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
 
     [[nodiscard]] constexpr std::string name_of(std::size_t word) const {
-        constexpr const char* names[fixed_words] = {"count", "tokens", "keys", "squares", "cached", "crossed"};
+        constexpr const char* names[fixed_words] = {"count",  "tokens",  "keys",  "squares",
+                                                    "cached", "crossed", "routed"};
         return word < fixed_words ? names[word] : masks_[word - fixed_words].name();
     }
 
@@ -259,7 +273,7 @@ class tally {
             added.push_back(static_cast<std::uint64_t>(product), "words");
         };
         for (const std::uint64_t amount :
-             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys}) {
+             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
             append(amount);
         }
         for (const mask& m : masks_) {

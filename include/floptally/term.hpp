@@ -62,8 +62,8 @@ inline constexpr term_set products{term::linear,           term::router,   term:
                                    term::scan_convolution, term::detached, term::detached_head};
 
 /// Every weight, whether it multiplies a matrix or an element; no look-up table.
-inline constexpr term_set weights{term::linear,   term::router,        term::lm_head,
-                                  term::detached, term::detached_head, term::scan_convolution,
-                                  term::norm,     term::latent_norm,   term::bias};
+inline constexpr term_set stored_weights{term::linear,   term::router,        term::lm_head,
+                                         term::detached, term::detached_head, term::scan_convolution,
+                                         term::norm,     term::latent_norm,   term::bias};
 
 }  // namespace floptally

@@ -29,7 +29,8 @@ struct vocabulary {
         return sum;
     }
 
-    [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size) const {
+    /// `shared_weights`: the logits are computed once more by an lm_head that is counted elsewhere.
+    [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             throw error("padded_vocab_size", "must be at least vocab_size (" + std::to_string(size) + "), got " +
                                                  std::to_string(padded_size));
@@ -38,8 +39,33 @@ struct vocabulary {
         sum.add("lm_head", linear{.in_features = hidden_size,
                                   .out_features = size,
                                   .padded_out_features = padded_size,
-                                  .kind = term::lm_head});
+                                  .kind = term::lm_head,
+                                  .shared = shared_weights});
         return sum;
+    }
+};
+
+/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2): at each of `num_layers` depths a projection
+/// 2h → h of the hidden state beside the next token's embedding, one more layer, and the logits once more.
+///
+/// Per token and depth: 2·2h·h, the layer, 2·h·V. All of it is the component "mtp", except for routed experts that are
+/// counted by measured visits: those stay where the model's others are. Embedding and lm_head are the model's own.
+struct multi_token_prediction {
+    std::uint64_t num_layers = 0;
+    bool shared_head = true;               ///< false: each depth has an lm_head of its own
+    elementwise_parameters elementwise{};  ///< of one depth: the norms of both inputs and before the head
+
+    /// `last_layer` is the cost of one layer, of the kind that the last of the model has.
+    [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
+                                                 const vocabulary& vocab) const {
+        require_positive(num_layers, "num_nextn_predict_layers");
+        require_positive(hidden_size, "hidden_size");
+        floptally::cost depth;
+        depth.add("mtp", linear{.in_features = hidden_size, .out_features = hidden_size, .applied = 2});
+        depth += last_layer;
+        depth += vocab.head_cost(hidden_size, shared_head);
+        elementwise.add_to(depth);
+        return num_layers * depth.as_component("mtp");
     }
 };
 

@@ -71,13 +71,13 @@ struct passes {
         return row;
     }
     const auto scale = [&row](std::uint64_t counted, std::uint64_t exact) {
-        row.useful = checked_multiply(row.useful / exact, counted, "cost");
-        row.padded = checked_multiply(row.padded / exact, counted, "cost");
+        row.useful = checked_multiply(row.useful, counted, "cost") / exact;
+        row.padded = checked_multiply(row.padded, counted, "cost") / exact;
     };
     if (row.kind == term::delta_rule) {
-        scale(how.delta_rule_flops, cost::exact_delta_rule_flops);
+        scale(how.delta_rule_flops, conventions::exact.delta_rule_flops);
     } else if (row.kind == term::scan) {
-        scale(how.scan_flops, cost::exact_scan_flops);
+        scale(how.scan_flops, conventions::exact.scan_flops);
     } else if (row.kind == term::lm_head && row.what == statistic::tokens && how.head == head_rows::one_per_sequence) {
         row.what = statistic::count;
     }
@@ -91,7 +91,7 @@ struct passes {
 
 [[nodiscard]] constexpr bool has_layer_without_window(const cost& model) {
     for (const mask& m : model.masks()) {
-        if (m.kind() != mask_kind::cross_attention && !is_sliding_window(m)) {
+        if (m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder && !is_sliding_window(m)) {
             return true;
         }
     }

@@ -224,6 +224,19 @@ struct length_block {
         return tokens * static_cast<std::uint64_t>(chunk) - unfilled_chunks(static_cast<N>(chunk));
     }
 
+    /// Causal, and m(m − 1)/2 keys after their queries where m = min(L, prefix); m = L − (excess of L over it).
+    [[nodiscard]] std::uint64_t prefixed_rows(std::int64_t prefix) const {
+        if (prefix > longest<N>) {
+            return squares;
+        }
+        const auto limit = static_cast<N>(prefix);
+        const std::uint64_t later = sum_products([limit](N length, product_sum<N>& sum) {
+            const auto m = static_cast<N>(length - static_cast<N>(larger(length, limit) - limit));
+            sum.add(m, static_cast<N>(larger(m, N{1}) - 1));
+        });
+        return (squares + tokens + later) / 2;
+    }
+
     [[nodiscard]] std::uint64_t pairs(const mask& m) const {
         switch (m.kind()) {
             case mask_kind::band:
@@ -240,7 +253,10 @@ struct length_block {
                 return window_squares(m.first() + 1);
             case mask_kind::chunk_squares:
                 return chunk_squares(m.first());
+            case mask_kind::prefix_lm:
+                return prefixed_rows(m.first());
             case mask_kind::cross_attention:
+            case mask_kind::encoder:  // no keys on the other side
                 break;
         }
         return 0;

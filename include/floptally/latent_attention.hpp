@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/cost.hpp>
+#include <floptally/layer.hpp>
+
+namespace floptally {
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1): keys and values are expanded from a latent
+/// of `kv_lora_rank`, queries from one of `q_lora_rank`; a part of each key that carries positions is shared by all
+/// heads.
+///
+/// Forward, per token, with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank:
+/// q 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
+/// 2·H·v·h; per attended pair 2·H·(n + r) for QKᵀ and 2·H·v for PV.
+///
+/// `absorbed`: kv_b is not applied to the latent but, in two parts, to the query (2·H·n·c a token) and to the output of
+/// the core (2·H·c·v), so that a pair is 2·H·(c + r) and 2·H·c. Equal weights and equal work per token; cheaper only
+/// where few queries meet many cached keys.
+struct mla {
+    std::uint64_t num_heads = 0;
+    std::uint64_t q_lora_rank = 0;  ///< 0: queries of full rank
+    std::uint64_t kv_lora_rank = 0;
+    std::uint64_t qk_nope_head_dim = 0;
+    std::uint64_t qk_rope_head_dim = 0;  ///< 0: no positions
+    std::uint64_t v_head_dim = 0;
+    bool absorbed = false;
+    elementwise_parameters elementwise{};  ///< norm: those on the two latents
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(kv_lora_rank, "kv_lora_rank");
+        require_positive(qk_nope_head_dim, "qk_nope_head_dim");
+        require_positive(v_head_dim, "v_head_dim");
+        const std::uint64_t h = where.hidden_size;
+        const std::uint64_t qk_head_dim = checked_add(qk_nope_head_dim, qk_rope_head_dim, "attention.qkv");
+        const std::uint64_t query_width = checked_multiply(num_heads, qk_head_dim, "attention.qkv");
+        const std::uint64_t latent_key = checked_add(kv_lora_rank, qk_rope_head_dim, "attention.qkv");
+        floptally::cost sum;
+        if (q_lora_rank == 0) {
+            sum.add("attention.qkv", linear{.in_features = h, .out_features = query_width});
+        } else {
+            sum.add("attention.qkv", linear{.in_features = h, .out_features = q_lora_rank});
+            sum.add("attention.qkv", linear{.in_features = q_lora_rank, .out_features = query_width});
+        }
+        sum.add("attention.qkv", linear{.in_features = h, .out_features = latent_key});
+        // One head's part of kv_b for keys and one for values; absorbed, the first is applied to the query and the
+        // second to the output of the core.
+        sum.add("attention.qkv",
+                linear{.in_features = kv_lora_rank, .out_features = qk_nope_head_dim, .applied = num_heads});
+        sum.add(absorbed ? "attention.output" : "attention.qkv",
+                linear{.in_features = kv_lora_rank, .out_features = v_head_dim, .applied = num_heads});
+        sum.add("attention.core",
+                absorbed ? attention_core{num_heads, latent_key, kv_lora_rank}
+                         : attention_core{num_heads, qk_head_dim, v_head_dim},
+                where.attends);
+        sum.add("attention.output",
+                linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"), .out_features = h});
+        sum.add_parameters("norm", term::latent_norm, elementwise.norm);
+        sum.add_parameters("bias", term::bias, elementwise.bias);
+        return sum;
+    }
+};
+
+/// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1): scores every
+/// earlier token cheaply, so that the attention beside it needs only the `mask::top_k` best.
+///
+/// Forward, per token, with H heads of d: queries 2·query_size·H·d from the latent that the attention's queries come
+/// from, one key 2·h·d, a weight a head 2·h·H; per causal pair, whatever the layer's mask is, 2·H·d for QKᵀ. The heads'
+/// scores are then added up by those weights: `head_sum_is_product` counts that as the product [1, H]·[H, keys] that it
+/// is in Hugging Face's implementation, 2·H a pair; a fused kernel has it in its epilogue.
+///
+/// The choice of keys passes no gradient; `detached` is false where an indexer is trained by a loss of its own.
+struct lightning_indexer {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t query_size = 0;  ///< width of what the queries are projected from: q_lora_rank
+    bool detached = true;
+    elementwise_parameters elementwise{};
+    bool head_sum_is_product = false;
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "index_n_heads");
+        require_positive(head_dim, "index_head_dim");
+        require_positive(query_size, "q_lora_rank");
+        const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.indexer");
+        floptally::cost sum;
+        sum.add("attention.indexer", linear{.in_features = query_size, .out_features = width});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size, .out_features = head_dim});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size, .out_features = num_heads});
+        sum.add_scores("attention.indexer",
+                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width,
+                       mask::causal());
+        if (detached) {
+            sum = sum.detached();
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+}  // namespace floptally
