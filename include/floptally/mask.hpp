@@ -21,6 +21,7 @@ enum class mask_kind : std::uint8_t {
     box,
     window_squares,
     chunk_squares,
+    window_or_square,
     encoder,
     prefix_lm
 };
@@ -94,6 +95,16 @@ class mask {
     [[nodiscard]] static constexpr mask chunk_squares(std::int64_t tokens) {
         return {mask_kind::chunk_squares, in_range("attention_chunk_size", tokens, 1), 0};
     }
+    /// Twice the pairs of a sliding window, or the square of a sequence that is not longer: what Megatron-Bridge counts
+    /// (halved).
+    [[nodiscard]] static constexpr mask window_or_square(std::int64_t tokens) {
+        return {mask_kind::window_or_square, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// The same of a sliding window or of top-k.
+    [[nodiscard]] static constexpr mask window_or_square_of(const mask& limited) {
+        return {mask_kind::window_or_square, limited.kind_ == mask_kind::top_k ? limited.first_ - 1 : limited.first_,
+                0};
+    }
     /// The squares of a causal window, of chunks or of top-k.
     [[nodiscard]] static constexpr mask squares_of(const mask& limited) {
         return limited.kind_ == mask_kind::chunked ? mask{mask_kind::chunk_squares, limited.first_, 0}
@@ -125,6 +136,11 @@ class mask {
                 return window_square_rows(end) - window_square_rows(s.past);
             case mask_kind::chunk_squares:
                 return chunk_square_rows(end) - chunk_square_rows(s.past);
+            case mask_kind::window_or_square: {
+                const std::uint64_t window_pairs = s.length + capped_ramp(end, first_) - capped_ramp(s.past, first_);
+                const bool limits = end > static_cast<std::uint64_t>(first_) + 1;
+                return limits ? 2 * window_pairs : end * end - std::uint64_t{s.past} * s.past;
+            }
             case mask_kind::encoder:
                 return std::uint64_t{s.keys} * s.keys;
             case mask_kind::prefix_lm:
@@ -134,7 +150,7 @@ class mask {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and window_squares: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio,
+    /// Band, box and window_…: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio,
     /// prefix).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
@@ -174,6 +190,8 @@ class mask {
                 return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::chunk_squares:
                 return "chunk_squares(" + std::to_string(first_) + ")";
+            case mask_kind::window_or_square:
+                return "window_or_square(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::encoder:
                 return "encoder";
             case mask_kind::prefix_lm:
