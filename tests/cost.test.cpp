@@ -225,7 +225,8 @@ TEST_CASE("more components, rows or masks than fit are errors that say which", "
 }
 
 TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") {
-    // The most coefficients that a cost can have: 32 components x (scores, values, softmax) of one polynomial mask each.
+    // The most coefficients that a cost can have: 32 components x (scores, values, softmax) of one polynomial mask
+    // each.
     cost sum;
     for (std::size_t i = 0; i < cost::max_rows / 3; ++i) {
         const std::string name = std::string("core ").append(std::to_string(i));
@@ -307,8 +308,8 @@ TEST_CASE("as_component puts all work under one name and changes no number", "[c
     CHECK(work_of(one) == work_of(whole));
     CHECK(one.parameters() == whole.parameters());
     CHECK(one.masks() == whole.masks());
-    // Equal kinds have merged: linear, router, lm_head, scores, values, norm and bias.
-    CHECK(one.rows().size() == 7);
+    // Equal kinds have merged: linear, router, lm_head, scores, values, softmax, norm and bias.
+    CHECK(one.rows().size() == 8);
     CHECK(one.as_component("mtp") == one);
     CHECK(cost{}.as_component("mtp") == cost{});
     // Layers of two masks under one name keep both.
@@ -409,7 +410,14 @@ TEST_CASE("a shared weight is applied and not stored", "[cost]") {
     shared.shared = true;
     CHECK(cost{}.add("lm_head", own).parameters() == 15 * 101);
     CHECK(cost{}.add("lm_head", shared).parameters() == 0);
-    CHECK(work_of(cost{}.add("lm_head", shared)) == work_of(cost{}.add("lm_head", own)));
+    tally batch;
+    batch.add({.length = 7});
+    const auto work = [&](const linear& weight, const convention& how) {
+        return evaluate(cost{}.add("lm_head", weight), batch, how).total();
+    };
+    CHECK(work(shared, conventions::exact) == work(own, conventions::exact));
+    CHECK(work(own, conventions::hf_6nd) == flops{6 * 15 * 101 * 7});
+    CHECK(work(shared, conventions::hf_6nd) == flops{});
 }
 
 // ---- measured visits ----
@@ -505,7 +513,9 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
         const folded_cost folded(model, *how, {.counted = phases::forward});
         tally batch{folded.masks()};
         batch.add({.length = 3, .keys = 5});
-        CHECK(folded.total(batch) == flops{4 * 25});
+        const std::uint64_t of_a_pair =
+            (how->counted.contains(term::scores) ? 4U : 0U) + (how->counted.contains(term::softmax) ? 3U : 0U);
+        CHECK(folded.total(batch) == flops{of_a_pair * 25});
     }
     // Nor does it make a windowed decoder one whose layers alternate.
     const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));

@@ -20,12 +20,11 @@ enum class causal_pairs : std::uint8_t {
 
 /// How the pairs of windows, chunks and top-k are counted.
 enum class window_pairs : std::uint8_t {
-    exact,                       ///< as attended
-    ignored,                     ///< as if the mask were plain causal (or bidirectional), by the rule for those
-    half_box,                    ///< L·min(L, W)/2 where layers with and without a window alternate, else ignored
-    box,                         ///< L·min(L, W) for a sliding window, else ignored
-    half_square_unless_limited,  ///< a sliding window or top-k as attended where it is shorter than the sequence, else
-                                 ///< L²/2; other masks as attended
+    exact,     ///< as attended
+    ignored,   ///< as if the mask were plain causal (or bidirectional), by the rule for those
+    half_box,  ///< L·min(L, W)/2 where layers with and without a window alternate, else ignored
+    box,       ///< L·min(L, W) for a sliding window, else ignored
+    limited,   ///< a sliding window as attended where it is shorter than the sequence, else L²/2; others as attended
     half_squares  ///< causal ones with their triangles as halves of squares: LW − W²/2 for a window, C²/2 a chunk
 };
 
@@ -82,7 +81,7 @@ inline constexpr convention megatron_bridge{
     .name = "megatron_bridge",
     .summary = "as megatron; a window that is shorter than the sequence as attended",
     .causal = megatron.causal,
-    .windows = window_pairs::half_square_unless_limited,
+    .windows = window_pairs::limited,
     .counted = megatron.counted,
     .delta_rule_flops = megatron.delta_rule_flops,
     .scan_flops = megatron.scan_flops};

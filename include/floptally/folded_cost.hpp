@@ -171,11 +171,10 @@ class folded_cost {
             at(kept(attends), 1);
         } else if (windowed && attends.is_causal() && how_.windows == window_pairs::half_squares) {
             at(kept(mask::squares_of(attends)), 2);
-        } else if (windowed && how_.windows == window_pairs::half_square_unless_limited &&
-                   (detail::is_sliding_window(attends) || attends.kind() == mask_kind::top_k)) {
-            at(kept(mask::window_or_square_of(attends)), 2);
-        } else if (windowed && (how_.windows == window_pairs::half_squares ||
-                                how_.windows == window_pairs::half_square_unless_limited)) {
+        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::limited) {
+            at(kept(mask::within(attends)), 2);
+            at(kept(mask::limited_by(attends)), 1);
+        } else if (windowed && (how_.windows == window_pairs::half_squares || how_.windows == window_pairs::limited)) {
             at(kept(attends), 1);
         } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::box) {
             at(kept(mask::box_of(attends)), 1);

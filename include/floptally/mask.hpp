@@ -21,7 +21,8 @@ enum class mask_kind : std::uint8_t {
     box,
     window_squares,
     chunk_squares,
-    window_or_square,
+    within_window,
+    limited_by_window,
     encoder,
     prefix_lm
 };
@@ -95,15 +96,21 @@ class mask {
     [[nodiscard]] static constexpr mask chunk_squares(std::int64_t tokens) {
         return {mask_kind::chunk_squares, in_range("attention_chunk_size", tokens, 1), 0};
     }
-    /// Twice the pairs of a sliding window, or the square of a sequence that is not longer: what Megatron-Bridge counts
-    /// (halved).
-    [[nodiscard]] static constexpr mask window_or_square(std::int64_t tokens) {
-        return {mask_kind::window_or_square, in_range("sliding_window", tokens, 1) - 1, 0};
+    /// L² of a sequence that is not longer than a sliding window; nothing of a longer one. Half of it and
+    /// `limited_by_window` together are what Megatron-Bridge counts.
+    [[nodiscard]] static constexpr mask within_window(std::int64_t tokens) {
+        return {mask_kind::within_window, in_range("sliding_window", tokens, 1) - 1, 0};
     }
-    /// The same of a sliding window or of top-k.
-    [[nodiscard]] static constexpr mask window_or_square_of(const mask& limited) {
-        return {mask_kind::window_or_square, limited.kind_ == mask_kind::top_k ? limited.first_ - 1 : limited.first_,
-                0};
+    /// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
+    [[nodiscard]] static constexpr mask limited_by_window(std::int64_t tokens) {
+        return {mask_kind::limited_by_window, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// Both of a sliding window.
+    [[nodiscard]] static constexpr mask within(const mask& window) {
+        return {mask_kind::within_window, window.first_, 0};
+    }
+    [[nodiscard]] static constexpr mask limited_by(const mask& window) {
+        return {mask_kind::limited_by_window, window.first_, 0};
     }
     /// The squares of a causal window, of chunks or of top-k.
     [[nodiscard]] static constexpr mask squares_of(const mask& limited) {
@@ -136,11 +143,12 @@ class mask {
                 return window_square_rows(end) - window_square_rows(s.past);
             case mask_kind::chunk_squares:
                 return chunk_square_rows(end) - chunk_square_rows(s.past);
-            case mask_kind::window_or_square: {
-                const std::uint64_t window_pairs = s.length + capped_ramp(end, first_) - capped_ramp(s.past, first_);
-                const bool limits = end > static_cast<std::uint64_t>(first_) + 1;
-                return limits ? 2 * window_pairs : end * end - std::uint64_t{s.past} * s.past;
-            }
+            case mask_kind::within_window:
+                return end <= static_cast<std::uint64_t>(first_) + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
+            case mask_kind::limited_by_window:
+                return end <= static_cast<std::uint64_t>(first_) + 1
+                           ? 0
+                           : s.length + capped_ramp(end, first_) - capped_ramp(s.past, first_);
             case mask_kind::encoder:
                 return std::uint64_t{s.keys} * s.keys;
             case mask_kind::prefix_lm:
@@ -150,8 +158,8 @@ class mask {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and window_…: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio,
-    /// prefix).
+    /// Band, box and the others of a window: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k,
+    /// ratio, prefix).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
@@ -190,8 +198,10 @@ class mask {
                 return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::chunk_squares:
                 return "chunk_squares(" + std::to_string(first_) + ")";
-            case mask_kind::window_or_square:
-                return "window_or_square(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::within_window:
+                return "within_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::limited_by_window:
+                return "limited_by_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::encoder:
                 return "encoder";
             case mask_kind::prefix_lm:

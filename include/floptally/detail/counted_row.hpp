@@ -54,9 +54,10 @@ struct passes {
 
 /// Parameters of a row that no other row stores: an lm_head that is the embedding's table has none.
 [[nodiscard]] constexpr std::uint64_t untied_parameters(const cost& model, const cost_row& row) {
+    const bool is_head = row.kind == term::lm_head || row.kind == term::detached_head;
     for (const cost_row& table : model.rows()) {
         const std::uint64_t size = table.useful / 2;
-        if (row.kind == term::lm_head && table.kind == term::tied_embedding && row.parameters >= size) {
+        if (is_head && table.kind == term::tied_embedding && row.parameters >= size) {
             return row.parameters - size;
         }
     }

@@ -140,14 +140,6 @@ struct length_block {
         return products.total();
     }
 
-    /// Σ e(e + 1) for the excess e of a length over a window.
-    [[nodiscard]] std::uint64_t excess_rectangles(N window) const {
-        return sum_products([window](N length, product_sum<N>& sum) {
-            const auto excess = static_cast<N>(larger(length, window) - window);
-            sum.add(excess, static_cast<N>(excess + 1));
-        });
-    }
-
     /// Σ over lengths of Σ of min(i, cap) over 0 ≤ i < length; a cap below 0 is none. As `mask::capped_ramp`: the
     /// triangle of length − 1, less the triangle of the excess over the cap.
     [[nodiscard]] std::uint64_t capped_ramps(std::int64_t cap) const {
@@ -158,7 +150,12 @@ struct length_block {
         if (cap < 0 || cap >= longest<N>) {
             return all / 2;
         }
-        return (all - excess_rectangles(static_cast<N>(cap + 1))) / 2;
+        const auto window = static_cast<N>(cap + 1);
+        const std::uint64_t beyond = sum_products([window](N length, product_sum<N>& sum) {
+            const auto excess = static_cast<N>(larger(length, window) - window);
+            sum.add(excess, static_cast<N>(excess + 1));
+        });
+        return (all - beyond) / 2;
     }
 
     /// Σ r(c − r) with r = L mod c.
@@ -219,15 +216,21 @@ struct length_block {
         return squares - beyond;
     }
 
-    /// Twice the pairs of a window are L² + L, less e(e + 1) for the excess e of L over w; L² where there is none.
-    [[nodiscard]] std::uint64_t window_or_squares(std::int64_t w) const {
+    /// Σ of L·(L or 1) over the lengths that are not above w.
+    [[nodiscard]] std::uint64_t within_window(std::int64_t w, bool squared) const {
         if (w > longest<N>) {
-            return squares;
+            return squared ? squares : tokens;
         }
         const auto window = static_cast<N>(w);
-        const std::uint64_t limited =
-            sum_products([window](N length, product_sum<N>& sum) { sum.add(length, static_cast<N>(length > window)); });
-        return squares + limited - excess_rectangles(window);
+        return sum_products([window, squared](N length, product_sum<N>& sum) {
+            const auto kept = static_cast<N>(length > window ? 0 : length);
+            sum.add(kept, squared ? kept : N{1});
+        });
+    }
+
+    /// The pairs of all lengths, less the triangles of those that the window does not limit.
+    [[nodiscard]] std::uint64_t limited_by_window(std::int64_t w) const {
+        return tokens + capped_ramps(w - 1) - (within_window(w, true) + within_window(w, false)) / 2;
     }
 
     /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
@@ -267,8 +270,10 @@ struct length_block {
                 return window_squares(m.first() + 1);
             case mask_kind::chunk_squares:
                 return chunk_squares(m.first());
-            case mask_kind::window_or_square:
-                return window_or_squares(m.first() + 1);
+            case mask_kind::within_window:
+                return within_window(m.first() + 1, true);
+            case mask_kind::limited_by_window:
+                return limited_by_window(m.first() + 1);
             case mask_kind::prefix_lm:
                 return prefixed_rows(m.first());
             case mask_kind::cross_attention:
