@@ -14,7 +14,7 @@
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
-#include <floptally/detail/hf_reader.hpp>
+#include <floptally/detail/hf/reader.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
@@ -28,20 +28,25 @@ namespace floptally {
 /// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
 /// out of range or contradictory is an `error` that names it.
-[[nodiscard]] inline model_config read_config(const nlohmann::json& config) {
+[[nodiscard]] inline model_config read_config(const nlohmann::json& config, const read_options& options = {}) {
     const detail::config_fields fields(config, "");
     if (!fields.contains("model_type")) {
         throw error("model_type", "is missing; known: " + detail::known_families());
     }
     const std::string model_type = fields.text("model_type");
-    if (model_type == "floptally") {
-        return detail::floptally_format(fields).read();
+    const auto read = [&](const read_options& with) {
+        return model_type == "floptally" ? detail::floptally_format(fields, with).read()
+                                         : detail::hf_reader(fields, detail::family_of(model_type), with).read();
+    };
+    model_config model = read(options);
+    if (options.mla == mla_core::absorbed && read({.mtp_layers = options.mtp_layers}).cost == model.cost) {
+        throw error("mla", model.model_type + " has no latent attention to absorb");
     }
-    return detail::hf_reader(fields, detail::family_of(model_type)).read();
+    return model;
 }
 
 /// The same from a stream of JSON text.
-[[nodiscard]] inline model_config read_config(std::istream& text) {
+[[nodiscard]] inline model_config read_config(std::istream& text, const read_options& options = {}) {
     nlohmann::json config;
     try {
         config = nlohmann::json::parse(text);
@@ -50,11 +55,11 @@ namespace floptally {
     } catch (const nlohmann::json::out_of_range&) {
         throw error("config", "must be a JSON object, has a number that no double holds");
     }
-    return read_config(config);
+    return read_config(config, options);
 }
 
 /// The same from a file, or from the config.json in a folder.
-[[nodiscard]] inline model_config load_config(const std::filesystem::path& path) {
+[[nodiscard]] inline model_config load_config(const std::filesystem::path& path, const read_options& options = {}) {
     std::error_code unreadable;
     const bool folder = std::filesystem::is_directory(path, unreadable);
     const std::filesystem::path file = folder ? path / "config.json" : path;
@@ -62,19 +67,11 @@ namespace floptally {
     if (!text) {
         throw error("config", "cannot read \"" + file.string() + "\"");
     }
-    return read_config(text);
+    return read_config(text, options);
 }
 
 /// Every `model_type` that `read_config` knows, floptally's own format last.
-[[nodiscard]] inline std::vector<std::string_view> known_model_types() {
-    std::vector<std::string_view> types;
-    types.reserve(detail::hf_families.size() + 1);
-    for (const detail::hf_family& family : detail::hf_families) {
-        types.push_back(family.model_type);
-    }
-    types.emplace_back("floptally");
-    return types;
-}
+[[nodiscard]] inline std::vector<std::string_view> known_model_types() { return detail::known_types(); }
 
 namespace detail {
 

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <floptally/cost.hpp>
 
 namespace floptally {
+
+/// How the core of multi-head latent attention is computed: with keys and values of every head, as in training, or over
+/// the latent itself, as a decoder with a cache does.
+enum class mla_core : std::uint8_t { expanded, absorbed };
+
+/// What a config leaves open.
+struct read_options {
+    mla_core mla = mla_core::expanded;
+    std::uint64_t mtp_layers = 0;  ///< layers of multi-token prediction that are trained
+};
 
 /// A model as a config describes it.
 struct model_config {

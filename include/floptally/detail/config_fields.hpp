@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -50,7 +51,19 @@ inline constexpr std::uint64_t required = ~std::uint64_t{0};
 /// empty name is none.
 class config_fields {
   public:
-    using names = std::initializer_list<std::string_view>;
+    class names {
+      public:
+        constexpr names() = default;
+        constexpr names(std::string_view a, std::string_view b = {}, std::string_view c = {}, std::string_view d = {})
+            : known_{a, b, c, d} {}  // NOLINT(google-explicit-constructor): names in braces
+
+        [[nodiscard]] constexpr const std::string_view* begin() const { return known_.data(); }
+        [[nodiscard]] constexpr const std::string_view* end() const { return known_.data() + known_.size(); }
+        [[nodiscard]] constexpr bool empty() const { return known_[0].empty(); }
+
+      private:
+        std::array<std::string_view, 4> known_{};
+    };
 
     config_fields(const json& object, std::string path) : object_(&object), path_(std::move(path)) {
         if (!object.is_object()) {
@@ -140,7 +153,7 @@ class config_fields {
     }
 
     /// Refuses keys that nothing reads: a misspelt one would change the count silently.
-    void allow_only(names known) const {
+    void allow_only(std::initializer_list<std::string_view> known) const {
         for (const auto& [key, value] : object_->items()) {
             bool found = false;
             std::string listed;

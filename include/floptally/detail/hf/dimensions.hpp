@@ -6,22 +6,10 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
-#include <floptally/detail/hf_family.hpp>
+#include <floptally/detail/hf/family.hpp>
+#include <floptally/detail/hf/model.hpp>
 
 namespace floptally::detail {
-
-static_assert(derived == required, "a family without a default leaves a key to its config");
-
-/// The sizes of one config, with aliases and defaults resolved as the family's class does it.
-struct hf_dimensions {
-    std::uint64_t vocab_size = 0;
-    std::uint64_t hidden_size = 0;
-    std::uint64_t intermediate_size = 0;
-    std::uint64_t num_layers = 0;
-    std::uint64_t num_heads = 0;
-    std::uint64_t num_kv_heads = 0;
-    std::uint64_t head_dim = 0;
-};
 
 /// Reads the sizes of a config, in the order in which they depend on each other.
 class hf_dimension_reader {
@@ -30,7 +18,7 @@ class hf_dimension_reader {
 
     [[nodiscard]] hf_dimensions read() {
         const short_names& also = family_.also;
-        sizes_.vocab_size = config_.integer({"vocab_size"}, family_.vocab_size, 1, max_vocabulary);
+        sizes_.vocab_size = config_.integer({"vocab_size", also.vocab_size}, family_.vocab_size, 1, max_vocabulary);
         sizes_.hidden_size = config_.dimension({"hidden_size", also.hidden_size}, family_.hidden_size);
         sizes_.num_layers =
             config_.integer({"num_hidden_layers", also.num_hidden_layers}, family_.num_hidden_layers, 1, max_layers);
@@ -44,7 +32,7 @@ class hf_dimension_reader {
 
   private:
     [[nodiscard]] std::uint64_t read_kv_heads() const {
-        constexpr std::string_view key = "num_key_value_heads";
+        const std::string_view key = config_.spelling({"num_key_value_heads", family_.also.num_key_value_heads});
         const bool as_many_as_heads = config_.contains(key) ? family_.kv_heads_may_be_null && !config_.has_value(key)
                                                             : family_.num_key_value_heads == derived;
         if (!family_.has_kv_heads || as_many_as_heads) {
@@ -71,10 +59,11 @@ class hf_dimension_reader {
         if (family_.heads_divide_hidden && hidden_size % sizes_.num_heads != 0) {
             throw heads_error("must divide");
         }
-        const bool given = family_.has_head_dim && config_.contains("head_dim") &&
-                           (config_.has_value("head_dim") || !family_.head_dim_may_be_null);
-        if (given || family_.head_dim != derived) {
-            return config_.dimension({"head_dim"}, family_.head_dim);
+        const std::string_view head_dim = config_.spelling({"head_dim", family_.also.head_dim});
+        const bool contained = family_.has_head_dim && config_.contains(head_dim);
+        const bool is_null = contained && !config_.has_value(head_dim) && family_.head_dim_may_be_null;
+        if (!is_null && (contained || family_.head_dim != derived)) {
+            return config_.dimension({head_dim}, family_.head_dim);
         }
         if (hidden_size < sizes_.num_heads) {
             throw heads_error("must be at most");
@@ -83,7 +72,7 @@ class hf_dimension_reader {
     }
 
     [[nodiscard]] std::uint64_t read_intermediate_size() const {
-        const std::string_view key = family_.intermediate_key;
+        const std::string_view key = config_.spelling(family_.intermediate_keys);
         if (family_.intermediate_size == derived && !config_.has_value(key)) {
             return checked_multiply(4, sizes_.hidden_size, key);
         }

@@ -3,15 +3,24 @@
 
 #include <array>
 
-#include <floptally/detail/hf_family.hpp>
-#include <floptally/detail/hf_heads.hpp>
+#include <floptally/detail/hf/family.hpp>
+#include <floptally/detail/hf/heads.hpp>
+#include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/parts.hpp>
 
 /// @file
 /// Encoders.
 
 namespace floptally::detail {
 
-inline constexpr std::array hf_encoders{
+/// Layers x heads + 1 parameters that training never runs.
+[[nodiscard]] inline cost esm_contact_head(const hf_model& model) {
+    cost sum;
+    sum.add_parameters("bias", term::bias, model.sizes.num_layers * model.sizes.num_heads + 1);
+    return sum;
+}
+
+inline constexpr std::array encoders{
     hf_family{.model_type = "esm",
               .class_prefix = "Esm",
               .heads = esm_heads,
@@ -26,13 +35,13 @@ inline constexpr std::array hf_encoders{
               .positions = 1026,
               .positions_by_type = true,
               .embedding_norm = {"emb_layer_norm_before", false, true},
-              .contact_head = true,
               .tie_word_embeddings = true,
               .qkv_bias = always,
               .output_bias = always,
               .mlp_bias = always,
               .mlp = mlp_kind::plain,
-              .norm = norm_kind::layer},
+              .norm = norm_kind::layer,
+              .once = esm_contact_head},
     hf_family{.model_type = "bert",
               .class_prefix = "Bert",
               .heads = bert_heads,

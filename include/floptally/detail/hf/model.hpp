@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/family.hpp>
+#include <floptally/model_config.hpp>
+
+namespace floptally::detail {
+
+static_assert(derived == required, "a family without a default leaves a key to its config");
+
+/// The sizes of one config, with aliases and defaults resolved as the family's class does it.
+struct hf_dimensions {
+    std::uint64_t vocab_size = 0;
+    std::uint64_t hidden_size = 0;
+    std::uint64_t intermediate_size = 0;
+    std::uint64_t num_layers = 0;
+    std::uint64_t num_heads = 0;
+    std::uint64_t num_kv_heads = 0;
+    std::uint64_t head_dim = 0;
+};
+
+/// A model that is being read: what parts, rules and heads look at.
+struct hf_model {
+    const config_fields& config;
+    const hf_family& family;
+    read_options options{};
+    hf_dimensions sizes{};
+
+    /// A size of at least 1.
+    [[nodiscard]] std::uint64_t read(const hf_size& size) const { return config.dimension(size.keys, size.otherwise); }
+    /// The same, where 0 means that the part is not there.
+    [[nodiscard]] std::uint64_t read_or_none(const hf_size& size) const {
+        return config.integer(size.keys, size.otherwise, 0, max_dimension);
+    }
+    /// The same, where null stands for the default.
+    [[nodiscard]] std::uint64_t read_or_null(const hf_size& size) const {
+        return config.has_value(config.spelling(size.keys)) || size.otherwise == required ? read(size) : size.otherwise;
+    }
+
+    [[nodiscard]] bool has(const presence& rule) const {
+        if (rule.key.empty()) {
+            return rule.otherwise;
+        }
+        const std::string_view key = config.spelling({rule.key, rule.also});
+        return rule.null_is_false ? config.is_on(key) : config.flag(key, rule.otherwise);
+    }
+
+    /// Attention that sees later tokens too.
+    [[nodiscard]] bool bidirectional() const {
+        if (family.encoder) {
+            return !config.flag("is_decoder", false);
+        }
+        return family.bidirectional_switch && bidirectional_is_on();
+    }
+    /// A switch, or "all"; Gemma-4's "vision" concerns tokens of images only.
+    [[nodiscard]] bool bidirectional_is_on() const {
+        constexpr std::string_view key = "use_bidirectional_attention";
+        const nlohmann::json* value = config.find(key);
+        const bool named = value != nullptr && (*value == "all" || *value == "vision");
+        return named ? *value == "all" : config.is_on(key);
+    }
+
+    [[nodiscard]] std::string refusal(std::string_view accepted, const nlohmann::json& value) const {
+        return std::string("is not supported for model_type ")
+            .append(family.model_type)
+            .append("; must be ")
+            .append(accepted)
+            .append(" or absent, got ")
+            .append(shown(value));
+    }
+    /// Throws where a switch is on that this family's count does not follow.
+    void refuse_flag(std::string_view key, bool refused) const {
+        if (config.has_value(key) && config.flag(key, !refused) == refused) {
+            throw error(config.field(key), refusal(refused ? "false" : "true", *config.find(key)));
+        }
+    }
+};
+
+/// One flag per layer from a list of layer indices; indices beyond the last layer say nothing.
+[[nodiscard]] inline std::string marked(const hf_model& model, std::string letters, std::string_view key, char letter) {
+    if (const json* listed = model.config.array(key)) {
+        for (std::size_t i = 0; i < listed->size(); ++i) {
+            const std::uint64_t index =
+                config_fields::as_integer((*listed)[i], indexed(model.config.field(key), i), 0, max_layers);
+            if (index < letters.size()) {
+                letters[static_cast<std::size_t>(index)] = letter;
+            }
+        }
+    }
+    return letters;
+}
+
+}  // namespace floptally::detail

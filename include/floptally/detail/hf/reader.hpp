@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/dimensions.hpp>
+#include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/model.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/transformer.hpp>
+
+namespace floptally::detail {
+
+/// Reads the config.json of one family: dimensions, then layers, then the head.
+class hf_reader {
+  public:
+    hf_reader(const config_fields& config, const hf_family& family, const read_options& options)
+        : model_{config, family, options, {}} {}
+
+    [[nodiscard]] model_config read() {
+        read_sizes();
+        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings);
+        const head& last = read_head();
+        if (family().encoder_side != nullptr) {
+            sum_ += hf_reader(config(), *family().encoder_side, {}).read_stack().on_encoder();
+        }
+        add_layers();
+        add_head(last);
+        add_mtp();
+        return {std::string(family().model_type), sum_, std::move(notes_)};
+    }
+
+  private:
+    [[nodiscard]] const config_fields& config() const { return model_.config; }
+    [[nodiscard]] const hf_family& family() const { return model_.family; }
+    [[nodiscard]] std::uint64_t hidden_size() const { return model_.sizes.hidden_size; }
+
+    /// The layers and tables of positions of one side of an encoder-decoder.
+    [[nodiscard]] cost read_stack() {
+        read_sizes();
+        add_layers();
+        sum_.add_parameters("embedding", term::position_embedding,
+                            checked_multiply(read_position_rows(), family().embedding_width(model_), "embedding"));
+        return sum_;
+    }
+
+    void read_sizes() {
+        refuse_unsupported();
+        model_.sizes = hf_dimension_reader(config(), family()).read();
+        if (family().resolve != nullptr) {
+            family().resolve(model_);
+        }
+    }
+
+    // ---- fields that change the matmuls in a way that no family here follows ----
+
+    void refuse_unsupported() const {
+        for (const std::string_view key : {"add_cross_attention", "is_folding_model"}) {
+            if (config().flag(key, false)) {
+                refuse(key, "false");
+            }
+        }
+        if (!family().bidirectional_switch && model_.bidirectional_is_on()) {
+            refuse("use_bidirectional_attention", "false");
+        }
+        if (!config().flag("is_causal", true)) {
+            refuse("is_causal", "true");
+        }
+        for (const std::string_view key : {"per_layer_config", "pruned_heads"}) {
+            const bool honoured = family().per_layer_config && key == "per_layer_config";
+            if (!honoured && config().has_value(key) && !config().find(key)->empty()) {
+                refuse(key, "empty");
+            }
+        }
+        if (family().encoder && family().embedding_width == hidden_width && config().has_value("embedding_size")) {
+            refuse("embedding_size", "null");
+        }
+    }
+
+    [[noreturn]] void refuse(std::string_view key, const char* accepted) const {
+        throw error(config().field(key), model_.refusal(accepted, *config().find(key)));
+    }
+
+    // ---- layers ----
+
+    [[nodiscard]] cost read_layer(const hf_layer& at) const {
+        cost one;
+        if (at.mixer == 'R') {
+            one += family().recurrent(model_, at);
+        } else if (at.mixer != '-') {
+            one += family().attention(model_, at);
+        }
+        if (family().cross != nullptr) {
+            one += family().cross(model_, at);
+        }
+        if (at.feed != '-') {
+            one += (at.feed == 'e' ? family().experts_layer : family().dense)(model_, at);
+        }
+        if (family().more != nullptr) {
+            one += family().more(model_, at);
+        }
+        return one;
+    }
+
+    void add_layers() {
+        const std::string mixers = mixer_letters(model_);
+        const std::string feeds = family().feeds(model_);
+        for (std::size_t index = 0; index < mixers.size(); ++index) {
+            last_ =
+                hf_layer{{index, hidden_size(), mask_of_letter(model_, mixers[index])}, mixers[index], feeds[index]};
+            sum_ += read_layer(last_);
+        }
+        const auto per_channel = static_cast<std::uint64_t>(family().norm);
+        const std::uint64_t norms = family().norms_per_layer * mixers.size() + (family().final_norm ? 1 : 0) +
+                                    (model_.has(family().embedding_norm) ? 1 : 0);
+        sum_.add_parameters("norm", term::norm, checked_multiply(norms * per_channel, hidden_size(), "norm"));
+        if (family().once != nullptr) {
+            sum_ += family().once(model_);
+        }
+    }
+
+    /// Layers of multi-token prediction are declared by many configs and run by no implementation of these types.
+    void add_mtp() {
+        const hf_size& declared = family().mtp;
+        const std::uint64_t layers = declared.keys.empty() ? 0 : model_.read_or_none(declared);
+        if (model_.options.mtp_layers == 0) {
+            if (layers != 0) {
+                notes_.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
+                                 (layers == 1 ? "" : "s") + ": not counted, see --mtp");
+            }
+            return;
+        }
+        if (!over_vocabulary_) {
+            throw error("mtp", "needs a class with an lm_head; architectures names one without");
+        }
+        sum_ += multi_token_prediction{.num_layers = model_.options.mtp_layers}.cost(
+            read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
+    }
+
+    // ---- embedding and head ----
+
+    [[nodiscard]] const head& read_head() {
+        const std::string prefix{family().class_prefix};
+        const json* classes = config().array("architectures");
+        if (classes == nullptr || classes->empty()) {
+            const head& usual = family().heads.front();
+            notes_.push_back("config names no architectures: counted with the head of " + prefix +
+                             std::string(usual.suffix));
+            return usual;
+        }
+        const std::string field = indexed(config().field("architectures"), 0);
+        const json& name = classes->front();
+        std::string known;
+        for (const head& candidate : family().heads) {
+            const std::string full = prefix + std::string(candidate.suffix);
+            if (name == full) {
+                return candidate;
+            }
+            append_item(known, full);
+        }
+        throw error(field, "unknown class " + shown(name) + " for model_type " + std::string(family().model_type) +
+                               "; known: " + known);
+    }
+
+    /// Rows of the tables of positions and segments.
+    [[nodiscard]] std::uint64_t read_position_rows() const {
+        std::uint64_t rows = 0;
+        const bool has_table =
+            !family().positions_by_type || config().text("position_embedding_type", "absolute") == "absolute";
+        if (family().positions != 0 && has_table) {
+            rows += config().dimension({"max_position_embeddings", family().also.max_position_embeddings},
+                                       family().positions);
+        }
+        if (family().segments != 0) {
+            rows += config().dimension({"type_vocab_size"}, family().segments);
+        }
+        return rows;
+    }
+
+    void add_head(const head& last) {
+        for (const head_linear& after : last.linears) {
+            const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
+            if (width == 0) {
+                continue;
+            }
+            sum_.add("lm_head", linear{.in_features = after.in(model_),
+                                       .out_features = width,
+                                       .rows = after.rows,
+                                       .kind = after.detached ? term::detached_head : term::lm_head});
+            if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, true))) {
+                sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
+            }
+            sum_.add_parameters("norm", term::norm, after.norm_after * width);
+            over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        const vocabulary table{
+            .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};
+        sum_ += table.embedding_cost(family().embedding_width(model_));
+    }
+
+    hf_model model_;
+    cost sum_;
+    std::vector<std::string> notes_;
+    hf_layer last_{};
+    bool tied_ = false;
+    bool over_vocabulary_ = false;
+};
+
+}  // namespace floptally::detail
