@@ -54,7 +54,6 @@ inline constexpr std::array latent_decoders{
               .mlp_bias = {"mlp_bias", false},
               .attention = latent_part,
               .feeds = dense_first_feeds,
-              .experts_layer = biased_experts_part,
               .experts = {.count = {{"num_experts", "n_routed_experts"}, 64},
                           .width = {{"moe_intermediate_size"}, 1407},
                           .shared_are = shared_experts::of_count,

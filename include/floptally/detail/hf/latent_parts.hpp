@@ -147,15 +147,6 @@ inline void refuse_other_dense_layers(hf_model& model) {
     return by_mlp_layer_types(model, dense_first_feeds);
 }
 
-/// DeepSeek-V2: `mlp_bias` is of the shared experts too.
-[[nodiscard]] inline cost biased_experts_part(const hf_model& model, const hf_layer& at) {
-    moe part = read_experts(model);
-    if (model.has(model.family.mlp_bias)) {
-        part.elementwise.bias += 2 * part.shared_intermediate_size + at.where.hidden_size;
-    }
-    return part.cost(at.where);
-}
-
 /// A.X-K1: a norm after the experts, in the layers that have them.
 [[nodiscard]] inline cost normed_experts_part(const hf_model& model, const hf_layer& at) {
     moe part = read_experts(model);

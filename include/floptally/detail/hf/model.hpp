@@ -74,6 +74,17 @@ struct hf_model {
             .append(" or absent, got ")
             .append(shown(value));
     }
+    /// Throws where an older name of a size is given too, and says something else.
+    void require_same(std::string_view older, std::string_view name, std::uint64_t value) const {
+        if (config.has_value(older) && config.dimension({older}) != value) {
+            throw error(config.field(older), std::string("must be ")
+                                                 .append(name)
+                                                 .append(" (")
+                                                 .append(std::to_string(value))
+                                                 .append("), got ")
+                                                 .append(shown(*config.find(older))));
+        }
+    }
     /// Throws where a switch is on that this family's count does not follow.
     void refuse_flag(std::string_view key, bool refused) const {
         if (config.has_value(key) && config.flag(key, !refused) == refused) {

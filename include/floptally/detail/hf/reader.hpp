@@ -203,7 +203,7 @@ class hf_reader {
                                        .out_features = width,
                                        .rows = after.rows,
                                        .kind = after.detached ? term::detached_head : term::lm_head});
-            if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, true))) {
+            if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
             sum_.add_parameters("norm", term::norm, after.norm_after * width);
