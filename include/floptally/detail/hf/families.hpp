@@ -11,6 +11,7 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -23,7 +24,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     gated_decoders,  //
     plain_decoders,  //
     moe_decoders,    //
-    encoders,
+    shared_expert_decoders, encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -32,8 +32,9 @@ struct head_linear {
     bool detached = false;         ///< its result does not reach the loss
     std::uint64_t norm_after = 0;  ///< norm parameters per channel of the norm that follows
     bool second_bias = false;      ///< untied, the class keeps the bias twice
-    std::string_view bias_key{};   ///< a key that turns the bias off
+    std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
+    bool bias_otherwise = true;  ///< where `bias_key` is absent
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.

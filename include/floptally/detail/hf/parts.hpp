@@ -85,9 +85,12 @@ namespace floptally::detail {
     }
     part.shared_expert_gate = rule.shared_gate && part.shared_intermediate_size != 0;
     const std::uint64_t up = part.gated ? 2 : 1;
+    // The shared experts are the dense MLP of the same class, with its biases.
+    const bool shared_bias = part.shared_intermediate_size != 0 && model.has(model.family.mlp_bias);
     part.elementwise.bias =
         (rule.router_bias ? part.num_experts : 0) +
-        (rule.bias ? part.num_experts * (up * part.intermediate_size + model.sizes.hidden_size) : 0);
+        (rule.bias ? part.num_experts * (up * part.intermediate_size + model.sizes.hidden_size) : 0) +
+        (shared_bias ? up * part.shared_intermediate_size + model.sizes.hidden_size : 0);
     return part;
 }
 
