@@ -140,10 +140,13 @@ void add_flops_options(cxxopts::Options& options) {
         "0,512,1664")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
                       cxxopts::value<std::string>(),
                       "N")("new-tokens", "n new tokens after past cached ones (repeatable)",
-                           cxxopts::value<std::vector<std::string>>(), "n@past");
+                           cxxopts::value<std::vector<std::string>>(), "n@past")(
+        "encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(), "80,91");
     options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
-        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT");
+        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
+        "mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
+        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM");
 }
 
 void add_mfu_options(cxxopts::Options& options) {
@@ -195,19 +198,74 @@ void add_packed(const arguments& args, floptally::tally& batch) {
         num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, cu_seqlens.size() - 1) : cu_seqlens.size() - 1);
 }
 
-floptally::tally read_batch(const arguments& args, const floptally::mask_set& masks) {
+/// Whether some of the work is over the tokens of an encoder.
+bool has_encoder(const floptally::cost& model) {
+    return std::any_of(model.rows().begin(), model.rows().end(), [&](const floptally::cost_row& row) {
+        return row.what == floptally::statistic::keys ||
+               (row.what == floptally::statistic::pairs &&
+                model.masks()[row.mask].kind() == floptally::mask_kind::cross_attention);
+    });
+}
+
+/// Sequences of --lengths or of a file, each with its tokens on the encoder's side.
+void add_lengths(const arguments& args, const std::vector<std::int64_t>& lengths, const std::string& field,
+                 floptally::tally& batch) {
+    const auto other = args.text("encoder-lengths");
+    if (!other) {
+        batch.add_lengths(lengths, field);
+        return;
+    }
+    const auto keys = parse_integers(*other, "encoder_lengths");
+    if (keys.size() != lengths.size()) {
+        throw error("encoder_lengths",
+                    fmt::format("must be as many as {} ({}), got {}", field, lengths.size(), keys.size()));
+    }
+    const auto tokens = [](const std::vector<std::int64_t>& values, std::size_t i, const std::string& name) {
+        if (values[i] < 0 || values[i] > floptally::max_sequence_length) {
+            throw error(floptally::indexed(name, i),
+                        fmt::format("must be from 0 to {}, got {}", floptally::max_sequence_length, values[i]));
+        }
+        return static_cast<std::uint32_t>(values[i]);
+    };
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        batch.add({.length = tokens(lengths, i, field), .keys = tokens(keys, i, "encoder_lengths")});
+    }
+}
+
+void check_encoder_lengths(const arguments& args, const floptally::model_config& model) {
+    const bool needed = has_encoder(model.cost);
+    if (needed && !args.given("encoder-lengths")) {
+        throw error("encoder_lengths",
+                    fmt::format("is missing; {} has an encoder, and --lengths are its decoder's", model.model_type));
+    }
+    if (!needed && args.given("encoder-lengths")) {
+        throw error("encoder_lengths", fmt::format("{} has no encoder beside its decoder", model.model_type));
+    }
+    if (needed && args.given("lengths") == args.given("lengths-file")) {
+        throw error("encoder_lengths", "needs either --lengths or --lengths-file");
+    }
+    for (const char* option : {"cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "new-tokens"}) {
+        if (needed && args.given(option)) {
+            throw error(arguments::field(option), "has no tokens on the encoder's side; use --lengths");
+        }
+    }
+}
+
+floptally::tally read_batch(const arguments& args, const floptally::model_config& model,
+                            const floptally::mask_set& masks) {
     constexpr const char* sources[] = {"lengths", "lengths-file", "cu-seqlens", "new-tokens"};
     if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
         !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
         throw error("lengths", "no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens");
     }
+    check_encoder_lengths(args, model);
     floptally::tally batch{masks};
     if (const auto lengths = args.text("lengths")) {
-        batch.add_lengths(parse_integers(*lengths, "lengths"));
+        add_lengths(args, parse_integers(*lengths, "lengths"), "lengths", batch);
     }
     if (const auto path = args.text("lengths-file")) {
         constexpr const char* field = "lengths_file";
-        batch.add_lengths(parse_integers(read_file(*path, field), field), field);
+        add_lengths(args, parse_integers(read_file(*path, field), field), field, batch);
     }
     add_packed(args, batch);
     const auto cached = args.repeated("new-tokens");
@@ -225,7 +283,12 @@ floptally::tally read_batch(const arguments& args, const floptally::mask_set& ma
 
 floptally::model_config read_model(const arguments& args) {
     const std::string path = args.required("config", "FILE");
-    return path == "-" ? floptally::read_config(std::cin) : floptally::load_config(path);
+    floptally::read_options options;
+    options.mla = static_cast<floptally::mla_core>(args.choice("mla", {"expanded", "absorbed"}));
+    if (const auto layers = args.text("mtp")) {
+        options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
+    }
+    return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }
 
 floptally::report count(const arguments& args) {
@@ -239,7 +302,7 @@ floptally::report count(const arguments& args) {
     for (const floptally::mask& needed : cost.masks()) {
         kept.find_or_add(needed, "masks");
     }
-    const floptally::tally batch = read_batch(args, kept);
+    const floptally::tally batch = read_batch(args, model, kept);
     return {.model_type = model.model_type,
             .counted_as = how,
             .plan = plan,

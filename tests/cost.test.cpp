@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,10 +9,13 @@
 #include <floptally/cost.hpp>
 #include <floptally/feed_forward.hpp>
 #include <floptally/folded_cost.hpp>
+#include <floptally/latent_attention.hpp>
+#include <floptally/state_space.hpp>
 #include <floptally/transformer.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "traced.hpp"
 
 namespace {
 
@@ -180,20 +184,6 @@ TEST_CASE("a state is two FLOPs a multiply-add and stores nothing", "[cost]") {
     CHECK(sum.parameters() == 0);
 }
 
-TEST_CASE("the name of a component has 1 to 39 characters", "[cost][errors]") {
-    const std::string longest(39, 'x');
-    CHECK(component_name(longest).view() == longest);
-    CHECK(component_name("a").view() == "a");
-    CHECK(component_name("a") == component_name(std::string_view("a")));
-    CHECK_FALSE(component_name("a") == component_name("ab"));
-    CHECK(error_of([] { return component_name(""); }) == R"(component: a name must have 1 to 39 characters, got "")");
-    const std::string too_long(40, 'x');
-    CHECK(error_of([&] { return component_name(too_long); }) ==
-          "component: a name must have 1 to 39 characters, got \"" + too_long + "\"");
-    CHECK(error_of([] { return cost{}.add("", linear{.in_features = 1, .out_features = 1}); }) ==
-          R"(component: a name must have 1 to 39 characters, got "")");
-}
-
 TEST_CASE("more components, rows or masks than fit are errors that say which", "[cost][errors]") {
     constexpr linear weight{.in_features = 1, .out_features = 1};
     const auto name = [](std::size_t i) {
@@ -300,4 +290,240 @@ TEST_CASE("a sum that overflows leaves the cost as it was", "[cost][errors]") {
     const cost core_before = core;
     CHECK_THROWS_AS(core.add("attention.core", attention_core{1, 1, wide << 30}, mask::causal()), overflow);
     CHECK(core == core_before);
+}
+
+// ---- the same layer elsewhere ----
+
+using matmul_trace::sequence_list;
+using matmul_trace::step;
+using traced::check_against_trace;
+
+TEST_CASE("as_component puts all work under one name and changes no number", "[cost]") {
+    const cost whole = attention + feed_forward + sparse + head;
+    const cost one = whole.as_component("mtp");
+    CHECK(traced::component_names(one) == std::set<std::string>{"mtp"});
+    CHECK(work_of(one) == work_of(whole));
+    CHECK(one.parameters() == whole.parameters());
+    CHECK(one.masks() == whole.masks());
+    // Equal kinds have merged: linear, router, lm_head, scores, values, norm and bias.
+    CHECK(one.rows().size() == 7);
+    CHECK(one.as_component("mtp") == one);
+    CHECK(cost{}.as_component("mtp") == cost{});
+    // Layers of two masks under one name keep both.
+    const cost two = (attention + gqa{6, 2, 7, {}}.cost(causal)).as_component("tower");
+    CHECK(two.masks().size() == 2);
+    CHECK(work_of(two) == work_of(attention + gqa{6, 2, 7, {}}.cost(causal)));
+}
+
+TEST_CASE("on_encoder runs the same layers over the other side's tokens", "[cost]") {
+    constexpr layer both_ways{.index = 0, .hidden_size = 15, .attends = mask::bidirectional()};
+    cost encoder =
+        gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .elementwise = {.norm = 14, .bias = 3}}.cost(both_ways);
+    encoder += gated_mlp{37, {}}.cost(both_ways);
+    encoder += short_convolution{.conv_kernel = 3}.cost(both_ways);
+    encoder.add("classifier", linear{.in_features = 15, .out_features = 2, .rows = statistic::count});
+    encoder.add_parameters("embedding", term::embedding, 1000);
+    cost model = encoder.on_encoder();
+    CHECK(traced::component_names(model) ==
+          std::set<std::string>{"encoder.attention.qkv", "encoder.attention.core", "encoder.attention.output",
+                                "encoder.mlp", "encoder.mixer.input", "encoder.mixer.convolution",
+                                "encoder.mixer.output", "encoder.classifier", "embedding", "norm", "bias"});
+    CHECK(model.parameters() == encoder.parameters());
+    REQUIRE(model.masks().size() == 1);
+    CHECK(model.masks()[0] == mask::encoder());
+    model += cross_attention{.num_heads = 4, .num_kv_heads = 4, .head_dim = 3}.cost(windowed);
+    model += gqa{.num_heads = 4, .num_kv_heads = 4, .head_dim = 3}.cost(windowed);
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
+        sequence_list other_side;
+        for (const matmul_trace::sequence& s : sequences) {
+            other_side.push_back({.length = s.keys});
+            if (s.length != 0) {
+                trace.weight("encoder.classifier", 1, 15, 2);
+            }
+        }
+        const std::uint64_t keys = matmul_trace::tokens_of(other_side);
+        trace.weight("encoder.attention.qkv", keys, 15, (6 + 2 + 2) * 7);
+        matmul_trace::attention_core(trace, "encoder.attention.core", other_side, 6, 7, 7,
+                                     matmul_trace::bidirectional());
+        trace.weight("encoder.attention.output", keys, 6 * 7, 15);
+        matmul_trace::mlp(trace, "encoder.mlp", keys, 15, 37, true);
+        trace.weight("encoder.mixer.input", keys, 15, 3 * 15);
+        trace.weight("encoder.mixer.convolution", keys, 3, 15);
+        trace.weight("encoder.mixer.output", keys, 15, 15);
+        matmul_trace::cross_attention(trace, sequences, 15, 15, 4, 4, 3);
+        matmul_trace::attention(trace, sequences, 15, 4, 4, 3, matmul_trace::sliding_window(3));
+    });
+}
+
+TEST_CASE("what has no form on the other side is an error that names it", "[cost][errors]") {
+    const auto problem = [](const mask& attends) {
+        return error_of([&] { return gqa{6, 2, 7, {}}.cost({.hidden_size = 15, .attends = attends}).on_encoder(); });
+    };
+    const std::string rest = " has no form on an encoder's side: only bidirectional";
+    CHECK(problem(mask::bidirectional()) == "no error");
+    CHECK(problem(mask::causal()) == "masks: causal" + rest);
+    CHECK(problem(mask::window(4, 4)) == "masks: window(4,4)" + rest);
+    CHECK(problem(mask::sliding_window(8)) == "masks: sliding_window(8)" + rest);
+    CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
+    CHECK(error_of([] {
+              return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();
+          }) == "cross_attention.qkv: an encoder has no other side to attend");
+    const std::string longest(31, 'x');
+    const auto named = [](const std::string& name) {
+        return error_of([&] { return cost{}.add(name, linear{1, 1}).on_encoder(); });
+    };
+    CHECK(named(longest) == "no error");
+    CHECK(named(longest + "x") == "component: a name must have 1 to 39 characters, got \"encoder." + longest + "x\"");
+}
+
+TEST_CASE("what is detached runs forward only, and again under full recompute inside a layer", "[cost]") {
+    cost whole = gqa{6, 2, 7, {}}.cost(windowed) + gated_mlp{37, {}}.cost(causal) + sparse;
+    whole.add_state("mixer.state", 35);
+    whole += vocabulary{.size = 101}.head_cost(15);
+    const cost model = whole.detached();
+    CHECK(model.parameters() == whole.parameters());
+    CHECK(model.masks() == whole.masks());
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
+        // The forward of a trace of the whole, as products inside a layer; the head stands after the layers.
+        step full;
+        const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+        matmul_trace::attention(full, sequences, 15, 6, 2, 7, matmul_trace::sliding_window(3));
+        matmul_trace::mlp(full, "mlp", tokens, 15, 37, true);
+        matmul_trace::experts(full, tokens, 15, 7, 2, 11, true);
+        full.outer_product("mixer.state", tokens, 5, 7);
+        matmul_trace::lm_head(full, tokens, 15, 101);
+        trace.append_forward(full);
+    });
+    CHECK(model.detached() == model);
+    // Norms, biases and tables are no products and stay what conventions know them by.
+    cost tables;
+    tables.add_parameters("norm", term::norm, 3);
+    CHECK(tables.detached() == tables);
+}
+
+TEST_CASE("a shared weight is applied and not stored", "[cost]") {
+    constexpr linear own{.in_features = 15, .out_features = 101};
+    linear shared = own;
+    shared.shared = true;
+    CHECK(cost{}.add("lm_head", own).parameters() == 15 * 101);
+    CHECK(cost{}.add("lm_head", shared).parameters() == 0);
+    CHECK(work_of(cost{}.add("lm_head", shared)) == work_of(cost{}.add("lm_head", own)));
+}
+
+// ---- measured visits ----
+
+namespace {
+
+constexpr moe measured{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11, .routed_is_measured = true};
+
+}  // namespace
+
+TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost][routed]") {
+    // Three layers with routers of their own; a visit is 3 matrices of 15 x 11 wherever it happens.
+    const cost model = 2 * measured.cost(causal) + measured.cost(causal);
+    CHECK(model == 3 * measured.cost(causal));
+    CHECK(model.parameters() == 3 * (15 * 7 + 7 * 3 * 15 * 11));
+    tally batch{model.masks()};
+    batch.add({.length = 5}, {.length = 8});
+    batch.add_routed(13, 17);  // with drops and capacity slots: neither is a multiple of the tokens
+    step real;
+    step slots;
+    for (int index = 0; index < 3; ++index) {
+        real.weight("moe.router", 5, 15, 7);
+        slots.weight("moe.router", 8, 15, 7);
+    }
+    matmul_trace::mlp(real, "moe.experts", 13, 15, 11, true);
+    matmul_trace::mlp(slots, "moe.experts", 17, 15, 11, true);
+    CHECK(matmul_trace::mismatches(evaluate(model, batch), real, slots) == "");
+    CHECK(folded_cost(model).total(batch) == evaluate(model, batch).total());
+}
+
+TEST_CASE("an even measurement is the count by configuration", "[cost][routed]") {
+    tally batch;
+    batch.add({.length = 19});
+    tally counted = batch;
+    counted.add_routed(4 * 19 * 2, 4 * 19 * 2);
+    CHECK(evaluate(4 * measured.cost(causal), counted).total() == evaluate(4 * sparse, batch).total());
+}
+
+TEST_CASE("experts that differ cannot share one measured count", "[cost][routed][errors]") {
+    const std::string two_kinds = "moe.experts: experts of two kinds cannot share one measured count of visits";
+    moe wide = measured;
+    wide.intermediate_size = 13;
+    CHECK(error_of([&] { return measured.cost(causal) + wide.cost(causal); }) == two_kinds);
+    CHECK(error_of([&] { return measured.cost(causal) + measured.cost(causal).detached(); }) == two_kinds);
+    CHECK(error_of([&] {
+              return measured.cost(causal) +
+                     cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = statistic::routed});
+          }) == "other: experts of two kinds cannot share one measured count of visits");
+    cost sum = measured.cost(causal);
+    const cost before = sum;
+    CHECK_THROWS_AS(sum += wide.cost(causal), error);
+    CHECK(sum == before);
+    // No layers are no experts.
+    CHECK(error_of([&] { return 0 * wide.cost(causal) + measured.cost(causal); }) == "no error");
+    CHECK(error_of([&] { return measured.cost(causal) + 0 * wide.cost(causal); }) == "no error");
+    // One count for a model and its MTP layer or encoder: the row stays one.
+    const cost with_mtp = measured.cost(causal) + measured.cost(causal).as_component("mtp");
+    CHECK(with_mtp.parameters() == 2 * measured.cost(causal).parameters());
+    CHECK(traced::component_names(with_mtp) == std::set<std::string>{"moe.router", "moe.experts", "mtp"});
+    CHECK(traced::component_names(measured.cost(causal).on_encoder()) ==
+          std::set<std::string>{"encoder.moe.router", "moe.experts"});
+}
+
+TEST_CASE("tokens without their visits are an error, not a model without experts", "[cost][routed][errors]") {
+    const cost model = measured.cost(causal);
+    const std::string missing =
+        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
+    tally batch;
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    batch.add({}, {.length = 4});
+    CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
+    batch.add_routed(0, 8);
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    batch.add({.length = 4});
+    CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
+    CHECK(error_of([&] { return folded_cost(model).total(batch); }) == missing);
+    CHECK(error_of([&] { return folded_cost(model).total(sequence{.length = 3}); }) == missing);
+    batch.add_routed(8, 8);
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    CHECK(error_of([&] { return evaluate(0 * model, tally{}); }) == "no error");
+    // A convention that does not count products asks for nothing.
+    convention none = conventions::exact;
+    none.counted = none.counted.without(term::linear);
+    tally unmeasured;
+    unmeasured.add({.length = 4});
+    CHECK(error_of([&] { return evaluate(model, unmeasured, none); }) == "no error");
+}
+
+TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
+    const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::bidirectional()).on_encoder();
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        const folded_cost folded(model, *how, {.counted = phases::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 3, .keys = 5});
+        CHECK(folded.total(batch) == flops{4 * 25});
+    }
+    // Nor does it make a windowed decoder one whose layers alternate.
+    const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));
+    const auto windows = [](const cost& c) { return folded_cost(c, conventions::verl).masks(); };
+    CHECK(windows(decoder + model) == [] {
+        mask_set only;
+        only.push_back(mask::encoder(), "masks");
+        return only;
+    }());
+}
+
+TEST_CASE("a prefix is full attention where a convention ignores windows", "[cost]") {
+    const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::prefix_lm(4));
+    const auto pairs = [&](const convention& how) {
+        const folded_cost folded(model, how, {.counted = phases::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 6});
+        return folded.total(batch);
+    };
+    CHECK(pairs(conventions::exact) == flops{4 * (4 * 4 + 5 + 6)});
+    CHECK(pairs(conventions::torch_flop_counter_eager) == flops{4 * 36});
+    CHECK(pairs(conventions::megatron) == flops{4 * 36});
 }

@@ -10,7 +10,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
-#include "matmul_trace.hpp"
+#include "traced.hpp"
 
 // Dimensions are odd or prime, and all different, so that no two of them can be taken for each other.
 
@@ -19,47 +19,9 @@ namespace {
 using namespace floptally;
 using matmul_trace::sequence_list;
 using matmul_trace::step;
-
-/// What a descriptor's forward pass is: for the real tokens (padded = false) or for the slots.
-using walk = std::function<void(step&, const sequence_list&, bool padded)>;
-
-const std::vector<training_plan>& every_plan() {
-    static const std::vector<training_plan> all = [] {
-        std::vector<training_plan> plans;
-        for (const phases counted : {phases::train, phases::forward, phases::backward}) {
-            for (const recompute again : {recompute::none, recompute::full, recompute::attention}) {
-                for (const bool flash : {true, false}) {
-                    plans.push_back({counted, again, flash});
-                }
-            }
-        }
-        return plans;
-    }();
-    return all;
-}
-
-/// Component, phase and view, under every plan and on every batch.
-void check_against_trace(const cost& model, const walk& forward) {
-    for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
-        step real;
-        step slots;
-        forward(real, sequences.real, false);
-        forward(slots, sequences.slots, true);
-        const tally batch = matmul_trace::tally_of(model.masks(), sequences);
-        for (const training_plan& plan : every_plan()) {
-            const breakdown counted = evaluate(model, batch, conventions::exact, plan);
-            REQUIRE(matmul_trace::mismatches(counted, real, slots, plan) == "");
-        }
-    }
-}
-
-std::set<std::string> component_names(const cost& model) {
-    std::set<std::string> names;
-    for (const component_name& name : model.components()) {
-        names.insert(std::string(name.view()));
-    }
-    return names;
-}
+using traced::check_against_trace;
+using traced::component_names;
+using traced::walk;
 
 template <class F>
 std::string field_of(F f) {
@@ -142,6 +104,16 @@ TEST_CASE("cross attention ignores the mask of its layer", "[descriptors][attent
     CHECK(tally{part.cost(causal_layer).masks()}.masks().empty());
 }
 
+TEST_CASE("an output gate is one more linear", "[descriptors][attention]") {
+    const cost model = gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .gate_size = 42}.cost(causal_layer);
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
+        matmul_trace::attention(trace, sequences, 15, 6, 2, 7, matmul_trace::causal());
+        for (int head = 0; head < 6; ++head) {
+            trace.weight("attention.gate", matmul_trace::tokens_of(sequences), 15, 7);
+        }
+    });
+}
+
 // ---- feed-forward ----
 
 TEST_CASE("mlp is two matrices and gated_mlp three", "[descriptors][feed_forward]") {
@@ -198,6 +170,53 @@ TEST_CASE("moe stores all experts and runs few", "[descriptors][feed_forward]") 
                        .shared_intermediate_size = 23,
                        .shared_expert_gate = true};
     CHECK(part.cost(causal_layer).parameters() == 7 * 3 * 15 * 11 + 15 * 7 + 3 * 15 * 23 + 15);
+}
+
+TEST_CASE("experts on a latent width share the linears into it and out of it", "[descriptors][feed_forward]") {
+    for (const bool gated : {true, false}) {
+        CAPTURE(gated);
+        const moe part{.num_experts = 7,
+                       .num_experts_per_tok = 2,
+                       .intermediate_size = 11,
+                       .shared_intermediate_size = 23,
+                       .gated = gated,
+                       .latent_size = 5};
+        const cost model = part.cost(causal_layer);
+        CHECK(component_names(model) == std::set<std::string>{"moe.router", "moe.latent", "moe.experts", "moe.shared"});
+        const std::uint64_t matrices = gated ? 3 : 2;
+        CHECK(model.parameters() == 15 * 7 + 2 * 15 * 5 + 7 * matrices * 5 * 11 + matrices * 15 * 23);
+        check_against_trace(model, [&](step& trace, const sequence_list& sequences, bool) {
+            const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+            step routed;
+            matmul_trace::experts(routed, tokens, 5, 7, 2, 11, gated);
+            trace.append(routed,
+                         [](const matmul_trace::matmul& product) { return product.component == "moe.experts"; });
+            trace.weight("moe.router", tokens, 15, 7);
+            trace.weight("moe.latent", tokens, 15, 5);
+            trace.weight("moe.latent", tokens, 5, 15);
+            matmul_trace::mlp(trace, "moe.shared", tokens, 15, 23, gated);
+        });
+    }
+}
+
+TEST_CASE("zero experts widen the router and run nothing", "[descriptors][feed_forward]") {
+    moe part{.num_experts = 7, .num_experts_per_tok = 3, .intermediate_size = 11, .zero_experts = 4};
+    const auto forward = [](std::uint64_t real_choices) {
+        return [=](step& trace, const sequence_list& sequences, bool) {
+            const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+            trace.weight("moe.router", tokens, 15, 7 + 4);
+            for (std::uint64_t choice = 0; choice < real_choices; ++choice) {
+                matmul_trace::mlp(trace, "moe.experts", tokens, 15, 11, true);
+            }
+        };
+    };
+    check_against_trace(part.cost(causal_layer), forward(3));
+    CHECK(part.cost(causal_layer).parameters() == 15 * (7 + 4) + 7 * 3 * 15 * 11);
+    part.num_experts_per_tok = 9;  // more than there are real ones
+    check_against_trace(part.cost(causal_layer), forward(7));
+    part.num_experts_per_tok = 12;
+    CHECK(error_of([&] { return part.cost(causal_layer); }) ==
+          "num_experts_per_tok: must be at most the 11 experts, got 12");
 }
 
 TEST_CASE("dense_first changes its kind at the layer that it names", "[descriptors][feed_forward]") {
@@ -329,6 +348,34 @@ TEST_CASE("a sparse transformer with dense first layers is its layers and its he
         }
         matmul_trace::lm_head(trace, tokens, 15, 101);
     });
+}
+
+TEST_CASE("multi-token prediction is a projection, a layer and the logits again at each depth",
+          "[descriptors][transformer]") {
+    constexpr vocabulary vocab{.size = 101, .padded_size = 128};
+    const cost last = gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7}.cost(
+                          {.index = 3, .hidden_size = 15, .attends = mask::sliding_window(4)}) +
+                      gated_mlp{.intermediate_size = 37}.cost(causal_layer);
+    multi_token_prediction part{.num_layers = 2, .elementwise = {.norm = 45}};
+    const cost model = part.cost(last, 15, vocab);
+    CHECK(component_names(model) == std::set<std::string>{"mtp"});
+    CHECK(model.parameters() == 2 * (2 * 15 * 15 + last.parameters() + 45));
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool padded) {
+        const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+        step depth;
+        depth.weight("mtp", tokens, 2 * 15, 15);
+        matmul_trace::attention(depth, sequences, 15, 6, 2, 7, matmul_trace::sliding_window(4));
+        matmul_trace::mlp(depth, "mlp", tokens, 15, 37, true);
+        matmul_trace::lm_head(depth, tokens, 15, padded ? 128 : 101);
+        for (int index = 0; index < 2; ++index) {
+            trace.append_as("mtp", depth);
+        }
+    });
+    part.shared_head = false;
+    CHECK(part.cost(last, 15, vocab).parameters() == model.parameters() + 2 * 15 * 101);
+    CHECK(error_of([&] { return multi_token_prediction{}.cost(last, 15, vocab); }) ==
+          "num_nextn_predict_layers: must be at least 1, got 0");
+    CHECK(error_of([&] { return part.cost(last, 0, vocab); }) == "hidden_size: must be at least 1, got 0");
 }
 
 // ---- a user's own layer ----

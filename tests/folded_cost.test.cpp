@@ -358,7 +358,7 @@ TEST_CASE("the largest tally times the largest coefficients stays below 2^128", 
     model.add("a", linear{.in_features = std::uint64_t{1} << 30, .out_features = std::uint64_t{1} << 29});
     model.add("b", attention_core{std::uint64_t{1} << 28, std::uint64_t{1} << 29, 1}, mask::causal());
     const folded_cost folded(model);
-    std::vector<std::uint64_t> words(12, most);
+    std::vector<std::uint64_t> words(2 * tally::fixed_words, most);
     const tally full = tally::from_words({}, words);
     // Words of useful tokens, squares and cached: 2^60, and half of 2·2^28·(2^29 + 1) each, three times over.
     const uint128 core = uint128{2} * (std::uint64_t{1} << 28) * ((std::uint64_t{1} << 29) + 1);

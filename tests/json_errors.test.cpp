@@ -243,7 +243,7 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': {'parts': []}}", "layers: must be a list, got an object of lists or objects"},
     {"{'hidden_size': 4, 'layers': [7]}", "layers[0]: must be a JSON object, got 7"},
     {"{'hidden_size': 4, 'layer': []}",
-     "layer: unknown key; known: model_type, name, hidden_size, layers, vocab_size, padded_vocab_size, "
+     "layer: unknown key; known: model_type, name, hidden_size, encoder_layers, layers, vocab_size, padded_vocab_size, "
      "tie_word_embeddings"},
     {"{'hidden_size': 4, 'name': 7, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "name: must be a string, got 7"},
@@ -252,7 +252,9 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': 'mlp'}]}", R"(layers[0].parts: must be a list, got "mlp")"},
     {"{'hidden_size': 4, 'layers': [{'parts': ['mlp']}]}", R"(layers[0].parts[0]: must be a JSON object, got "mlp")"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{}]}]}",
-     "layers[0].parts[0].type: is missing; known: attention, cross_attention, mlp, moe, linear, state"},
+     "layers[0].parts[0].type: is missing; known: attention, cross_attention, mla, lightning_indexer, mlp, moe, mamba, "
+     "mamba2, gated_delta_net, kda, lightning_attention, mlstm, rg_lru, short_convolution, rwkv_time_mix, "
+     "rwkv_channel_mix, linear, state"},
     {"{'hidden_size': 4, 'layers': [{'repeat': 0, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "layers[0].repeat: must be an integer from 1 to 10000, got 0"},
     {"{'hidden_size': 4, 'layers': [{'repeat': 10001, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
@@ -260,7 +262,7 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'repeat': 2, 'times': 3, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "layers[0].times: unknown key; known: repeat, parts"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'ffn'}]}]}",
-     R"(layers[0].parts[0].type: unknown part "ffn"; known: attention, cross_attention, mlp, moe, linear, state)"},
+     R"(layers[0].parts[0].type: unknown part "ffn"; known: attention, cross_attention, mla, lightning_indexer, mlp, moe, mamba, mamba2, gated_delta_net, kda, lightning_attention, mlstm, rg_lru, short_convolution, rwkv_time_mix, rwkv_channel_mix, linear, state)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 7}]}]}", "layers[0].parts[0].type: must be a string, got 7"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2}, {'type': 'mlp', "
      "'intermediate_size': '8'}]}]}",
@@ -281,16 +283,17 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
      "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got "full")"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got "full")"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got null)"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got null)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got {})"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got {})"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1, 1], "
      "'top_k': 2}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, got an object of lists or objects)"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional" or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got an object of lists or objects)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding': 4}}]}]}",
-     "layers[0].parts[0].mask.sliding: unknown key; known: sliding_window, window, chunked, top_k, compressed_keys"},
+     "layers[0].parts[0].mask.sliding: unknown key; known: sliding_window, window, chunked, top_k, compressed_keys, "
+     "prefix_lm"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': "
      "0}}]}]}",
      "layers[0].parts[0].mask.sliding_window: must be an integer from 1 to 2147483647, got 0"},
@@ -339,6 +342,25 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'state', 'component': 'x', 'multiply_adds': "
      "281474976710657}]}]}",
      "layers[0].parts[0].multiply_adds: must be an integer from 1 to 281474976710656, got 281474976710657"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'rg_lru', 'lru_width': 10, 'num_blocks': 4, 'conv_kernel': "
+     "3}]}]}",
+     "layers[0].parts[0].num_blocks: must divide lru_width (10), got 4"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'mla', 'num_heads': 2, 'qk_nope_head_dim': 2, 'v_head_dim': "
+     "2}]}]}",
+     "layers[0].parts[0].kv_lora_rank: is missing; must be an integer from 1 to 16777216"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'mamba2', 'num_heads': 2, 'expand': 2}]}]}",
+     "layers[0].parts[0].expand: unknown key; known: type, num_heads, head_dim, n_groups, state_size, conv_kernel"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 2, 'zero_experts': 1, "
+     "'num_experts_per_tok': 4, 'intermediate_size': 3}]}]}",
+     "layers[0].parts[0].num_experts_per_tok: must be an integer from 1 to 3, got 4"},
+    {"{'hidden_size': 4, 'encoder_layers': [], 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "encoder_layers: must list at least one group of layers"},
+    {"{'hidden_size': 4, 'encoder_layers': [{'parts': [{'type': 'attention', 'num_heads': 2}]}], "
+     "'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "encoder_layers: every mask must be \"bidirectional\", got causal"},
+    {"{'hidden_size': 4, 'encoder_layers': [{'parts': [{'type': 'cross_attention', 'num_heads': 2}]}], "
+     "'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
+     "encoder_layers: every mask must be \"bidirectional\", got cross_attention"},
     {"{'hidden_size': 4, 'vocab_size': 0, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "vocab_size: must be an integer from 1 to 268435456, got 0"},
     {"{'hidden_size': 4, 'padded_vocab_size': 8, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",

@@ -34,7 +34,9 @@ enum class rule {
     top_k,
     compressed_keys,
     cross_attention,
-    box
+    box,
+    encoder,
+    prefix_lm
 };
 
 /// A mask by the words of its definition, with none of the library's arithmetic.
@@ -63,6 +65,10 @@ struct definition {
                 return mask::cross_attention();
             case rule::box:
                 return mask::box(a);
+            case rule::encoder:
+                return mask::encoder();
+            case rule::prefix_lm:
+                return mask::prefix_lm(a);
         }
         return {};
     }
@@ -77,6 +83,7 @@ struct definition {
                 return j <= i;
             case rule::bidirectional:
             case rule::cross_attention:
+            case rule::encoder:
                 return true;
             case rule::sliding_window:
                 return j <= i && i - j + 1 <= a;
@@ -90,18 +97,29 @@ struct definition {
                 return j * a + a - 1 <= i;
             case rule::box:
                 return j + 1 <= a;
+            case rule::prefix_lm:
+                return j <= i || j < a;
         }
         return false;
     }
 
     [[nodiscard]] constexpr std::int64_t keys(const sequence& s) const {
-        return which == rule::cross_attention ? std::int64_t{s.keys} : std::int64_t{s.past} + s.length;
+        const bool other_side = which == rule::cross_attention || which == rule::encoder;
+        return other_side ? std::int64_t{s.keys} : std::int64_t{s.past} + s.length;
+    }
+
+    /// The positions of the queries: of this side, after what is cached; of an encoder's side, all of them.
+    [[nodiscard]] constexpr std::int64_t first_query(const sequence& s) const {
+        return which == rule::encoder ? 0 : std::int64_t{s.past};
+    }
+    [[nodiscard]] constexpr std::int64_t end_of_queries(const sequence& s) const {
+        return which == rule::encoder ? std::int64_t{s.keys} : std::int64_t{s.past} + s.length;
     }
 
     /// Every pair, one by one.
     [[nodiscard]] constexpr std::uint64_t enumerated(const sequence& s) const {
         std::uint64_t pairs = 0;
-        for (std::int64_t i = s.past; i < std::int64_t{s.past} + s.length; ++i) {
+        for (std::int64_t i = first_query(s); i < end_of_queries(s); ++i) {
             for (std::int64_t j = 0; j < keys(s); ++j) {
                 pairs += attends(i, j) ? 1U : 0U;
             }
@@ -119,6 +137,10 @@ struct definition {
                 break;
             case rule::bidirectional:
             case rule::cross_attention:
+            case rule::encoder:
+                break;
+            case rule::prefix_lm:
+                last = std::max(i, std::min(last, a - 1));
                 break;
             case rule::sliding_window:
                 first = std::max(first, i - a + 1);
@@ -147,7 +169,7 @@ struct definition {
 
     [[nodiscard]] uint128 row_by_row(const sequence& s) const {
         uint128 pairs = 0;
-        for (std::int64_t i = s.past; i < std::int64_t{s.past} + s.length; ++i) {
+        for (std::int64_t i = first_query(s); i < end_of_queries(s); ++i) {
             pairs += row(i, s);
         }
         return pairs;
@@ -180,9 +202,11 @@ class comparison {
 
 /// Every rule, with each parameter that changes anything for sequences that end before `end`.
 std::vector<definition> every_definition(std::int64_t end) {
-    std::vector<definition> all{{rule::causal}, {rule::bidirectional}, {rule::cross_attention}};
+    std::vector<definition> all{
+        {rule::causal}, {rule::bidirectional}, {rule::cross_attention}, {rule::encoder}, {rule::prefix_lm, 0}};
     for (std::int64_t a = 1; a <= end + 1; ++a) {
-        for (const rule which : {rule::sliding_window, rule::chunked, rule::top_k, rule::compressed_keys, rule::box}) {
+        for (const rule which :
+             {rule::sliding_window, rule::chunked, rule::top_k, rule::compressed_keys, rule::box, rule::prefix_lm}) {
             all.push_back({which, a});
         }
     }
@@ -208,7 +232,7 @@ class random_definitions {
     }
 
     definition next(std::int64_t most) {
-        const auto which = static_cast<rule>(engine_() % 9U);
+        const auto which = static_cast<rule>(engine_() % 11U);
         if (which == rule::window) {
             return {which, parameter(-1, most), parameter(-1, most)};
         }
@@ -267,6 +291,10 @@ static_assert(agrees_at_compile_time({rule::compressed_keys, 3}));
 static_assert(agrees_at_compile_time({rule::compressed_keys, 13}));
 static_assert(agrees_at_compile_time({rule::box, 1}));
 static_assert(agrees_at_compile_time({rule::box, 6}));
+static_assert(agrees_at_compile_time({rule::encoder}));
+static_assert(agrees_at_compile_time({rule::prefix_lm, 0}));
+static_assert(agrees_at_compile_time({rule::prefix_lm, 6}));
+static_assert(agrees_at_compile_time({rule::prefix_lm, largest_parameter}));
 
 static_assert(std::is_trivially_copyable_v<mask> && sizeof(mask) <= 16);
 static_assert(mask{} == mask::causal());
@@ -313,6 +341,10 @@ const std::vector<far_row> far_rows{
     {{rule::box, 4096}, {2147483646, 2147483649}, 8796093014016U},
     {{rule::box, 2147483647}, {4294967295, 0}, 9223372030412324865U},
     {{rule::box, 2147483647}, {2147483646, 2147483649}, 4611686011984936962U},
+    {{rule::prefix_lm, 1024}, {4294967295, 0}, 9223372034707815936U},
+    {{rule::prefix_lm, 1024}, {2147483646, 2147483649}, 6917529022272372735U},
+    {{rule::prefix_lm, 2147483647}, {4294967295, 0}, 11529215040699760641U},
+    {{rule::prefix_lm, 2147483647}, {2147483646, 2147483649}, 6917529022272372735U},
 };
 
 }  // namespace
@@ -366,9 +398,21 @@ TEST_CASE("cross attention attends every key whatever the cached prefix") {
     CHECK(mask::cross_attention().pairs({0xFFFF'FFFFU, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
-TEST_CASE("no mask but cross attention looks at the keys of the other side") {
+TEST_CASE("an encoder's mask attends every pair of the other side, whatever this side is") {
+    comparison all;
+    const definition d{rule::encoder};
+    for (std::uint32_t keys = 0; keys <= 24; ++keys) {
+        for (std::uint32_t length = 0; length <= 9; ++length) {
+            all.check(d.made(), {length, 2 * length, keys}, d.enumerated({length, 2 * length, keys}));
+        }
+    }
+    CHECK(all.first_difference() == "");
+    CHECK(mask::encoder().pairs({0, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
+}
+
+TEST_CASE("no mask but cross attention and an encoder's looks at the keys of the other side") {
     for (const definition& d : every_definition(6)) {
-        if (d.which != rule::cross_attention) {
+        if (d.which != rule::cross_attention && d.which != rule::encoder) {
             CHECK(d.made().pairs({9, 4, 0}) == d.made().pairs({9, 4, 1000}));
         }
     }
@@ -393,7 +437,8 @@ TEST_CASE("every mask attends the pairs of its definition up to the longest posi
         const definition d = random.next(largest_parameter);
         const auto length = static_cast<std::uint32_t>(random.upto(3000));
         const auto room = static_cast<std::uint32_t>(max_sequence_length - length);
-        const sequence s{length, room - static_cast<std::uint32_t>(random.upto(room)), 0xFFFF'FFFFU};
+        const std::uint32_t keys = d.which == rule::encoder ? length : 0xFFFF'FFFFU;
+        const sequence s{length, room - static_cast<std::uint32_t>(random.upto(room)), keys};
         all.check(d.made(), s, d.row_by_row(s));
     }
     CHECK(all.first_difference() == "");
@@ -549,6 +594,8 @@ TEST_CASE("every row of golden/mask_pairs.json is the number of pairs of its mas
             m = mask::top_k(arg(0));
         } else if (kind == "compressed_blocks") {
             m = mask::compressed_keys(arg(0));
+        } else if (kind == "prefix_lm") {
+            m = mask::prefix_lm(arg(0));
         } else {
             REQUIRE(kind == "causal");
         }
@@ -559,7 +606,7 @@ TEST_CASE("every row of golden/mask_pairs.json is the number of pairs of its mas
         all.check(m, {queries, keys - queries}, row.at("pairs").get<std::uint64_t>());
     }
     CHECK(all.first_difference() == "");
-    CHECK(all.compared() == 281);
+    CHECK(all.compared() == 325);
 }
 
 TEST_CASE("a parameter outside its range is an error with the name that the caller knows") {
@@ -579,6 +626,7 @@ TEST_CASE("a parameter outside its range is an error with the name that the call
         {[](std::int64_t n) { return mask::top_k(n); }, "top_k", 1},
         {[](std::int64_t n) { return mask::compressed_keys(n); }, "compression_ratio", 1},
         {[](std::int64_t n) { return mask::box(n); }, "sliding_window", 1},
+        {[](std::int64_t n) { return mask::prefix_lm(n); }, "prefix_lm", 0},
     };
     for (const factory& f : factories) {
         for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{-2}, std::int64_t{-4096}, above,
@@ -615,6 +663,8 @@ TEST_CASE("a mask has the name that reports print") {
     CHECK(mask::compressed_keys(128).name() == "compressed_keys(128)");
     CHECK(mask::box(4096).name() == "box(4096)");
     CHECK(mask::cross_attention().name() == "cross_attention");
+    CHECK(mask::encoder().name() == "encoder");
+    CHECK(mask::prefix_lm(256).name() == "prefix_lm(256)");
 }
 
 TEST_CASE("a mask tells its kind and parameters") {
@@ -632,6 +682,9 @@ TEST_CASE("a mask tells its kind and parameters") {
     CHECK(mask::compressed_keys(8).first() == 8);
     CHECK(mask::box(8).kind() == mask_kind::box);
     CHECK(mask::cross_attention().kind() == mask_kind::cross_attention);
+    CHECK(mask::encoder().kind() == mask_kind::encoder);
+    CHECK(mask::prefix_lm(8).kind() == mask_kind::prefix_lm);
+    CHECK(mask::prefix_lm(8).first() == 8);
 }
 
 TEST_CASE("only causal, bidirectional and cross attention follow from the fixed statistics") {
@@ -647,11 +700,14 @@ TEST_CASE("only causal, bidirectional and cross attention follow from the fixed 
     CHECK_FALSE(mask::top_k(1).is_polynomial());
     CHECK_FALSE(mask::compressed_keys(1).is_polynomial());
     CHECK_FALSE(mask::box(1).is_polynomial());
+    CHECK_FALSE(mask::encoder().is_polynomial());
+    CHECK_FALSE(mask::prefix_lm(0).is_polynomial());
 }
 
 TEST_CASE("a mask is causal where no query attends a later key") {
     for (const definition& d : every_definition(5)) {
-        bool looks_ahead = d.which == rule::cross_attention;
+        // A prefix may be of one token, and is as long as the user says: its kind decides.
+        bool looks_ahead = d.which == rule::cross_attention || d.which == rule::encoder || d.which == rule::prefix_lm;
         if (d.which == rule::bidirectional || d.which == rule::window) {
             for (std::int64_t i = 0; i < 6; ++i) {
                 for (std::int64_t j = i + 1; j < 6; ++j) {

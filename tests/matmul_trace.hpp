@@ -114,6 +114,28 @@ class step {
         }
     }
 
+    /// y = xᵀ·S for each token, S [k_dim, v_dim]; then dx = dy·Sᵀ and dS = x·dyᵀ.
+    void state_read(std::string_view component, std::uint64_t tokens, std::uint64_t k_dim, std::uint64_t v_dim) {
+        for (std::uint64_t token = 0; token < tokens; ++token) {
+            run({component, pass::forward, place::layer, 1, v_dim, k_dim});
+            run({component, pass::backward_data, place::layer, 1, k_dim, v_dim});
+            run({component, pass::backward_data, place::layer, k_dim, v_dim, 1});
+        }
+    }
+
+    /// Scores of one query row of one head that choose keys: nothing flows back.
+    void detached_row(std::string_view component, std::uint64_t keys, std::uint64_t qk_dim) {
+        run({component, pass::forward, place::layer, 1, keys, qk_dim});
+    }
+
+    /// The same where the scores are trained.
+    void scores_row(std::string_view component, std::uint64_t keys, std::uint64_t qk_dim) {
+        run({component, pass::forward, place::core, 1, keys, qk_dim});
+        run({component, pass::backward_data, place::core, 1, qk_dim, keys});
+        run({component, pass::backward_data, place::core, keys, qk_dim, 1});
+        run({component, pass::fused_backward, place::core, 1, keys, qk_dim});
+    }
+
     /// One query row of one head against the `halves` / 2 keys that it attends.
     void core_row(std::string_view component, std::uint64_t halves, std::uint64_t qk_dim, std::uint64_t v_dim) {
         const std::uint64_t of = halves % 2 == 0 ? 1 : 2;
@@ -135,6 +157,24 @@ class step {
     void append(const step& other, Predicate counted) {
         for (const matmul& product : other.matmuls_) {
             if (counted(product)) {
+                run(product);
+            }
+        }
+    }
+
+    /// Another trace under one name.
+    void append_as(std::string_view component, const step& other) {
+        for (matmul product : other.matmuls_) {
+            product.component = component;
+            run(product);
+        }
+    }
+
+    /// The forward of another trace, through which no gradient flows.
+    void append_forward(const step& other) {
+        for (matmul product : other.matmuls_) {
+            if (product.during == pass::forward) {
+                product.where = product.where == place::core ? place::layer : product.where;
                 run(product);
             }
         }
@@ -225,6 +265,13 @@ inline void experts(step& trace, std::uint64_t tokens, std::uint64_t hidden_size
         if (rows != 0) {
             mlp(trace, "moe.experts", rows, hidden_size, intermediate_size, gated);
         }
+    }
+}
+
+/// One tap of one channel after another: [tokens, kernel] windows of each channel times its own kernel.
+inline void depthwise_convolution(step& trace, std::uint64_t tokens, std::uint64_t kernel, std::uint64_t channels) {
+    for (std::uint64_t channel = 0; channel < channels; ++channel) {
+        trace.weight("mixer.convolution", tokens, kernel, 1);
     }
 }
 

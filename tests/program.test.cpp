@@ -43,6 +43,14 @@ class work_folder {
               R"({"model_type": "floptally", "name": "ours", "hidden_size": 4096, "vocab_size": 128256, "layers":
             [{"repeat": 32, "parts": [{"type": "attention", "num_heads": 32, "num_kv_heads": 8},
                                       {"type": "mlp", "intermediate_size": 14336}]}]})");
+        write("encdec.json", R"({"model_type": "floptally", "name": "translator", "hidden_size": 12, "vocab_size": 7,
+            "encoder_layers": [{"parts": [{"type": "attention", "num_heads": 3, "mask": "bidirectional"}]}],
+            "layers": [{"parts": [{"type": "attention", "num_heads": 3},
+                                  {"type": "cross_attention", "num_heads": 3}]}]})");
+        write("latent.json",
+              R"({"model_type": "floptally", "name": "latent", "hidden_size": 12, "vocab_size": 7, "layers":
+            [{"parts": [{"type": "mla", "num_heads": 3, "kv_lora_rank": 5, "qk_nope_head_dim": 4,
+                         "qk_rope_head_dim": 2, "v_head_dim": 6}]}]})");
         write("bare.json", R"({"model_type": "gpt2"})");
         write("bad.json", "{\"model_type\"\n");
         write("list.json", "[]");
@@ -142,7 +150,26 @@ constexpr refusal refusals[] = {
     {"flops --bogus", "bogus: unknown option; `floptally flops --help` lists the known ones"},
     {"flops --bogus=5", "bogus: unknown option; `floptally flops --help` lists the known ones"},
     {"flops -x", "x: unknown option; `floptally flops --help` lists the known ones"},
-    {"flops --mtp 1 --config m.json --lengths 5", "mtp: unknown option; `floptally flops --help` lists the known ones"},
+    {"flops --mtp -1 --config m.json --lengths 5", R"(mtp: must be an integer from 0 to 100, got "-1")"},
+    {"flops --mtp 101 --config m.json --lengths 5", R"(mtp: must be an integer from 0 to 100, got "101")"},
+    {"flops --mla latent --config m.json --lengths 5", R"(mla: must be one of expanded, absorbed, got "latent")"},
+    {"flops --mla absorbed --config m.json --lengths 5", "mla: mistral has no latent attention to absorb"},
+    {"flops --config m.json --lengths 5 --encoder-lengths 5",
+     "encoder_lengths: mistral has no encoder beside its decoder"},
+    {"flops --config encdec.json --lengths 5",
+     "encoder_lengths: is missing; translator has an encoder, and --lengths are its decoder's"},
+    {"flops --config encdec.json --lengths 5,6 --encoder-lengths 5",
+     "encoder_lengths: must be as many as lengths (2), got 1"},
+    {"flops --config encdec.json --lengths 5 --encoder-lengths -5",
+     "encoder_lengths[0]: must be from 0 to 4294967295, got -5"},
+    {"flops --config encdec.json --lengths 5,x --encoder-lengths 5,6",
+     R"(lengths[1]: must be a 64-bit integer, got "x")"},
+    {"flops --config encdec.json --lengths 5 --lengths-file mixed.txt --encoder-lengths 5",
+     "encoder_lengths: needs either --lengths or --lengths-file"},
+    {"flops --config encdec.json --encoder-lengths 5 --cu-seqlens 0,5",
+     "encoder_lengths: needs either --lengths or --lengths-file"},
+    {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --new-tokens 1@5",
+     "new_tokens: has no tokens on the encoder's side; use --lengths"},
     {"flops --config m.json --lengths 5 --seconds 1",
      "seconds: unknown option; `floptally flops --help` lists the known ones"},
     {"flops --help --bogus", "bogus: unknown option; `floptally flops --help` lists the known ones"},
@@ -463,6 +490,48 @@ TEST_CASE("new tokens after cached ones") {
     CHECK(run_json("flops --config llama.json --new-tokens 1@8191,3@5") == report);
 }
 
+namespace {
+
+json forward_by_component(const json& report) {
+    json flops;
+    for (const json& component : report["flops"]["useful"]["components"]) {
+        flops[component["name"].get<std::string>()] = component["forward"];
+    }
+    return flops;
+}
+
+}  // namespace
+
+TEST_CASE("an encoder-decoder counts the tokens of both sides") {
+    const json report = run_json("flops --config encdec.json --lengths 5,2 --encoder-lengths 9,4 --phase forward");
+    CHECK(number(report["statistics"]["tokens"]["useful"]) == 5 + 2);
+    const json flops = forward_by_component(report);
+    CHECK(number(flops["encoder.attention.core"]) == (9 * 9 + 4 * 4) * 4 * 12);
+    CHECK(number(flops["cross_attention.core"]) == (5 * 9 + 2 * 4) * 4 * 12);
+    CHECK(number(flops["encoder.attention.output"]) == (9 + 4) * 2 * 12 * 12);
+}
+
+TEST_CASE("latent attention is expanded unless asked otherwise") {
+    const auto core = [](const std::string& options) {
+        const json report = run_json("flops --config latent.json --lengths 4 --phase forward" + options);
+        return number(forward_by_component(report)["attention.core"]);
+    };
+    const std::uint64_t pairs = 1 + 2 + 3 + 4;
+    CHECK(core("") == pairs * 2 * 3 * (4 + 2 + 6));
+    CHECK(core(" --mla expanded") == core(""));
+    CHECK(core(" --mla absorbed") == pairs * 2 * 3 * (5 + 2 + 5));
+}
+
+TEST_CASE("multi-token prediction is counted where it is asked for") {
+    const json without = run_json("flops --config llama.json --lengths 100 --phase forward");
+    const json with = run_json("flops --config llama.json --lengths 100 --phase forward --mtp 2");
+    CHECK(run_json("flops --config llama.json --lengths 100 --phase forward --mtp 0") == without);
+    const std::uint64_t layer =
+        100 * 2ULL * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 5050ULL * 4 * 4096;
+    const std::uint64_t depth = 100 * 2ULL * 2 * 4096 * 4096 + layer + 100 * 2ULL * 4096 * 128256;
+    CHECK(number(with["flops"]["useful"]["total"]) == number(without["flops"]["useful"]["total"]) + 2 * depth);
+}
+
 TEST_CASE("the options of a batch add up") {
     const json report = run_json(
         "flops --config llama.json --lengths 5,6 --lengths-file mixed.txt --cu-seqlens 0,7,15 --new-tokens 2@10");
@@ -616,9 +685,9 @@ TEST_CASE("every command explains its options") {
         std::vector<std::string> options;
     };
     const std::vector<std::string> counting{
-        "--config",        "--lengths",    "--lengths-file", "--cu-seqlens", "--cu-seqlens-padded",
-        "--num-real-seqs", "--new-tokens", "--convention",   "--phase",      "--recompute",
-        "--format"};
+        "--config",     "--lengths",         "--lengths-file", "--cu-seqlens", "--cu-seqlens-padded", "--num-real-seqs",
+        "--new-tokens", "--encoder-lengths", "--convention",   "--phase",      "--recompute",         "--mtp",
+        "--mla",        "--format"};
     std::vector<std::string> measuring = counting;
     for (const char* option : {"--seconds", "--gpus", "--accelerator", "--peak-tflops", "--precision"}) {
         measuring.emplace_back(option);

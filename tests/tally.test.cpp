@@ -46,7 +46,7 @@ const mask_set no_masks;
 
 /// One of each kind that needs a word.
 const mask_set kept = set_of({mask::sliding_window(5), mask::window(3, 4), mask::chunked(6), mask::top_k(4),
-                              mask::compressed_keys(3), mask::box(7)});
+                              mask::compressed_keys(3), mask::box(7), mask::encoder(), mask::prefix_lm(2)});
 
 std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
 
@@ -210,7 +210,7 @@ static_assert(padded_constants().get(view::padded, statistic::squares) == 2 * (1
 
 TEST_CASE("a tally has the sums of a plain loop over its sequences") {
     random_batches random;
-    CHECK(words(tally{}) == std::vector<std::uint64_t>(12, 0));
+    CHECK(words(tally{}) == std::vector<std::uint64_t>(14, 0));
     for (int round = 0; round < 200; ++round) {
         const std::vector<slotted> batch = random.batch(random.upto(40));
         REQUIRE(words(tally_of(batch, kept)) == added_up(batch, kept));
@@ -377,19 +377,12 @@ TEST_CASE("any contiguous range of integers can be added") {
 // ---- overflow ----
 
 TEST_CASE("a word that overflows is named and the whole addition is left out") {
-    const std::vector<std::string> names{"count",
-                                         "tokens",
-                                         "keys",
-                                         "squares",
-                                         "cached",
-                                         "crossed",
-                                         "sliding_window(5)",
-                                         "window(3,4)",
-                                         "chunked(6)",
-                                         "top_k(4)",
-                                         "compressed_keys(3)",
-                                         "box(7)"};
-    const tally one = tally_of({{{3, 2, 4}, {3, 2, 4}}}, kept);
+    const std::vector<std::string> names{"count",       "tokens",     "keys",        "squares",
+                                         "cached",      "crossed",    "routed",      "sliding_window(5)",
+                                         "window(3,4)", "chunked(6)", "top_k(4)",    "compressed_keys(3)",
+                                         "box(7)",      "encoder",    "prefix_lm(2)"};
+    tally one = tally_of({{{3, 2, 4}, {3, 2, 4}}}, kept);
+    one.add_routed(5, 7);
     for (std::size_t word = 0; word < 2 * names.size(); ++word) {
         // One below what overflows is accepted, in every word at once.
         std::vector<std::uint64_t> sums = words(one);
@@ -402,21 +395,25 @@ TEST_CASE("a word that overflows is named and the whole addition is left out") {
         tally full = tally::from_words(kept, sums);
         const std::string expected = names[word % names.size()] + ": the sum does not fit 64 bits";
         INFO(word);
-        CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}); }) == expected);
-        CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}, sequence{3, 2, 4}); }) == expected);
+        if (names[word % names.size()] == "routed") {
+            CHECK(refusal<overflow>(full, [](tally& t) { t.add_routed(5, 7); }) == expected);
+        } else {
+            CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}); }) == expected);
+            CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}, sequence{3, 2, 4}); }) == expected);
+        }
         CHECK(refusal<overflow>(full, [&one](tally& t) { t += one; }) == expected);
     }
 }
 
 TEST_CASE("lengths, boundaries and grids that overflow a sum are left out as a whole") {
-    const std::vector<std::string> names{"count",   "tokens",           "keys", "squares", "cached",
-                                         "crossed", "sliding_window(5)"};
+    const std::vector<std::string> names{"count",  "tokens",  "keys",   "squares",
+                                         "cached", "crossed", "routed", "sliding_window(5)"};
     const mask_set masks = set_of({mask::sliding_window(5)});
-    for (const std::size_t word : {0U, 1U, 3U, 6U, 7U, 8U, 10U, 13U}) {
-        std::vector<std::uint64_t> sums(14, 5);
+    for (const std::size_t word : {0U, 1U, 3U, 7U, 8U, 9U, 11U, 15U}) {
+        std::vector<std::uint64_t> sums(16, 5);
         sums[word] = max64;
         tally full = tally::from_words(masks, sums);
-        const std::string expected = names[word % 7] + ": the sum does not fit 64 bits";
+        const std::string expected = names[word % 8] + ": the sum does not fit 64 bits";
         INFO(word);
         for (const std::size_t n : {1U, 2U, 600U}) {
             const std::vector<std::uint32_t> lengths(n, 9);
@@ -813,7 +810,7 @@ TEST_CASE("pairs of causal, bidirectional and cross attention follow from the fi
 
 TEST_CASE("pairs that follow from the fixed statistics do not wrap on the way") {
     // Σn² + Σn passes 64 bits; half of it does not.
-    std::vector<std::uint64_t> sums(12, 0);
+    std::vector<std::uint64_t> sums(14, 0);
     sums[1] = sums[3] = max64;
     tally t = tally::from_words(no_masks, sums);
     CHECK(t.pairs(view::useful, mask::causal()) == max64);
@@ -864,8 +861,8 @@ TEST_CASE("a tally keeps one word per different mask that needs one") {
     const tally t{set_of({mask::causal(), mask::sliding_window(5), mask::bidirectional(), mask::sliding_window(5),
                           mask::cross_attention(), mask::window(4, 0), mask::top_k(5)})};
     CHECK(t.masks() == set_of({mask::sliding_window(5), mask::top_k(5)}));
-    CHECK(t.words().size() == 16);
-    CHECK(tally{}.words().size() == 12);
+    CHECK(t.words().size() == 2 * (7 + 2));
+    CHECK(tally{}.words().size() == 2 * 7);
     CHECK(tally{}.masks().empty());
 }
 
@@ -886,7 +883,7 @@ TEST_CASE("a tally of as many masks as there may be keeps them apart") {
 
 TEST_CASE("words round trip, and a wrong number of them is refused") {
     const tally t = something();
-    CHECK(t.words().size() == 2 * (6 + 6));
+    CHECK(t.words().size() == 2 * (7 + 8));
     CHECK(tally::from_words(kept, t.words()) == t);
     CHECK(tally::from_words(tally{kept}.masks(), words(t)) == t);
 
@@ -898,17 +895,18 @@ TEST_CASE("words round trip, and a wrong number of them is refused") {
             return e.what();
         }
     };
-    CHECK(refused(kept, 23) == "words: must be 24 for these masks, got 23");
-    CHECK(refused(kept, 25) == "words: must be 24 for these masks, got 25");
-    CHECK(refused(kept, 0) == "words: must be 24 for these masks, got 0");
-    CHECK(refused(no_masks, 24) == "words: must be 12 for these masks, got 24");
-    CHECK(refused(set_of({mask::causal()}), 12) == "no error");
+    CHECK(refused(kept, 29) == "words: must be 30 for these masks, got 29");
+    CHECK(refused(kept, 31) == "words: must be 30 for these masks, got 31");
+    CHECK(refused(kept, 0) == "words: must be 30 for these masks, got 0");
+    CHECK(refused(no_masks, 30) == "words: must be 14 for these masks, got 30");
+    CHECK(refused(set_of({mask::causal()}), 14) == "no error");
 }
 
 TEST_CASE("words are useful and then padded, in the order of the statistics and then of the masks") {
     tally t{set_of({mask::sliding_window(2)})};
     t.add(sequence{3, 1, 5}, sequence{4, 1, 6});
-    CHECK(words(t) == std::vector<std::uint64_t>{1, 3, 5, 9, 3, 15, 6, 1, 4, 6, 16, 4, 24, 8});
+    t.add_routed(7, 11);
+    CHECK(words(t) == std::vector<std::uint64_t>{1, 3, 5, 9, 3, 15, 7, 6, 1, 4, 6, 16, 4, 24, 11, 8});
 }
 
 TEST_CASE("tallies of different masks are not added and not equal") {
@@ -920,3 +918,33 @@ TEST_CASE("tallies of different masks are not added and not equal") {
     CHECK_FALSE(something() == tally{kept});
     CHECK(tally{set_of({mask::causal()})} == tally{});
 }
+
+// ---- routed visits ----
+
+TEST_CASE("visits to experts are added as they were measured, and to nothing else") {
+    tally t = something();
+    const tally before = t;
+    t.add_routed(7, 11);
+    t.add_routed(1, 1);
+    t.add_routed(0, 5);
+    CHECK(t.get(view::useful, statistic::routed) == 8);
+    CHECK(t.get(view::padded, statistic::routed) == 17);
+    CHECK(t.get(view::executed, statistic::routed) == 17);
+    std::vector<std::uint64_t> expected = words(before);
+    expected[static_cast<std::size_t>(statistic::routed)] = 8;
+    expected[expected.size() / 2 + static_cast<std::size_t>(statistic::routed)] = 17;
+    CHECK(words(t) == expected);
+
+    tally sum = t;
+    sum += t;
+    CHECK(sum.get(view::useful, statistic::routed) == 16);
+    CHECK(sum.get(view::padded, statistic::routed) == 34);
+    CHECK(refusal(t, [](tally& unchanged) { unchanged.add_routed(3, 2); }) ==
+          "routed: 2 padded visits are fewer than 3");
+}
+
+static_assert([] {
+    tally t;
+    t.add_routed(2, 3);
+    return t.get(view::useful, statistic::routed) == 2 && t.get(view::padded, statistic::routed) == 3;
+}());

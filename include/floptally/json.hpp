@@ -34,10 +34,15 @@ namespace floptally {
         throw error("model_type", "is missing; known: " + detail::known_families());
     }
     const std::string model_type = fields.text("model_type");
-    if (model_type == "floptally") {
-        return detail::floptally_format(fields).read();
+    const auto read = [&](const read_options& with) {
+        return model_type == "floptally" ? detail::floptally_format(fields, with).read()
+                                         : detail::hf_reader(fields, detail::family_of(model_type), with).read();
+    };
+    model_config model = read(options);
+    if (options.mla == mla_core::absorbed && read({.mtp_layers = options.mtp_layers}).cost == model.cost) {
+        throw error("mla", model.model_type + " has no latent attention to absorb");
     }
-    return detail::hf_reader(fields, detail::family_of(model_type), options).read();
+    return model;
 }
 
 /// The same from a stream of JSON text.

@@ -170,8 +170,7 @@ class tally {
         if (padded < useful) {
             throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
         }
-        tally visits = *this;
-        visits.words_ = {};
+        tally visits{masks_};
         visits.words_[static_cast<std::size_t>(statistic::routed)] = useful;
         visits.words_[stride() + static_cast<std::size_t>(statistic::routed)] = padded;
         *this += visits;

@@ -33,7 +33,8 @@ mask_set set_of(const std::vector<mask>& masks) {
 
 /// Every kind of mask, with parameters at, below and above the bounds at which the block form changes its mind.
 std::vector<mask> every_mask() {
-    std::vector<mask> masks{mask::causal(), mask::bidirectional(), mask::cross_attention()};
+    std::vector<mask> masks{mask::causal(), mask::bidirectional(), mask::cross_attention(), mask::encoder(),
+                            mask::prefix_lm(0)};
     const std::vector<std::int64_t> parameters{
         1,         2,         3,         4,         5,         7,           64,          127,        128,
         129,       512,       1000,      3000,      4096,      8191,        8192,        16383,      16384,
@@ -45,6 +46,7 @@ std::vector<mask> every_mask() {
         masks.push_back(mask::top_k(p));
         masks.push_back(mask::compressed_keys(p));
         masks.push_back(mask::box(p));
+        masks.push_back(mask::prefix_lm(p));
         masks.push_back(mask::window(p, p / 2));
         masks.push_back(mask::window(-1, p));
         masks.push_back(mask::window(0, p - 1));

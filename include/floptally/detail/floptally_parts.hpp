@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/attention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/feed_forward.hpp>
+#include <floptally/latent_attention.hpp>
+#include <floptally/layer.hpp>
+#include <floptally/linear_attention.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/state_space.hpp>
+
+/// @file
+/// The parts of a layer in floptally's own format: each key is read or refused.
+
+namespace floptally::detail {
+
+/// A part as it is written, and where it stands.
+struct written_part {
+    const config_fields& part;
+    std::uint64_t hidden_size = 0;
+    mla_core mla = mla_core::expanded;
+
+    [[nodiscard]] std::uint64_t size(std::string_view key) const { return part.dimension({key}); }
+    [[nodiscard]] std::uint64_t size_or(std::string_view key, std::uint64_t otherwise) const {
+        return part.dimension({key}, otherwise);
+    }
+    /// 0, and so absent: not there.
+    [[nodiscard]] std::uint64_t size_or_none(std::string_view key) const {
+        return part.integer({key}, 0, 0, max_dimension);
+    }
+    [[nodiscard]] layer where() const { return {.hidden_size = hidden_size}; }
+    [[nodiscard]] layer under(const mask& attends) const { return {.hidden_size = hidden_size, .attends = attends}; }
+};
+
+// ---- masks ----
+
+/// [left, right], besides the token itself; −1 is unlimited.
+[[nodiscard]] inline mask read_window(const config_fields& kind) {
+    const json* sides = kind.array("window");
+    if (sides == nullptr || sides->size() != 2) {
+        throw error(kind.field("window"), "must be [left, right], got " + shown(*kind.find("window")));
+    }
+    std::int64_t tokens[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+        const json& side = (*sides)[i];
+        const bool fits = side.is_number_unsigned() ? side.get<std::uint64_t>() <= 0x7FFF'FFFF
+                                                    : side.is_number_integer() && side >= -1 && side <= 0x7FFF'FFFF;
+        if (!fits) {
+            throw error(indexed(kind.field("window"), i),
+                        "must be an integer from -1 to 2147483647, got " + shown(side));
+        }
+        tokens[i] = side.get<std::int64_t>();
+    }
+    return mask::window(tokens[0], tokens[1]);
+}
+
+[[nodiscard]] inline mask read_mask(const config_fields& part) {
+    const json* given = part.find("mask");
+    if (given == nullptr || *given == "causal") {
+        return mask::causal();
+    }
+    if (*given == "bidirectional") {
+        return mask::bidirectional();
+    }
+    struct mask_key {
+        std::string_view key;
+        mask (*of)(std::int64_t);
+    };
+    constexpr mask_key keys[] = {{"sliding_window", &mask::sliding_window},
+                                 {"chunked", &mask::chunked},
+                                 {"top_k", &mask::top_k},
+                                 {"compressed_keys", &mask::compressed_keys},
+                                 {"prefix_lm", &mask::prefix_lm}};
+    if (!given->is_object() || given->size() != 1) {
+        throw error(part.field("mask"),
+                    "must be \"causal\", \"bidirectional\" or an object with one of the keys "
+                    "sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got " +
+                        shown(*given));
+    }
+    const config_fields kind(*given, part.field("mask"));
+    kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});
+    for (const mask_key& known : keys) {
+        if (kind.contains(known.key)) {
+            return known.of(static_cast<std::int64_t>(kind.integer({known.key}, required, 1, 0x7FFF'FFFF)));
+        }
+    }
+    return read_window(kind);
+}
+
+// ---- attention ----
+
+/// The heads of an attention; `head_dim` defaults to hidden_size / num_heads where that has no remainder.
+[[nodiscard]] inline gqa read_heads(const written_part& of) {
+    const config_fields& part = of.part;
+    gqa heads;
+    heads.num_heads = part.dimension({"num_heads"});
+    heads.num_kv_heads = part.dimension({"num_kv_heads"}, heads.num_heads);
+    if (heads.num_heads % heads.num_kv_heads != 0) {
+        throw error(part.field("num_kv_heads"), "must divide num_heads (" + std::to_string(heads.num_heads) +
+                                                    "), got " + std::to_string(heads.num_kv_heads));
+    }
+    if (!part.contains("head_dim") && of.hidden_size % heads.num_heads != 0) {
+        throw error(part.field("head_dim"), "is missing, and num_heads (" + std::to_string(heads.num_heads) +
+                                                ") does not divide hidden_size (" + std::to_string(of.hidden_size) +
+                                                ")");
+    }
+    heads.head_dim = part.dimension({"head_dim"}, of.hidden_size / heads.num_heads);
+    return heads;
+}
+
+[[nodiscard]] inline cost attention_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "num_kv_heads", "head_dim", "mask"});
+    return read_heads(of).cost(of.under(read_mask(of.part)));
+}
+
+[[nodiscard]] inline cost cross_attention_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "num_kv_heads", "head_dim", "context_size"});
+    const gqa heads = read_heads(of);
+    return cross_attention{
+        heads.num_heads, heads.num_kv_heads, heads.head_dim, of.size_or("context_size", of.hidden_size), {}}
+        .cost(of.where());
+}
+
+[[nodiscard]] inline cost mla_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim",
+                        "v_head_dim", "absorbed", "mask"});
+    return mla{.num_heads = of.size("num_heads"),
+               .q_lora_rank = of.size_or_none("q_lora_rank"),
+               .kv_lora_rank = of.size("kv_lora_rank"),
+               .qk_nope_head_dim = of.size("qk_nope_head_dim"),
+               .qk_rope_head_dim = of.size_or_none("qk_rope_head_dim"),
+               .v_head_dim = of.size("v_head_dim"),
+               .absorbed = of.part.flag("absorbed", of.mla == mla_core::absorbed)}
+        .cost(of.under(read_mask(of.part)));
+}
+
+[[nodiscard]] inline cost lightning_indexer_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "head_dim", "query_size", "detached"});
+    return lightning_indexer{.num_heads = of.size("num_heads"),
+                             .head_dim = of.size("head_dim"),
+                             .query_size = of.size_or("query_size", of.hidden_size),
+                             .detached = of.part.flag("detached", true)}
+        .cost(of.where());
+}
+
+// ---- feed-forwards ----
+
+[[nodiscard]] inline cost mlp_cost(const written_part& of) {
+    of.part.allow_only({"type", "intermediate_size", "gated"});
+    const std::uint64_t width = of.size("intermediate_size");
+    return of.part.flag("gated", true) ? gated_mlp{width, {}}.cost(of.where()) : mlp{width, {}}.cost(of.where());
+}
+
+[[nodiscard]] inline cost moe_cost(const written_part& of) {
+    const config_fields& part = of.part;
+    part.allow_only({"type", "num_experts", "num_experts_per_tok", "intermediate_size", "shared_intermediate_size",
+                     "shared_expert_gate", "gated", "latent_size", "zero_experts"});
+    moe experts;
+    experts.num_experts = of.size("num_experts");
+    experts.zero_experts = of.size_or_none("zero_experts");
+    experts.num_experts_per_tok =
+        part.integer({"num_experts_per_tok"}, required, 1, experts.num_experts + experts.zero_experts);
+    experts.intermediate_size = of.size("intermediate_size");
+    experts.shared_intermediate_size = of.size_or_none("shared_intermediate_size");
+    experts.shared_expert_gate = part.flag("shared_expert_gate", false);
+    if (experts.shared_expert_gate && experts.shared_intermediate_size == 0) {
+        throw error(part.field("shared_expert_gate"), "must be false without shared_intermediate_size");
+    }
+    experts.gated = part.flag("gated", true);
+    experts.latent_size = of.size_or_none("latent_size");
+    return experts.cost(of.where());
+}
+
+[[nodiscard]] inline cost rwkv_channel_mix_cost(const written_part& of) {
+    of.part.allow_only({"type", "intermediate_size"});
+    return rwkv_channel_mix{of.size("intermediate_size"), {}}.cost(of.where());
+}
+
+// ---- recurrent mixers ----
+
+[[nodiscard]] inline cost mamba_cost(const written_part& of) {
+    of.part.allow_only({"type", "inner_size", "state_size", "dt_rank", "conv_kernel"});
+    return mamba{of.size("inner_size"), of.size("state_size"), of.size("dt_rank"), of.size("conv_kernel"), {}}.cost(
+        of.where());
+}
+
+[[nodiscard]] inline cost mamba2_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "head_dim", "n_groups", "state_size", "conv_kernel"});
+    return mamba2{of.size("num_heads"),  of.size("head_dim"),    of.size_or("n_groups", 1),
+                  of.size("state_size"), of.size("conv_kernel"), {}}
+        .cost(of.where());
+}
+
+[[nodiscard]] inline cost gated_delta_net_cost(const written_part& of) {
+    of.part.allow_only(
+        {"type", "num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim", "conv_kernel", "output_gate"});
+    return gated_delta_net{.num_key_heads = of.size("num_key_heads"),
+                           .num_value_heads = of.size("num_value_heads"),
+                           .key_head_dim = of.size("key_head_dim"),
+                           .value_head_dim = of.size("value_head_dim"),
+                           .conv_kernel = of.size("conv_kernel"),
+                           .output_gate = of.part.flag("output_gate", true)}
+        .cost(of.where());
+}
+
+[[nodiscard]] inline cost kda_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "head_dim", "conv_kernel"});
+    return kda{of.size("num_heads"), of.size("head_dim"), of.size("conv_kernel"), {}}.cost(of.where());
+}
+
+[[nodiscard]] inline cost lightning_attention_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "head_dim"});
+    return lightning_attention{of.size("num_heads"), of.size("head_dim"), {}}.cost(of.where());
+}
+
+[[nodiscard]] inline cost mlstm_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "key_head_dim", "value_head_dim"});
+    return mlstm{of.size("num_heads"), of.size("key_head_dim"), of.size("value_head_dim"), {}}.cost(of.where());
+}
+
+[[nodiscard]] inline cost rg_lru_cost(const written_part& of) {
+    of.part.allow_only({"type", "lru_width", "num_blocks", "conv_kernel"});
+    const rg_lru block{of.size("lru_width"), of.size("num_blocks"), of.size("conv_kernel"), {}};
+    if (block.lru_width % block.num_blocks != 0) {
+        throw error(of.part.field("num_blocks"), "must divide lru_width (" + std::to_string(block.lru_width) +
+                                                     "), got " + std::to_string(block.num_blocks));
+    }
+    return block.cost(of.where());
+}
+
+[[nodiscard]] inline cost short_convolution_cost(const written_part& of) {
+    of.part.allow_only({"type", "conv_kernel"});
+    return short_convolution{of.size("conv_kernel"), {}}.cost(of.where());
+}
+
+[[nodiscard]] inline cost rwkv_time_mix_cost(const written_part& of) {
+    of.part.allow_only({"type", "attention_size"});
+    return rwkv_time_mix{of.size_or("attention_size", of.hidden_size), {}}.cost(of.where());
+}
+
+// ---- what no part describes ----
+
+[[nodiscard]] inline component_name read_component(const config_fields& part) {
+    const std::string name = part.text("component");
+    if (name.empty() || name.size() > component_name::capacity) {
+        throw error(part.field("component"),
+                    "must have 1 to " + std::to_string(component_name::capacity) + " characters, got \"" + name + "\"");
+    }
+    return component_name(std::string_view(name));
+}
+
+[[nodiscard]] inline cost linear_cost(const written_part& of) {
+    of.part.allow_only({"type", "component", "in_features", "out_features", "rows"});
+    const std::string rows = of.part.text("rows", "tokens");
+    if (rows != "tokens" && rows != "keys" && rows != "count") {
+        throw error(of.part.field("rows"), R"(must be "tokens", "keys" or "count", got ")" + rows + "\"");
+    }
+    cost sum;
+    sum.add(read_component(of.part), linear{.in_features = of.size("in_features"),
+                                            .out_features = of.size("out_features"),
+                                            .rows = rows == "tokens" ? statistic::tokens
+                                                    : rows == "keys" ? statistic::keys
+                                                                     : statistic::count});
+    return sum;
+}
+
+[[nodiscard]] inline cost state_cost(const written_part& of) {
+    of.part.allow_only({"type", "component", "multiply_adds"});
+    cost sum;
+    sum.add_state(read_component(of.part), of.part.integer({"multiply_adds"}, required, 1, std::uint64_t{1} << 48));
+    return sum;
+}
+
+}  // namespace floptally::detail
