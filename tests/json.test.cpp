@@ -166,6 +166,13 @@ TEST_CASE("a published config is read as the model whose steps exact_descriptors
     CHECK(rows == 8);
 }
 
+TEST_CASE("MiMo's queries and keys are wider than its values") {
+    // 64 heads of 192 and of 128. Only a recomputed QKᵀ tells the two apart: the zoo, eager only, cannot.
+    const floptally::cost mimo = cost_of("{'model_type': 'mimo_v2_flash', 'num_hidden_layers': 3}");
+    CHECK(layers_by_mask(mimo, 2ULL * 64 * 192) == "1 causal, 2 sliding_window(129)");
+    CHECK(per_unit(mimo, "attention.core", statistic::pairs, floptally::term_set{term::values}) == 3ULL * 2 * 64 * 128);
+}
+
 TEST_CASE("declared layers of multi-token prediction are a note, none and null are not") {
     const auto notes = [](const std::string& fields) { return floptally::read_config(parsed(fields)).notes; };
     const std::string mellum = "{'model_type': 'mellum', 'architectures': ['MellumForCausalLM']";
