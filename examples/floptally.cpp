@@ -215,21 +215,7 @@ void add_lengths(const arguments& args, const std::vector<std::int64_t>& lengths
         batch.add_lengths(lengths, field);
         return;
     }
-    const auto keys = parse_integers(*other, "encoder_lengths");
-    if (keys.size() != lengths.size()) {
-        throw error("encoder_lengths",
-                    fmt::format("must be as many as {} ({}), got {}", field, lengths.size(), keys.size()));
-    }
-    const auto tokens = [](const std::vector<std::int64_t>& values, std::size_t i, const std::string& name) {
-        if (values[i] < 0 || values[i] > floptally::max_sequence_length) {
-            throw error(floptally::indexed(name, i),
-                        fmt::format("must be from 0 to {}, got {}", floptally::max_sequence_length, values[i]));
-        }
-        return static_cast<std::uint32_t>(values[i]);
-    };
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        batch.add({.length = tokens(lengths, i, field), .keys = tokens(keys, i, "encoder_lengths")});
-    }
+    batch.add_encoder_decoder(lengths, parse_integers(*other, "encoder_lengths"), field);
 }
 
 void check_encoder_lengths(const arguments& args, const floptally::model_config& model) {

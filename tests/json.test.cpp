@@ -223,7 +223,75 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"gpt_oss", 116829156672, 200549597184, 64ULL * 4 * 6 * 2880 * 2880 * 36, "sliding_window(128) causal"},
         {"olmo2", 6888624128, 857449955328, 0, "causal"},
         {"granite", 6738415616, 847853387776, 0, "causal"},
+        {"roberta", 124696665, 16039378944, 0, "bidirectional"},
+        {"camembert", 109514298, 14098563072, 0, "bidirectional"},
+        {"xlm-roberta", 109514298, 14098563072, 0, "bidirectional"},
+        {"xlm-roberta-xl", 3482741760, 446945034240, 0, "bidirectional"},
+        {"roberta-prelayernorm", 124698201, 16039378944, 0, "bidirectional"},
+        {"data2vec-text", 109514298, 14098563072, 0, "bidirectional"},
+        {"ernie", 109514298, 14098563072, 0, "bidirectional"},
+        {"megatron-bert", 333671808, 43000004608, 0, "bidirectional"},
+        {"electra", 13549057, 1270906880, 0, "bidirectional"},
+        {"rembert", 993263548, 119428808704, 0, "bidirectional"},
+        {"distilbert", 66985530, 8587247616, 0, "bidirectional"},
+        {"mpnet", 109516991, 14099054592, 0, "bidirectional"},
+        {"ibert", 109514298, 14098563072, 0, "bidirectional"},
+        {"bert-generation", 354452662, 45657882624, 0, "bidirectional"},
+        {"xmod", 116606010, 15004532736, 0, "bidirectional"},
+        {"roc_bert", 124514106, 14299889664, 0, "bidirectional"},
+        {"big_bird", 128111286, 16049700864, 0, "bidirectional"},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
+        {"gpt-sw3", 124439808, 15963095040, 0, "causal"},
+        {"phi", 1418270720, 168845901824, 0, "causal"},
+        {"nemotron", 17642041344, 2059973689344, 0, "causal"},
+        {"persimmon", 9397175296, 1067567808512, 0, "causal"},
+        {"arcee", 4022766080, 505749176320, 0, "causal"},
+        {"apertus", 6979596352, 826781204480, 0, "causal"},
+        {"jais2", 8090401280, 973070139392, 0, "causal"},
+        {"nanochat", 256573440, 28047310848, 0, "causal"},
+        {"gptj", 6050882784, 749857669120, 0, "causal"},
+        {"codegen", 6050882784, 749857669120, 0, "causal"},
+        {"gpt_bigcode", 111446784, 14302150656, 0, "causal"},
+        {"gpt_neo", 1315575808, 168598700032, 0, "causal sliding_window(256)"},
+        {"openai-gpt", 116534784, 15001780224, 0, "causal"},
+        {"ctrl", 1637964550, 210513100800, 0, "causal"},
+        {"gpt_neox_japanese", 2598837760, 333950484480, 0, "causal"},
+        {"bloom", 16156544, 2069889024, 0, "causal"},
+        {"falcon", 6921720704, 888324227072, 0, "causal"},
+        {"opt", 125239296, 15964569600, 0, "causal"},
+        {"mpt", 1311213568, 168627798016, 0, "causal"},
+        {"biogpt", 346763264, 44612714496, 0, "causal"},
+        {"xglm", 564463616, 72612839424, 0, "causal"},
+        {"xlm", 667119041, 85614395392, 0, "bidirectional"},
+        {"flaubert", 667119041, 85614395392, 0, "bidirectional"},
+        // Without its products of queries with positions that are then dropped: 24 layers of 2 x 64 x 64 x 1024.
+        {"xlnet", 360300800, 50096766976 - 24 * 2 * 64 * 64 * 1024, 0, "bidirectional"},
+        {"cohere", 34980831232, 4482872115200, 0, "causal"},
+        {"cohere2", 34980831232, 4482872115200, 0, "sliding_window(4096) causal"},
+        {"glm", 9399951360, 1126355173376, 0, "causal"},
+        {"glm4", 9400279040, 1126355173376, 0, "causal"},
+        {"ernie4_5", 360748032, 46774878208, 0, "causal"},
+        {"smollm3", 3075098624, 394801446912, 0, "causal"},
+        {"olmo", 6888095744, 857449955328, 0, "causal"},
+        {"olmo3", 6888624128, 857449955328, 0, "sliding_window(4096) causal"},
+        {"seed_oss", 28921040896, 3631126413312, 0, "causal"},
+        {"helium", 2172643840, 263360348160, 0, "causal"},
+        {"stablelm", 2795443200, 342632693760, 0, "causal"},
+        {"exaone4", 9429069824, 1155346202624, 0, "sliding_window(4096) causal"},
+        {"ministral3", 8489553920, 1020188950528, 0, "causal"},
+        {"cwm", 32581097472, 4075856855040, 0, "causal sliding_window(8192)"},
+        {"hunyuan_v1_dense", 8859684864, 983614095360, 0, "causal"},
+        {"internlm3", 8804241408, 1062735970304, 0, "causal"},
+        {"iquestcoder", 39794283520, 5049942016000, 0, "causal"},
+        {"granite_swa", 2144463840, 275481886720, 0, "causal sliding_window(128)"},
+        {"vaultgemma", 2614222080, 335477211136, 0, "sliding_window(4096) causal"},
+        {"bitnet", 2741155840, 310042951680, 0, "causal"},
+        {"hyperclovax", 6738677760, 847853387776, 0, "causal"},
+        {"gemma3n_text", 6835235568, 575544850432, 0, "sliding_window(512) causal"},
+        {"gemma4_text", 5077177856, 393308274688, 0, "sliding_window(512) causal"},
+        // Its implementation runs QKᵀ twice.
+        {"diffllama", 1204885504, 146901303296 - 2ULL * 32 * 64 * 64 * 64 * 16, 0, "causal"},
+        {"doge", 403055872, 47815065600, 0, "top_k(2048)"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
     };
@@ -239,6 +307,15 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         if (config["model_type"] == "glm4_moe") {
             config["num_nextn_predict_layers"] = 0;  // Its class declares one, which is another note.
+        }
+        if (config["model_type"] == "nemotron") {
+            config["num_key_value_heads"] = 48;  // Its class has null, with which it cannot be built.
+        }
+        if (config["model_type"] == "hunyuan_v1_dense" || config["model_type"] == "hunyuan_v1_moe") {
+            config["head_dim"] = 128;  // Likewise.
+        }
+        if (config["model_type"] == "big_bird") {
+            config["attention_type"] = "original_full";  // Its default is refused.
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);

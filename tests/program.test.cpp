@@ -161,7 +161,7 @@ constexpr refusal refusals[] = {
     {"flops --config encdec.json --lengths 5,6 --encoder-lengths 5",
      "encoder_lengths: must be as many as lengths (2), got 1"},
     {"flops --config encdec.json --lengths 5 --encoder-lengths -5",
-     "encoder_lengths[0]: must be from 0 to 4294967295, got -5"},
+     "encoder_lengths[0]: must be at least 0, got -5"},
     {"flops --config encdec.json --lengths 5,x --encoder-lengths 5,6",
      R"(lengths[1]: must be a 64-bit integer, got "x")"},
     {"flops --config encdec.json --lengths 5 --lengths-file mixed.txt --encoder-lengths 5",

@@ -778,6 +778,32 @@ TEST_CASE("cross attention of a packed pair has the products that Megatron-Bridg
 
 // ---- pairs ----
 
+TEST_CASE("both sides of an encoder-decoder are added together or not at all") {
+    tally both{kept};
+    both.add_encoder_decoder(std::array{5, 0, 2}, std::vector<std::uint64_t>{9, 3, 4});
+    tally one_by_one{kept};
+    one_by_one.add({.length = 5, .keys = 9});
+    one_by_one.add({.length = 0, .keys = 3});
+    one_by_one.add({.length = 2, .keys = 4});
+    CHECK(both == one_by_one);
+    CHECK(both.get(view::useful, statistic::crossed) == 5 * 9 + 2 * 4);
+    CHECK(both.pairs(view::padded, mask::encoder()) == 9 * 9 + 3 * 3 + 4 * 4);
+
+    const auto refused = [&](const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& encoder) {
+        const tally before = both;
+        try {
+            both.add_encoder_decoder(lengths, encoder);
+        } catch (const error& problem) {
+            CHECK(both == before);
+            return std::string(problem.what());
+        }
+        return std::string("no error");
+    };
+    CHECK(refused({5, 6}, {5}) == "encoder_lengths: must be as many as lengths (2), got 1");
+    CHECK(refused({5, -6}, {5, 6}) == "lengths[1]: must be at least 0, got -6");
+    CHECK(refused({5, 6}, {5, 4294967296}) == "encoder_lengths[1]: must be at most 4294967295, got 4294967296");
+}
+
 TEST_CASE("pairs of causal, bidirectional and cross attention follow from the fixed statistics") {
     random_batches random;
     for (int round = 0; round < 100; ++round) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +11,7 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
@@ -29,65 +29,11 @@ inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::m
 /// Everything is O(1) in memory. An error leaves the tally as it was.
 class tally {
   public:
-    static constexpr std::size_t fixed_words = 7;
+    static constexpr std::size_t fixed_words = detail::tally_words::fixed;
 
-  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
-    /// One addition to one view, word by word.
-    using amounts = detail::bounded_vector<std::uint64_t, fixed_words + max_masks>;
-
-    /// Calls `apply(word, amount)` for each word that changes.
-    template <class Apply>
-    static constexpr void each_word(const amounts& added, Apply apply) {
-        for (std::size_t word = 0; word < added.size(); ++word) {
-            apply(word, added[word]);
-        }
-    }
-    template <class Apply>
-    static constexpr void each_word(const detail::length_sums& added, Apply apply) {
-        apply(static_cast<std::size_t>(statistic::count), added.count);
-        apply(static_cast<std::size_t>(statistic::tokens), added.tokens);
-        apply(static_cast<std::size_t>(statistic::squares), added.squares);
-        for (std::size_t i = 0; i < added.pairs.size(); ++i) {
-            apply(fixed_words + i, added.pairs[i]);
-        }
-    }
-
-    /// Adds both, or, where a sum would not fit, neither.
-    template <class Sums>
-    constexpr void commit(const Sums& useful, const Sums& padded) {
-        const std::size_t n = stride();
-        bool wraps = false;
-        const auto check = [&](std::size_t at, std::uint64_t amount) { wraps |= words_[at] + amount < amount; };
-        each_word(useful, [&](std::size_t word, std::uint64_t amount) { check(word, amount); });
-        each_word(padded, [&](std::size_t word, std::uint64_t amount) { check(n + word, amount); });
-        if (wraps) {
-            refuse(useful, 0);
-            refuse(padded, n);
-        }
-        each_word(useful, [&](std::size_t word, std::uint64_t amount) { words_[word] += amount; });
-        each_word(padded, [&](std::size_t word, std::uint64_t amount) { words_[n + word] += amount; });
-    }
-
-    /// Names the first word that would not fit.
-    template <class Sums>
-    [[gnu::cold, gnu::noinline]] void refuse(const Sums& added, std::size_t base) const {
-        each_word(added, [&](std::size_t word, std::uint64_t amount) {
-            if (words_[base + word] + amount < amount) {
-                throw_overflow(word);
-            }
-        });
-    }
-
-  public:
     constexpr tally() = default;
 
-    constexpr explicit tally(const mask_set& masks) {
-        for (const mask& m : masks) {
-            if (!m.is_polynomial()) {
-                masks_.find_or_add(m, "masks");
-            }
-        }
-    }
+    constexpr explicit tally(const mask_set& masks) : words_(masks) {}
 
     /// One sequence that fills its slot.
     constexpr void add(const sequence& real) { add(real, real); }
@@ -99,7 +45,7 @@ class tally {
         require_room("length", real.length, slot.length);
         require_room("past", real.past, slot.past);
         require_room("keys", real.keys, slot.keys);
-        commit(amounts_of(real, 1), amounts_of(slot, 1));
+        words_.commit(amounts_of(real, 1), amounts_of(slot, 1));
     }
 
     /// One image or clip: t frames of h·w patches, each attending within itself.
@@ -109,23 +55,42 @@ class tally {
                                     " patches is above " + std::to_string(max_sequence_length));
         }
         const amounts frames = amounts_of({static_cast<std::uint32_t>(patches.frame_patches())}, patches.t);
-        commit(frames, frames);
+        words_.commit(frames, frames);
     }
 
     /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers, which errors call `field`.
     template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks_, field);
-        commit(sums, sums);
+        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks(), field);
+        words_.commit(sums, sums);
+    }
+
+    /// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
+    template <detail::integer_range Lengths, detail::integer_range Keys>
+    constexpr void add_encoder_decoder(const Lengths& lengths, const Keys& encoder_lengths,
+                                       std::string_view field = "lengths") {
+        const std::span own{lengths};
+        const std::span other{encoder_lengths};
+        if (own.size() != other.size()) {
+            throw error("encoder_lengths", "must be as many as " + std::string(field) + " (" +
+                                               std::to_string(own.size()) + "), got " + std::to_string(other.size()));
+        }
+        const detail::given_lengths<typename decltype(own)::value_type> decoder{own.data(), field};
+        const detail::given_lengths<typename decltype(other)::value_type> encoder{other.data(), "encoder_lengths"};
+        tally sum{masks()};
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            sum.add({.length = decoder.checked(i), .keys = encoder.checked(i)});
+        }
+        *this += sum;
     }
 
     /// Boundaries of a packed row: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         const std::span view_of{cu_seqlens};
-        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks_, "cu_seqlens");
-        commit(sums, sums);
+        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks(), "cu_seqlens");
+        words_.commit(sums, sums);
     }
 
     /// Boundaries of the real sequences and of the slots that kernels process; the sequences from `num_real_seqs` on
@@ -136,9 +101,9 @@ class tally {
         const std::span real{cu_seqlens};
         const std::span slots{cu_seqlens_padded};
         // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
-        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks_, "cu_seqlens");
+        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks(), "cu_seqlens");
         const detail::length_sums padded =
-            detail::sum_cu_seqlens(slots.data(), slots.size(), masks_, "cu_seqlens_padded");
+            detail::sum_cu_seqlens(slots.data(), slots.size(), masks(), "cu_seqlens_padded");
         if (real.size() != slots.size()) {
             throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
                                                  std::to_string(real.size()));
@@ -159,9 +124,9 @@ class tally {
             }
         }
         if (real_sequences < sequences) {
-            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, masks_, "cu_seqlens");
+            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, masks(), "cu_seqlens");
         }
-        commit(useful, padded);
+        words_.commit(useful, padded);
     }
 
     /// Visits of tokens to experts, summed over all MoE layers, as a router counted them: for a `moe` that has
@@ -170,18 +135,22 @@ class tally {
         if (padded < useful) {
             throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
         }
-        tally visits{masks_};
-        visits.words_[static_cast<std::size_t>(statistic::routed)] = useful;
-        visits.words_[stride() + static_cast<std::size_t>(statistic::routed)] = padded;
-        *this += visits;
+        const auto visits = [&](std::uint64_t number) {
+            amounts added;
+            for (std::size_t word = 0; word <= static_cast<std::size_t>(statistic::routed); ++word) {
+                added.push_back(word == static_cast<std::size_t>(statistic::routed) ? number : 0, "words");
+            }
+            return added;
+        };
+        words_.commit(visits(useful), visits(padded));
     }
 
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
-        if (!(masks_ == other.masks_)) {
+        if (!(masks() == other.masks())) {
             throw error("masks", "two tallies of different masks cannot be added");
         }
-        commit(other.amounts_of(view::useful), other.amounts_of(view::padded));
+        words_.commit(other.amounts_of(view::useful), other.amounts_of(view::padded));
         return *this;
     }
 
@@ -190,7 +159,7 @@ class tally {
         if (what == statistic::pairs) {
             throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
         }
-        return words_[offset(seen) + static_cast<std::size_t>(what)];
+        return words_[words_.offset(seen) + static_cast<std::size_t>(what)];
     }
 
     /// Σ attended pairs of a mask: a polynomial one, or one that this tally was built with.
@@ -207,25 +176,27 @@ class tally {
             const auto triangles = static_cast<std::uint64_t>((uint128{squares} + get(seen, statistic::tokens)) / 2);
             return checked_add(triangles, cached, "pairs");
         }
-        const std::size_t index = masks_.find(which);
-        if (index == masks_.size()) {
+        const std::size_t index = masks().find(which);
+        if (index == masks().size()) {
             throw error("masks", "this tally keeps no pairs of " + which.name() +
                                      ": build it with the masks() of the cost that is evaluated");
         }
-        return words_[offset(seen) + fixed_words + index];
+        return words_[words_.offset(seen) + fixed_words + index];
     }
 
     /// The masks that have a word of their own.
-    [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
+    [[nodiscard]] constexpr const mask_set& masks() const { return words_.masks(); }
 
     /// All words, useful then padded, each `fixed_words + masks().size()`: what a SUM all-reduce takes.
-    [[nodiscard]] constexpr std::span<const std::uint64_t> words() const { return {words_.data(), 2 * stride()}; }
+    [[nodiscard]] constexpr std::span<const std::uint64_t> words() const {
+        return {words_.data(), 2 * words_.stride()};
+    }
 
     /// The tally whose `words()` were summed elsewhere.
     [[nodiscard]] static constexpr tally from_words(const mask_set& masks, std::span<const std::uint64_t> words) {
         tally sum{masks};
-        if (words.size() != 2 * sum.stride()) {
-            throw error("words", "must be " + std::to_string(2 * sum.stride()) + " for these masks, got " +
+        if (words.size() != 2 * sum.words_.stride()) {
+            throw error("words", "must be " + std::to_string(2 * sum.words_.stride()) + " for these masks, got " +
                                      std::to_string(words.size()));
         }
         for (std::size_t i = 0; i < words.size(); ++i) {
@@ -234,19 +205,10 @@ class tally {
         return sum;
     }
 
-    [[nodiscard]] friend constexpr bool operator==(const tally& a, const tally& b) {
-        return a.masks_ == b.masks_ && a.words_ == b.words_;
-    }
+    [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
-    [[nodiscard]] constexpr std::size_t stride() const { return fixed_words + masks_.size(); }
-    [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
-
-    [[nodiscard]] constexpr std::string name_of(std::size_t word) const {
-        constexpr const char* names[fixed_words] = {"count",  "tokens",  "keys",  "squares",
-                                                    "cached", "crossed", "routed"};
-        return word < fixed_words ? names[word] : masks_[word - fixed_words].name();
-    }
+    using amounts = detail::tally_words::amounts;
 
     static constexpr void require_room(const char* field, std::uint32_t real, std::uint32_t slot) {
         if (slot < real) {
@@ -267,7 +229,7 @@ class tally {
         const auto append = [&](std::uint64_t amount) {
             const uint128 product = uint128{times} * amount;
             if ((product >> 64) != 0) {
-                throw_overflow(added.size());
+                words_.throw_overflow(added.size());
             }
             added.push_back(static_cast<std::uint64_t>(product), "words");
         };
@@ -275,7 +237,7 @@ class tally {
              {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
             append(amount);
         }
-        for (const mask& m : masks_) {
+        for (const mask& m : masks()) {
             append(m.pairs(s));
         }
         return added;
@@ -283,18 +245,13 @@ class tally {
 
     [[nodiscard]] constexpr amounts amounts_of(view seen) const {
         amounts added;
-        for (std::size_t word = 0; word < stride(); ++word) {
-            added.push_back(words_[offset(seen) + word], "words");
+        for (std::size_t word = 0; word < words_.stride(); ++word) {
+            added.push_back(words_[words_.offset(seen) + word], "words");
         }
         return added;
     }
 
-    [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
-        throw overflow(name_of(word), "the sum does not fit 64 bits");
-    }
-
-    mask_set masks_{};
-    std::array<std::uint64_t, 2 * (fixed_words + max_masks)> words_{};
+    detail::tally_words words_;
 };
 
 }  // namespace floptally

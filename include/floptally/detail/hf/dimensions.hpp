@@ -60,9 +60,9 @@ class hf_dimension_reader {
             throw heads_error("must divide");
         }
         const std::string_view head_dim = config_.spelling({"head_dim", family_.also.head_dim});
-        const bool given = family_.has_head_dim && config_.contains(head_dim) &&
-                           (config_.has_value(head_dim) || !family_.head_dim_may_be_null);
-        if (given || family_.head_dim != derived) {
+        const bool contained = family_.has_head_dim && config_.contains(head_dim);
+        const bool is_null = contained && !config_.has_value(head_dim) && family_.head_dim_may_be_null;
+        if (!is_null && (contained || family_.head_dim != derived)) {
             return config_.dimension({head_dim}, family_.head_dim);
         }
         if (hidden_size < sizes_.num_heads) {

@@ -6,12 +6,20 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gpt_kin.hpp>
+#include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
+#include <floptally/detail/hf/uncommon_decoders.hpp>
+#include <floptally/detail/hf/windowed_decoders.hpp>
+#include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -21,10 +29,19 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,  //
-    plain_decoders,  //
-    moe_decoders,    //
-    shared_expert_decoders, encoders,
+    gated_decoders,          //
+    renormed_decoders,       //
+    windowed_decoders,       //
+    kv_sharing_decoders,     //
+    uncommon_decoders,       //
+    plain_decoders,          //
+    gpt_kin,                 //
+    early_decoders,          //
+    xl_models,               //
+    moe_decoders,            //
+    shared_expert_decoders,  //
+    encoders,                //
+    roberta_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -48,6 +48,7 @@ struct presence {
     std::string_view key;
     bool otherwise = false;
     bool null_is_false = false;
+    std::string_view also{};  ///< another name of the key
 };
 
 inline constexpr presence always{"", true};
@@ -165,6 +166,7 @@ struct hf_family {
     std::uint64_t sliding_window = derived;  ///< derived: null
     bool window_switch = false;              ///< windows only where `use_sliding_window`
     bool bidirectional_switch = false;       ///< `use_bidirectional_attention` is honoured
+    bool per_layer_config = false;           ///< read by the family's parts
 
     hf_part attention = gqa_part;
     hf_part recurrent = nullptr;

@@ -47,7 +47,8 @@ struct hf_model {
         if (rule.key.empty()) {
             return rule.otherwise;
         }
-        return rule.null_is_false ? config.is_on(rule.key) : config.flag(rule.key, rule.otherwise);
+        const std::string_view key = config.spelling({rule.key, rule.also});
+        return rule.null_is_false ? config.is_on(key) : config.flag(key, rule.otherwise);
     }
 
     /// Attention that sees later tokens too.
@@ -55,7 +56,14 @@ struct hf_model {
         if (family.encoder) {
             return !config.flag("is_decoder", false);
         }
-        return family.bidirectional_switch && config.is_on("use_bidirectional_attention");
+        return family.bidirectional_switch && bidirectional_is_on();
+    }
+    /// A switch, or "all"; Gemma-4's "vision" concerns tokens of images only.
+    [[nodiscard]] bool bidirectional_is_on() const {
+        constexpr std::string_view key = "use_bidirectional_attention";
+        const nlohmann::json* value = config.find(key);
+        const bool named = value != nullptr && (*value == "all" || *value == "vision");
+        return named ? *value == "all" : config.is_on(key);
     }
 
     [[nodiscard]] std::string refusal(std::string_view accepted, const nlohmann::json& value) const {
@@ -65,6 +73,17 @@ struct hf_model {
             .append(accepted)
             .append(" or absent, got ")
             .append(shown(value));
+    }
+    /// Throws where an older name of a size is given too, and says something else.
+    void require_same(std::string_view older, std::string_view name, std::uint64_t value) const {
+        if (config.has_value(older) && config.dimension({older}) != value) {
+            throw error(config.field(older), std::string("must be ")
+                                                 .append(name)
+                                                 .append(" (")
+                                                 .append(std::to_string(value))
+                                                 .append("), got ")
+                                                 .append(shown(*config.find(older))));
+        }
     }
     /// Throws where a switch is on that this family's count does not follow.
     void refuse_flag(std::string_view key, bool refused) const {

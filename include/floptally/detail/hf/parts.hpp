@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
@@ -96,6 +97,16 @@ namespace floptally::detail {
 
 [[nodiscard]] inline cost experts_part(const hf_model& model, const hf_layer& at) {
     return read_experts(model).cost(at.where);
+}
+
+/// Where the output projection, or the norm before it, is hidden_size wide whatever the heads are.
+inline void require_heads_fill_hidden(hf_model& model) {
+    const hf_dimensions& sizes = model.sizes;
+    if (sizes.hidden_size % sizes.num_heads != 0 || sizes.head_dim != sizes.hidden_size / sizes.num_heads) {
+        throw error(model.config.field("head_dim"),
+                    "must be hidden_size / num_attention_heads (" + std::to_string(sizes.hidden_size) + " / " +
+                        std::to_string(sizes.num_heads) + "), got " + std::to_string(sizes.head_dim));
+    }
 }
 
 }  // namespace floptally::detail

@@ -68,14 +68,15 @@ class hf_reader {
                 refuse(key, "false");
             }
         }
-        if (!family().bidirectional_switch && config().is_on("use_bidirectional_attention")) {
+        if (!family().bidirectional_switch && model_.bidirectional_is_on()) {
             refuse("use_bidirectional_attention", "false");
         }
         if (!config().flag("is_causal", true)) {
             refuse("is_causal", "true");
         }
         for (const std::string_view key : {"per_layer_config", "pruned_heads"}) {
-            if (config().has_value(key) && !config().find(key)->empty()) {
+            const bool honoured = family().per_layer_config && key == "per_layer_config";
+            if (!honoured && config().has_value(key) && !config().find(key)->empty()) {
                 refuse(key, "empty");
             }
         }
