@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -13,6 +14,7 @@
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
+#include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
@@ -39,7 +41,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     early_decoders,          //
     xl_models,               //
     moe_decoders,            //
+    moe_variants,            //
     shared_expert_decoders,  //
+    convolved_decoders,      //
     encoders,                //
     roberta_kin,
 };

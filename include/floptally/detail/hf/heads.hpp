@@ -97,6 +97,11 @@ inline constexpr std::array ctrl_heads{
     decoder_heads[1],
     decoder_heads[2],
 };
+inline constexpr std::array heads_of_optional_bias{
+    head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "lm_head_bias", .bias_otherwise = false}}},
+    decoder_heads[1],
+    decoder_heads[2],
+};
 
 inline constexpr std::array gemma3_text_heads{
     head{"ForCausalLM", {{vocabulary_width}}},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
@@ -93,6 +94,16 @@ namespace floptally::detail {
         (rule.bias ? part.num_experts * (up * part.intermediate_size + model.sizes.hidden_size) : 0) +
         (shared_bias ? up * part.shared_intermediate_size + model.sizes.hidden_size : 0);
     return part;
+}
+
+/// For classes whose routing has a fixed number of experts, whatever the config says.
+template <std::uint64_t Count>
+void require_experts_per_token(hf_model& model) {
+    const hf_size& chosen = model.family.experts.per_token;
+    if (model.read(chosen) != Count) {
+        const std::string_view key = model.config.spelling(chosen.keys);
+        throw error(model.config.field(key), model.refusal(std::to_string(Count), *model.config.find(key)));
+    }
 }
 
 [[nodiscard]] inline cost experts_part(const hf_model& model, const hf_layer& at) {
