@@ -343,6 +343,48 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'jetmoe', 'num_experts_per_tok': 9}", "num_experts_per_tok: must be at most the 8 experts, got 9"},
     {"{'model_type': 'mixtral', 'hidden_size': 16777216, 'intermediate_size': 16777216, 'num_local_experts': 16777216}",
      "moe.experts: 50331648 x 281474976710656 does not fit 64 bits"},
+    {"{'model_type': 'mamba', 'time_step_rank': 'full'}",
+     R"(time_step_rank: must be an integer from 1 to 16777216, got "full")"},
+    {"{'model_type': 'mamba2', 'num_heads': 3}", "num_heads: must divide the 8192 channels, got 3"},
+    {"{'model_type': 'mamba2', 'head_dim': 32}", "head_dim: must be 64 for 128 heads of 8192 channels, got 32"},
+    {"{'model_type': 'mamba2', 'n_groups': 7}", "n_groups: must divide the 128 heads, got 7"},
+    {"{'model_type': 'falcon_h1', 'mamba_d_ssm': 1000}",
+     "mamba_n_heads: must divide the 1000 channels, its default is 128"},
+    {"{'model_type': 'bamba', 'layer_types': ['mamba']}",
+     R"(layer_types: is not supported for model_type bamba; must be null or absent, got ["mamba"])"},
+    {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 2, 'layer_types': ['mamba', 'sliding_attention']}",
+     "layer_types[1]: must be one of \"linear_attention\", \"full_attention\", got \"sliding_attention\""},
+    {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 2, 'layers_block_type': ['mamba']}",
+     "layers_block_type: must name the 2 layers, got 1"},
+    {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 1, 'layer_types': [5]}",
+     "layer_types[0]: must be one of \"linear_attention\", \"full_attention\", got 5"},
+    {"{'model_type': 'jamba', 'attn_layer_offset': 8}",
+     "attn_layer_offset: must be less than attn_layer_period (8), got 8"},
+    {"{'model_type': 'jamba', 'expert_layer_period': 1}",
+     "expert_layer_offset: must be less than expert_layer_period (1), got 1"},
+    {"{'model_type': 'nemotron_h', 'hybrid_override_pattern': 'M*|E'}",
+     R"(hybrid_override_pattern: must be of the letters M, *, - and E, got "M*|E")"},
+    {"{'model_type': 'nemotron_h', 'hybrid_override_pattern': ''}",
+     "hybrid_override_pattern: must have from 1 to 10000 layers, got 0"},
+    {"{'model_type': 'nemotron_h', 'layers_block_type': ['mamba', 'conv']}",
+     "layers_block_type[1]: must be one of \"linear_attention\", \"full_attention\", \"mlp\", \"moe\", got \"conv\""},
+    {"{'model_type': 'nemotron_h', 'tie_word_embeddings': true}",
+     "tie_word_embeddings: is not supported for model_type nemotron_h; must be false or absent, got true"},
+    {"{'model_type': 'zamba', 'num_hidden_layers': 2}",
+     "layers_block_type: is missing, and its default has 3 layers, not 2"},
+    {"{'model_type': 'zamba', 'attention_hidden_size': 3712}",
+     "attention_hidden_size: must be twice hidden_size (7424), got 3712"},
+    {"{'model_type': 'zamba2', 'num_hidden_layers': 6}",
+     "layers_block_type: is missing, and its default has 54 layers, not 6"},
+    {"{'model_type': 'zamba2', 'num_hidden_layers': 1, 'layer_types': ['hybrid']}",
+     "layer_types: is not supported for model_type zamba2; must be null beside layers_block_type or absent, "
+     "got [\"hybrid\"]"},
+    {"{'model_type': 'zamba2', 'num_hidden_layers': 2, 'layers_block_type': ['mamba', 'hybrid'], "
+     "'hybrid_layer_ids': [0]}",
+     "hybrid_layer_ids: must be the layers that are \"hybrid\", [1], got [0]"},
+    {"{'model_type': 'zamba2', 'use_shared_attention_adapter': true, 'num_key_value_heads': 8}",
+     "use_shared_attention_adapter: must be false where queries, keys and values are not all twice hidden_size wide "
+     "(5120), got true"},
     {"{'model_type': 'helium', 'head_dim': 64}",
      "head_dim: must be hidden_size / num_attention_heads (2560 / 20), got 64"},
     {"{'model_type': 'hunyuan_v1_dense'}", "head_dim: is missing; must be an integer from 1 to 16777216"},
@@ -537,12 +579,13 @@ std::string error_of(Read read) {
 }
 
 std::string with_known_types(std::string text) {
-    if (const std::size_t star = text.find('*'); star != std::string::npos) {
+    constexpr std::string_view list = "known: *";
+    if (const std::size_t at = text.find(list); at != std::string::npos) {
         std::string known;
         for (const std::string_view type : floptally::known_model_types()) {
             known.append(known.empty() ? "" : ", ").append(type);
         }
-        text.replace(star, 1, known + " (any composition, written down)");
+        text.replace(at + list.size() - 1, 1, known + " (any composition, written down)");
     }
     return text;
 }

@@ -19,6 +19,7 @@
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
+#include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -44,6 +45,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     moe_variants,            //
     shared_expert_decoders,  //
     convolved_decoders,      //
+    state_space_decoders,    //
     encoders,                //
     roberta_kin,
 };
