@@ -180,7 +180,25 @@ TEST_CASE("the enumerated steps of models that are built from parts are those of
         check_step(row, floptally::read_config(config).cost, false);
         ++rows;
     }
-    CHECK(rows >= 24);
+    CHECK(rows >= 32);
+}
+
+TEST_CASE("MiMo's queries and keys are wider than its values") {
+    // 64 heads of 192 and of 128. Only a recomputed QKᵀ tells the two apart: the zoo, eager only, cannot.
+    const floptally::cost mimo = cost_of("{'model_type': 'mimo_v2_flash', 'num_hidden_layers': 3}");
+    CHECK(layers_by_mask(mimo, 2ULL * 64 * 192) == "1 causal, 2 sliding_window(129)");
+    CHECK(per_unit(mimo, "attention.core", statistic::pairs, floptally::term_set{term::values}) == 3ULL * 2 * 64 * 128);
+}
+
+TEST_CASE("declared layers of multi-token prediction are a note, none and null are not") {
+    const auto notes = [](const std::string& fields) { return floptally::read_config(parsed(fields)).notes; };
+    const std::string mellum = "{'model_type': 'mellum', 'architectures': ['MellumForCausalLM']";
+    CHECK(notes(mellum + "}").empty());
+    CHECK(notes(mellum + ", 'num_mtp_layers': null}").empty());
+    CHECK(notes(mellum + ", 'num_mtp_layers': 0}").empty());
+    CHECK(notes(mellum + ", 'num_nextn_predict_layers': 1}") ==
+          std::vector<std::string>{"config declares 1 multi-token prediction layer: not counted, see --mtp"});
+    CHECK(notes("{'model_type': 'glm4_moe', 'architectures': ['Glm4MoeForCausalLM']}").size() == 1);
 }
 
 // ---- Hugging Face configs ----
@@ -202,6 +220,17 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"qwen2_moe", 14315784192, 198858244096, 64ULL * 4 * 6 * 2048 * 1408 * 24, "causal"},
         {"qwen3", 12049461248, 1464785174528, 0, "causal"},
         {"qwen3_moe", 15350731776, 70430752768, 64ULL * 8 * 6 * 2048 * 768 * 24, "causal"},
+        {"glm4_moe", 103481200640, 413073932288, 64ULL * 8 * 6 * 4096 * 1408 * 45, "causal"},
+        {"dots1", 163585920960, 1082029768704, 64ULL * 6 * 6 * 4608 * 1408 * 62, "causal"},
+        {"ernie4_5_moe", 21825437888, 185618923520, 64ULL * 6 * 6 * 2560 * 1536 * 27, "causal"},
+        {"hunyuan_v1_moe", 13188337664, 983630872576, 64ULL * 1 * 6 * 4096 * 11008 * 32, "causal"},
+        {"exaone_moe", 28550639616, 407451467776, 64ULL * 8 * 6 * 4096 * 1024 * 31, "sliding_window(4096) causal"},
+        {"afmoe", 19232600000, 213456519168, 64ULL * 6 * 6 * 2048 * 1408 * 31, "sliding_window(1024) causal"},
+        {"hy_v3", 295033528320, 1066930274304, 64ULL * 8 * 6 * 4096 * 1536 * 79, "causal"},
+        {"solar_open", 102651793408, 673236123648, 64ULL * 8 * 6 * 4096 * 1280 * 48, "causal"},
+        {"laguna", 33189975808, 205923549184, 64ULL * 8 * 6 * 2048 * 512 * 39, "causal"},
+        {"mellum", 12149923072, 107500011520, 64ULL * 8 * 6 * 2304 * 896 * 28, "causal"},
+        {"mimo_v2_flash", 308778768832, 693905653760, 64ULL * 8 * 6 * 4096 * 2048 * 47, "causal sliding_window(129)"},
         {"gemma", 8537680896, 1094679789568, 0, "causal"},
         {"gemma2", 2614341888, 335477211136, 0, "sliding_window(4096) causal"},
         {"gemma3_text", 2628658432, 337308024832, 0, "sliding_window(4096) causal"},
@@ -329,10 +358,16 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (config["model_type"] == "esm") {
             config["vocab_size"] = 33;  // Its class has no default.
         }
+        if (config["model_type"] == "dots1") {  // Its class has no defaults of these.
+            config.update({{"n_routed_experts", 128}, {"n_shared_experts", 2}, {"num_experts_per_tok", 6}});
+        }
+        if (config["model_type"] == "glm4_moe") {
+            config["num_nextn_predict_layers"] = 0;  // Its class declares one, which is another note.
+        }
         if (config["model_type"] == "nemotron") {
             config["num_key_value_heads"] = 48;  // Its class has null, with which it cannot be built.
         }
-        if (config["model_type"] == "hunyuan_v1_dense") {
+        if (config["model_type"] == "hunyuan_v1_dense" || config["model_type"] == "hunyuan_v1_moe") {
             config["head_dim"] = 128;  // Likewise.
         }
         if (config["model_type"] == "deepseek_v2") {

@@ -19,6 +19,7 @@
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
+#include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
@@ -32,21 +33,22 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,        //
-    renormed_decoders,     //
-    windowed_decoders,     //
-    kv_sharing_decoders,   //
-    uncommon_decoders,     //
-    plain_decoders,        //
-    gpt_kin,               //
-    early_decoders,        //
-    xl_models,             //
-    moe_decoders,          //
-    moe_variants,          //
-    latent_decoders,       //
-    convolved_decoders,    //
-    state_space_decoders,  //
-    encoders,              //
+    gated_decoders,          //
+    renormed_decoders,       //
+    windowed_decoders,       //
+    kv_sharing_decoders,     //
+    uncommon_decoders,       //
+    plain_decoders,          //
+    gpt_kin,                 //
+    early_decoders,          //
+    xl_models,               //
+    moe_decoders,            //
+    moe_variants,            //
+    shared_expert_decoders,  //
+    latent_decoders,         //
+    convolved_decoders,      //
+    state_space_decoders,    //
+    encoders,                //
     roberta_kin,
 };
 

@@ -93,6 +93,22 @@ struct hf_model {
     }
 };
 
+/// The size of one layer, where a config may list one for each layer in place of a number for all.
+[[nodiscard]] inline std::uint64_t read_of_layer(const hf_model& model, const hf_size& size, std::uint64_t layer) {
+    const std::string_view key = model.config.spelling(size.keys);
+    const json* listed = model.config.find(key);
+    if (listed == nullptr || !listed->is_array()) {
+        return model.read(size);
+    }
+    if (listed->size() < model.sizes.num_layers) {
+        throw error(model.config.field(key), "must have a number for each of the " +
+                                                 std::to_string(model.sizes.num_layers) + " layers, got " +
+                                                 std::to_string(listed->size()));
+    }
+    const auto index = static_cast<std::size_t>(layer);
+    return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
+}
+
 /// One flag per layer from a list of layer indices; indices beyond the last layer say nothing.
 [[nodiscard]] inline std::string marked(const hf_model& model, std::string letters, std::string_view key, char letter) {
     if (const json* listed = model.config.array(key)) {

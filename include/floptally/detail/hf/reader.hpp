@@ -135,7 +135,9 @@ class hf_reader {
     /// Layers of multi-token prediction are declared by many configs and run by none of the classes.
     void add_mtp() {
         const hf_size& declared = family().mtp;
-        const std::uint64_t layers = declared.keys.empty() ? 0 : model_.read_or_none(declared);
+        const std::string_view key = config().spelling(declared.keys);
+        const bool none = declared.keys.empty() || (config().contains(key) && !config().has_value(key));
+        const std::uint64_t layers = none ? 0 : model_.read_or_none(declared);
         if (model_.options.mtp_layers == 0) {
             if (layers != 0) {
                 notes_.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
