@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
@@ -13,6 +14,7 @@
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
+#include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/error.hpp>
@@ -31,7 +33,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     uncommon_decoders,    //
     plain_decoders,       //
     moe_decoders,         //
-    encoders,
+    encoders,             //
+    t5_kin,               //
+    bart_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
