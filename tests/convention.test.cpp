@@ -6,6 +6,7 @@
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "matmul_trace.hpp"
 
 namespace {
@@ -50,10 +51,45 @@ pair_rule half_of_box(std::uint64_t window) {
     };
 }
 
+pair_rule box(std::uint64_t window) {
+    return [window](const matmul_trace::sequence&, std::uint64_t, std::uint64_t key) -> std::uint64_t {
+        return key < window ? 2U : 0U;
+    };
+}
+
+/// The pairs of a rule, where a triangle is half of a square: half of the diagonal where all keys before it are
+/// attended in its chunk (0: no chunks) or window.
+pair_rule half_squares(const pair_rule& pairs, std::uint64_t window) {
+    return [pairs, window](const matmul_trace::sequence& s, std::uint64_t query, std::uint64_t key) {
+        const bool in_triangle = window == 0 || query < window;
+        return query == key && in_triangle ? pairs(s, query, key) / 2 : pairs(s, query, key);
+    };
+}
+
+/// A window that limits some query, or half of the square.
+pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
+    return [pairs, window](const matmul_trace::sequence& s, std::uint64_t query, std::uint64_t key) {
+        return s.past + s.length > window ? pairs(s, query, key) : square(true)(s, query, key);
+    };
+}
+
 pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
     const bool is_exact_mask = m.attends.kind() == mask_kind::compressed_keys;
     if (is_exact_mask || (m.is_windowed && how.windows == window_pairs::exact)) {
         return m.pairs;
+    }
+    if (m.is_windowed && how.windows == window_pairs::half_squares) {
+        if (m.attends.kind() == mask_kind::top_k) {  // as many pairs as a window
+            const auto keys = static_cast<std::uint64_t>(m.attends.first());
+            return half_squares(matmul_trace::sliding_window(keys), keys);
+        }
+        return m.is_causal ? half_squares(m.pairs, m.window) : m.pairs;
+    }
+    if (m.is_windowed && how.windows == window_pairs::limited) {
+        return m.window == 0 ? m.pairs : if_limited(m.pairs, m.window);
+    }
+    if (m.window != 0 && how.windows == window_pairs::box) {
+        return box(m.window);
     }
     if (m.window != 0 && how.windows == window_pairs::half_box && layers_alternate) {
         return half_of_box(m.window);
@@ -116,7 +152,12 @@ void walk(step& trace, const sequence_list& sequences, const std::vector<traced_
         matmul_trace::attention(all, sequences, h, 3, 1, 7, counted_pairs(one, how, layers_alternate));
         matmul_trace::experts(all, tokens, h, 5, 2, 11, true);
         matmul_trace::mlp(all, "moe.shared", tokens, h, 13, true);
-        all.weight("moe.shared", tokens, h, 1);
+        if (how.counted.contains(term::router)) {
+            all.weight("moe.shared", tokens, h, 1);
+        }
+        if (how.counted.contains(term::softmax)) {
+            matmul_trace::softmax(all, "attention.core", sequences, 3, counted_pairs(one, how, layers_alternate));
+        }
         parameters("norm", term::norm, 14 + 30);
         parameters("bias", term::bias, 5 + 3);
     }
@@ -127,7 +168,14 @@ void walk(step& trace, const sequence_list& sequences, const std::vector<traced_
     if (how.counted.contains(term::position_embedding)) {
         all.weight("embedding", tokens, 17, h);
     }
-    all.weight("lm_head", tokens, h, padded ? 32 : 29);
+    std::uint64_t sampled = tokens;
+    if (how.head == head_rows::one_per_sequence) {
+        sampled = 0;
+        for (const matmul_trace::sequence& s : sequences) {
+            sampled += s.length != 0;
+        }
+    }
+    all.weight("lm_head", sampled, h, padded ? 32 : 29);
     trace.append(all, [&](const matmul_trace::matmul& product) {
         return product.component != "moe.router" || how.counted.contains(term::router);
     });
@@ -184,13 +232,16 @@ void check_convention(const convention& how) {
 
 TEST_CASE("every preset counts what its trace runs", "[convention]") {
     for (const convention* how : conventions::all) {
-        check_convention(*how);
+        if (how != &conventions::hf_6nd) {  // it counts parameters and runs nothing
+            check_convention(*how);
+        }
     }
 }
 
 TEST_CASE("every knob of a convention counts what its trace runs, whatever the others say", "[convention]") {
     for (const causal_pairs causal : {causal_pairs::exact, causal_pairs::half_square, causal_pairs::full_square}) {
-        for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored, window_pairs::half_box}) {
+        for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored, window_pairs::half_box,
+                                           window_pairs::box, window_pairs::limited, window_pairs::half_squares}) {
             for (const attention_backward backward : {attention_backward::twice, attention_backward::flash}) {
                 CAPTURE(static_cast<int>(causal), static_cast<int>(windows), static_cast<int>(backward));
                 check_convention({"own", "a user's", causal, windows, backward, products});
@@ -202,6 +253,91 @@ TEST_CASE("every knob of a convention counts what its trace runs, whatever the o
         how.counted = products.with(kind).without(term::router);
         check_convention(how);
     }
+    convention last_token = conventions::megatron;
+    last_token.head = head_rows::one_per_sequence;
+    check_convention(last_token);
+}
+
+TEST_CASE("states and latent norms are counted by the rule of each convention", "[convention]") {
+    // One gated delta net of a 3 x 5 state a head, one Mamba-2 of 6 x 7, one latent attention of 11 and 4.
+    constexpr layer where{.hidden_size = 15};
+    constexpr cost delta =
+        gated_delta_net{
+            .num_key_heads = 1, .num_value_heads = 2, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4}
+            .cost(where);
+    constexpr cost scan = mamba2{.num_heads = 2, .head_dim = 3, .state_size = 7, .conv_kernel = 4}.cost(where);
+    constexpr cost latent = mla{.num_heads = 2,
+                                .q_lora_rank = 11,
+                                .kv_lora_rank = 4,
+                                .qk_nope_head_dim = 3,
+                                .v_head_dim = 3,
+                                .elementwise = {.norm = 15, .bias = 2}}
+                                .cost(where);
+    tally batch;
+    batch.add(sequence{.length = 13});
+    const auto work = [&](const cost& model, const convention& how, const char* component) -> std::uint64_t {
+        const breakdown all = evaluate(model, batch, how);
+        for (const component_flops& one : all.components()) {
+            if (one.name.view() == component) {
+                CHECK(one.total(view::executed) == one.total(view::useful));
+                return static_cast<std::uint64_t>(one.total(view::useful).value());
+            }
+        }
+        return 0;
+    };
+    struct expected {
+        const convention& how;
+        std::uint64_t delta, scan, convolution, norms;
+    };
+    constexpr std::uint64_t step = 3 * 13;
+    constexpr std::uint64_t taps = step * 2 * 4 * (6 + 2 * 7);
+    for (const expected& e :
+         {expected{conventions::exact, 6, 4, taps, 0}, expected{conventions::megatron, 8, 7, 0, 15},
+          expected{conventions::megatron_bridge, 8, 7, 0, 15}, expected{conventions::nemo_automodel, 8, 7, 0, 0},
+          expected{conventions::nemo_automodel_hybrid, 8, 7, 0, 0}, expected{conventions::maxtext, 8, 4, taps, 0},
+          expected{conventions::torchtitan, 6, 4, taps, 15}, expected{conventions::palm, 6, 4, taps, 15},
+          expected{conventions::verl, 6, 4, taps, 0}}) {
+        CAPTURE(std::string(e.how.name));
+        CHECK(work(delta, e.how, "mixer.state") == step * e.delta * 2 * 3 * 5);
+        CHECK(work(delta, e.how, "mixer.convolution") == step * 2 * 4 * (2 * 3 + 10));
+        CHECK(work(scan, e.how, "mixer.state") == step * e.scan * 6 * 7);
+        CHECK(work(scan, e.how, "mixer.convolution") == e.convolution);
+        CHECK(work(latent, e.how, "norm") == step * 2 * e.norms);
+    }
+    CHECK(latent.parameters() == 15 * 11 + 11 * 6 + 15 * 4 + 4 * 12 + 6 * 15 + 15 + 2);
+}
+
+TEST_CASE("half of an odd number of FLOPs per pair is an error and never a rounding", "[convention][errors]") {
+    convention how = conventions::exact;
+    how.counted = products.with(term::softmax);
+    const auto problem = [&](std::uint64_t heads, const mask& attends) {
+        return error_of([&] { return folded_cost(cost{}.add("core", attention_core{heads, 1, 1}, attends), how); });
+    };
+    CHECK(problem(3, mask::causal()) ==
+          "convention: half of an odd number of FLOPs per pair: the softmax of oddly many heads");
+    CHECK(problem(4, mask::causal()) == "no error");
+    CHECK(problem(3, mask::bidirectional()) == "no error");
+    CHECK(problem(3, mask::sliding_window(4)) == "no error");
+}
+
+TEST_CASE("6ND is what transformers' Trainer multiplies", "[convention]") {
+    // `num_parameters(exclude_embeddings=True)` of transformers 5.23: all experts, no tables, no tied lm_head.
+    struct model_size {
+        cost model;
+        std::uint64_t parameters;
+    };
+    for (const model_size& one :
+         {model_size{presets::llama_3_8b.cost(), 7'504'924'672}, model_size{presets::mistral_7b.cost(), 7'110'660'096},
+          model_size{presets::qwen3_30b_a3b.cost(), 30'220'957'696},
+          model_size{presets::gemma_3_1b.cost(), 697'896'064}, model_size{presets::gpt2.cost(), 85'056'000}}) {
+        CHECK(total(one.model, conventions::hf_6nd, {1000, 24}) == flops{uint128{6} * one.parameters * 1024});
+    }
+    // What is off the path of the loss, or works for other tokens, is a parameter all the same.
+    cost model = presets::gpt2.cost().detached();
+    CHECK(total(model, conventions::hf_6nd, {1024}) == flops{uint128{6} * 85'056'000 * 1024});
+    model = cost{};
+    model.add("cross_attention.qkv", linear{.in_features = 3, .out_features = 5, .rows = statistic::keys});
+    CHECK(total(model, conventions::hf_6nd, {7}) == flops{6 * 15 * 7});
 }
 
 TEST_CASE("half a square of an odd length is exact", "[convention]") {
@@ -216,17 +352,21 @@ TEST_CASE("half a square of an odd length is exact", "[convention]") {
     CHECK(total(model, conventions::megatron, {7, 1, 3}) == flops{3 * 3 * (5 + 11) * (49 + 1 + 9)});
 }
 
-TEST_CASE("cross attention is counted alike by every convention", "[convention]") {
+TEST_CASE("cross attention is counted alike by every convention that counts attention", "[convention]") {
     cost model;
     model.add("cross_attention.core", attention_core{3, 5, 5}, mask::cross_attention());
     for (const convention* how : conventions::all) {
+        if (!how->counted.contains(term::scores)) {
+            continue;
+        }
         CAPTURE(std::string(how->name));
         tally batch;
         batch.add(sequence{.length = 7, .keys = 3});
         // 21 pairs; a flash backward is 2.5 times the forward.
         const std::uint64_t forward = 2 * 3 * (5 + 5) * 21;
         const std::uint64_t backward = how->backward == attention_backward::flash ? forward / 2 * 5 : 2 * forward;
-        CHECK(evaluate(model, batch, *how).total() == flops{forward + backward});
+        const std::uint64_t softmax = how->counted.contains(term::softmax) ? 3 * 3 * 3 * 21 : 0;
+        CHECK(evaluate(model, batch, *how).total() == flops{forward + backward + softmax});
     }
 }
 
@@ -251,7 +391,7 @@ TEST_CASE("cross attention beside a uniform window makes no alternation of windo
     CHECK(total(model, conventions::verl, {9}) == alone);
 }
 
-// ---- one model, nine numbers ----
+// ---- one model, a number of each convention ----
 
 TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of every convention", "[convention]") {
     constexpr cost model = presets::llama_3_8b.cost();
@@ -265,6 +405,15 @@ TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of
     CHECK(total(model, conventions::torch_flop_counter, step) == flops{492'014'273'560'576});
     CHECK(total(model, conventions::palm, step) == flops{500'256'517'128'192});
     CHECK(total(model, conventions::nanogpt, step) == flops{500'256'517'128'192});
+    CHECK(total(model, conventions::hf_6nd, step) == flops{6 * 7'504'924'672ULL * 8192});
+    for (const convention* how : {&conventions::megatron_bridge, &conventions::nemo_automodel,
+                                  &conventions::nemo_automodel_hybrid, &conventions::maxtext}) {
+        CHECK(total(model, *how, step) == total(model, conventions::megatron, step));
+    }
+    for (const convention* how : {&conventions::bionemo, &conventions::nanotron}) {
+        CHECK(total(model, *how, step) == total(model, conventions::torch_flop_counter_eager, step));
+    }
+    CHECK(total(model, conventions::levanter, step) == flops{475'040'562'806'784});
 
     // 6ND, with all parameters and without the input embedding.
     CHECK(6 * model.parameters() * 8192 == 394'703'400'861'696);
@@ -346,199 +495,10 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
         }
     };
     const std::string known =
-        "exact, megatron, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, "
+        "exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, "
+        "nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, "
         "torch_flop_counter_eager";
     CHECK(problem("magatron") == "convention: unknown name \"magatron\"; known: " + known);
     CHECK(problem("") == "convention: unknown name \"\"; known: " + known);
     CHECK(problem("Exact") == "convention: unknown name \"Exact\"; known: " + known);
-}
-
-// ---- the numbers of public counters ----
-
-namespace {
-
-// volcengine/verl@b178a3cd56f5 tests/utils/test_flops_counter.py, lines 33 to 230: the models of its own test.
-constexpr transformer<gqa, gated_mlp> qwen2_7b{.hidden_size = 3584,
-                                               .num_layers = 28,
-                                               .attention = {.num_heads = 28, .num_kv_heads = 4, .head_dim = 128},
-                                               .feed_forward = {.intermediate_size = 18944},
-                                               .vocab = {.size = 152064}};
-constexpr transformer<gqa, gated_mlp> qwen3_8b{.hidden_size = 4096,
-                                               .num_layers = 36,
-                                               .attention = {.num_heads = 32, .num_kv_heads = 8, .head_dim = 128},
-                                               .feed_forward = {.intermediate_size = 12288},
-                                               .vocab = {.size = 151936}};
-constexpr transformer<gqa, gated_mlp> mistral_small_24b{
-    .hidden_size = 5120,
-    .num_layers = 40,
-    .attention = {.num_heads = 32, .num_kv_heads = 8, .head_dim = 128},
-    .feed_forward = {.intermediate_size = 32768},
-    .vocab = {.size = 131072}};
-constexpr transformer<gqa, gated_mlp> gemma_3_12b{
-    .hidden_size = 3840,
-    .num_layers = 48,
-    .attention = {.num_heads = 16, .num_kv_heads = 8, .head_dim = 256},
-    .feed_forward = {.intermediate_size = 15360},
-    .vocab = {.size = 262208, .tied = true},
-    .masks = layer_masks::period({mask::sliding_window(1024), mask::sliding_window(1024), mask::sliding_window(1024),
-                                  mask::sliding_window(1024), mask::sliding_window(1024), mask::causal()})};
-
-constexpr cost llama_3_8b_tied_cost = [] {
-    auto model = presets::llama_3_8b;
-    model.vocab.tied = true;
-    return model.cost();
-}();
-constexpr cost llama_2_7b_cost = presets::llama_2_7b.cost();
-constexpr cost llama_3_8b_cost = presets::llama_3_8b.cost();
-constexpr cost mistral_7b_cost = presets::mistral_7b.cost();
-constexpr cost qwen3_30b_a3b_cost = presets::qwen3_30b_a3b.cost();
-constexpr cost gpt_oss_20b_cost = presets::gpt_oss_20b.cost();
-constexpr cost gemma_3_1b_cost = presets::gemma_3_1b.cost();
-constexpr cost qwen2_7b_cost = qwen2_7b.cost();
-constexpr cost qwen3_8b_cost = qwen3_8b.cost();
-constexpr cost mistral_small_24b_cost = mistral_small_24b.cost();
-constexpr cost gemma_3_12b_cost = gemma_3_12b.cost();
-
-using lengths = std::vector<std::uint32_t>;
-const lengths tiny{1, 1, 7};
-const lengths mixed{512, 1024, 2048};
-const lengths edges{1023, 1024, 1025, 4095};
-const lengths equal_sums_a{100, 500, 600};
-const lengths equal_sums_b{200, 300, 700};
-const lengths one_of_8192{8192};
-const lengths three_of_4096{4096, 4096, 4096};
-const lengths pack_of_512(16, 512);
-
-struct peer_case {
-    const char* id;
-    const cost& model;
-    const convention& how;
-    const lengths& batch;
-    std::uint64_t expected;  ///< the peer's number
-    std::uint64_t exact;     ///< every matmul and every attended pair, enumerated elsewhere
-};
-
-/// Each number is what the peer's own function gives at the commit named, or what its own test asserts. In none of
-/// these is a mistake of the peer's: what parts it from the exact count is its convention.
-const std::vector<peer_case>& peer_cases() {
-    static const std::vector<peer_case> all{
-        // NVIDIA/Megatron-LM@d98e8a64ddf3 megatron/training/training.py:802
-        {"megatron_lm/llama-3-8b/fixed8k", llama_3_8b_cost, conventions::megatron, one_of_8192, 421645529382912,
-         421651971833856},
-        {"megatron_lm/llama-3-8b/mixed", llama_3_8b_cost, conventions::megatron, mixed, 165709501956096,
-         165712320528384},
-        {"megatron_lm/llama-3-8b/pack16x512", llama_3_8b_cost, conventions::megatron, pack_of_512, 372167506132992,
-         372173948583936},
-        {"megatron_lm/llama-3-8b/equal_sums_a", llama_3_8b_cost, conventions::megatron, equal_sums_a, 54521128550400,
-         54522072268800},
-        {"megatron_lm/llama-3-8b/equal_sums_b", llama_3_8b_cost, conventions::megatron, equal_sums_b, 54521128550400,
-         54522072268800},
-        {"megatron_lm/mistral-7b-v0.1/fixed8k", mistral_7b_cost, conventions::megatron, one_of_8192, 402266636943360,
-         389075718635520},
-        {"megatron_lm/mistral-7b-v0.1/mixed", mistral_7b_cost, conventions::megatron, mixed, 157231236513792,
-         157234055086080},
-        {"megatron_lm/mistral-7b-v0.1/pack16x512", mistral_7b_cost, conventions::megatron, pack_of_512, 352788613693440,
-         352795056144384},
-        {"megatron_lm/mistral-7b-v0.1/equal_sums_a", mistral_7b_cost, conventions::megatron, equal_sums_a,
-         51682423603200, 51683367321600},
-        {"megatron_lm/mistral-7b-v0.1/equal_sums_b", mistral_7b_cost, conventions::megatron, equal_sums_b,
-         51682423603200, 51683367321600},
-        {"megatron_lm/qwen3-30b-a3b/fixed8k", qwen3_30b_a3b_cost, conventions::megatron, one_of_8192, 228049878515712,
-         228678017482752},
-        {"megatron_lm/qwen3-30b-a3b/mixed", qwen3_30b_a3b_cost, conventions::megatron, mixed, 71631196127232,
-         71906006925312},
-        {"megatron_lm/qwen3-30b-a3b/pack16x512", qwen3_30b_a3b_cost, conventions::megatron, pack_of_512,
-         153832843640832, 154460982607872},
-        {"megatron_lm/qwen3-30b-a3b/equal_sums_a", qwen3_30b_a3b_cost, conventions::megatron, equal_sums_a,
-         22540713984000, 22632726528000},
-        {"megatron_lm/qwen3-30b-a3b/equal_sums_b", qwen3_30b_a3b_cost, conventions::megatron, equal_sums_b,
-         22540713984000, 22632726528000},
-        // volcengine/verl@b178a3cd56f5 tests/utils/test_flops_counter.py, asserted there
-        {"verl/test/llama/0", llama_2_7b_cost, conventions::verl, mixed, 149226491215872, 146410737500160},
-        {"verl/test/llama/1", llama_2_7b_cost, conventions::verl, three_of_4096, 536372695793664, 526718683054080},
-        {"verl/test/qwen2/0", qwen2_7b_cost, conventions::verl, mixed, 167073690943488, 155356225339392},
-        {"verl/test/qwen2/1", qwen2_7b_cost, conventions::verl, three_of_4096, 591764889010176, 551590721224704},
-        {"verl/test/qwen3/0", qwen3_8b_cost, conventions::verl, mixed, 180997438046208, 167618027716608},
-        {"verl/test/qwen3/1", qwen3_8b_cost, conventions::verl, three_of_4096, 648394032807936, 602521768820736},
-        {"verl/test/qwen3_moe/0", qwen3_30b_a3b_cost, conventions::verl, mixed, 78593069678592, 71906006925312},
-        {"verl/test/qwen3_moe/1", qwen3_30b_a3b_cost, conventions::verl, three_of_4096, 306570470621184,
-         283643398324224},
-        {"verl/test/mistral/0", mistral_small_24b_cost, conventions::verl, mixed, 512303699066880, 497876132167680},
-        {"verl/test/mistral/1", mistral_small_24b_cost, conventions::verl, three_of_4096, 1787393589903360,
-         1737927646248960},
-        {"verl/test/gemma3_text/0", gemma_3_12b_cost, conventions::verl, mixed, 279084659638272, 258466753019904},
-        {"verl/test/gemma3_text/1", gemma_3_12b_cost, conventions::verl, three_of_4096, 963929979224064,
-         898977390133248},
-        {"verl/test/gpt_oss/0", gpt_oss_20b_cost, conventions::verl, mixed, 91780464771072, 79448745443328},
-        {"verl/test/gpt_oss/1", gpt_oss_20b_cost, conventions::verl, three_of_4096, 323953008574464, 281707756388352},
-        // volcengine/verl@b178a3cd56f5 verl/utils/flops_counter.py:88, 318 (experts), 355 (gemma-3)
-        {"verl/llama-3-8b/tiny", llama_3_8b_cost, conventions::verl, tiny, 433659838464, 405298741248},
-        {"verl/llama-3-8b/fixed8k", llama_3_8b_cost, conventions::verl, one_of_8192, 447466872766464, 421651971833856},
-        {"verl/llama-3-8b/mixed", llama_3_8b_cost, conventions::verl, mixed, 177006339686400, 165712320528384},
-        {"verl/llama-3-8b/edges1024", llama_3_8b_cost, conventions::verl, edges, 360967445938176, 338382558855168},
-        {"verl/llama-3-8b/pack16x512", llama_3_8b_cost, conventions::verl, pack_of_512, 397988849516544,
-         372173948583936},
-        {"verl/llama-3-8b/equal_sums_a", llama_3_8b_cost, conventions::verl, equal_sums_a, 58303551897600,
-         54522072268800},
-        {"verl/llama-3-8b/equal_sums_b", llama_3_8b_cost, conventions::verl, equal_sums_b, 58303551897600,
-         54522072268800},
-        {"verl/mistral-7b-v0.1/tiny", mistral_7b_cost, conventions::verl, tiny, 391079264256, 384008454144},
-        {"verl/mistral-7b-v0.1/fixed8k", mistral_7b_cost, conventions::verl, one_of_8192, 408709087887360,
-         389075718635520},
-        {"verl/mistral-7b-v0.1/mixed", mistral_7b_cost, conventions::verl, mixed, 160049808801792, 157234055086080},
-        {"verl/mistral-7b-v0.1/edges1024", mistral_7b_cost, conventions::verl, edges, 327059115343872, 321428393558016},
-        {"verl/mistral-7b-v0.1/pack16x512", mistral_7b_cost, conventions::verl, pack_of_512, 359231064637440,
-         352795056144384},
-        {"verl/mistral-7b-v0.1/equal_sums_a", mistral_7b_cost, conventions::verl, equal_sums_a, 52626142003200,
-         51683367321600},
-        {"verl/mistral-7b-v0.1/equal_sums_b", mistral_7b_cost, conventions::verl, equal_sums_b, 52626142003200,
-         51683367321600},
-        {"verl/qwen3-30b-a3b/tiny", qwen3_30b_a3b_cost, conventions::verl, tiny, 181112537088, 164320247808},
-        {"verl/qwen3-30b-a3b/fixed8k", qwen3_30b_a3b_cost, conventions::verl, one_of_8192, 243962732347392,
-         228678017482752},
-        {"verl/qwen3-30b-a3b/mixed", qwen3_30b_a3b_cost, conventions::verl, mixed, 78593069678592, 71906006925312},
-        {"verl/qwen3-30b-a3b/edges1024", qwen3_30b_a3b_cost, conventions::verl, edges, 167670442229760,
-         154298182533120},
-        {"verl/qwen3-30b-a3b/pack16x512", qwen3_30b_a3b_cost, conventions::verl, pack_of_512, 169745697472512,
-         154460982607872},
-        {"verl/qwen3-30b-a3b/equal_sums_a", qwen3_30b_a3b_cost, conventions::verl, equal_sums_a, 24871698432000,
-         22632726528000},
-        {"verl/qwen3-30b-a3b/equal_sums_b", qwen3_30b_a3b_cost, conventions::verl, equal_sums_b, 24871698432000,
-         22632726528000},
-        {"verl/gemma-3-1b/tiny", gemma_3_1b_cost, conventions::verl, tiny, 70302191616, 53996175360},
-        {"verl/gemma-3-1b/fixed8k", gemma_3_1b_cost, conventions::verl, one_of_8192, 66199404675072, 51887770435584},
-        {"verl/gemma-3-1b/mixed", gemma_3_1b_cost, conventions::verl, mixed, 28375976509440, 22024015577088},
-        {"verl/gemma-3-1b/edges1024", gemma_3_1b_cost, conventions::verl, edges, 56962915442688, 44331464835072},
-        {"verl/gemma-3-1b/pack16x512", gemma_3_1b_cost, conventions::verl, pack_of_512, 64653216448512, 49811118096384},
-        {"verl/gemma-3-1b/equal_sums_a", gemma_3_1b_cost, conventions::verl, equal_sums_a, 9464443699200,
-         7296386433024},
-        {"verl/gemma-3-1b/equal_sums_b", gemma_3_1b_cost, conventions::verl, equal_sums_b, 9453792460800,
-         7292642279424},
-        // pytorch/torchtitan@b5bcd76c66d0 torchtitan/models/utils.py:412, 418 (tied), 462 (experts)
-        {"torchtitan/llama-3-8b/1x8192", llama_3_8b_cost, conventions::torchtitan, one_of_8192, 474435173744640,
-         421651971833856},
-        {"torchtitan/qwen3-30b-a3b/1x8192", qwen3_30b_a3b_cost, conventions::torchtitan, one_of_8192, 307843559325696,
-         228678017482752},
-        {"torchtitan/llama-3-8b-tied/1x8192", llama_3_8b_tied_cost, conventions::torchtitan, one_of_8192,
-         474435173744640, 421651971833856},
-        // huggingface/nanotron@2411b022a75f src/nanotron/models/llama.py:1157
-        {"nanotron/llama-3-8b/1x8192", llama_3_8b_cost, conventions::torch_flop_counter_eager, one_of_8192,
-         474422087516160, 421651971833856},
-        {"nanotron/mistral-7b-v0.1/1x8192", mistral_7b_cost, conventions::torch_flop_counter_eager, one_of_8192,
-         455043195076608, 389075718635520},
-        // NVIDIA/bionemo-framework@f8f84cb7fa00 bionemo-recipes/recipes/llama3_native_te/tests/test_perf_logger.py:225
-        {"bionemo/test/llama_gqa_swiglu", llama_3_8b_cost, conventions::torch_flop_counter_eager, one_of_8192,
-         474422087516160, 421651971833856},
-    };
-    return all;
-}
-
-}  // namespace
-
-TEST_CASE("presets reproduce the numbers of the counters that they are named after", "[convention][peers]") {
-    for (const peer_case& one : peer_cases()) {
-        CAPTURE(one.id);
-        CHECK(to_string(total(one.model, one.how, one.batch)) == std::to_string(one.expected));
-        CHECK(to_string(total(one.model, conventions::exact, one.batch)) == std::to_string(one.exact));
-    }
 }

@@ -121,12 +121,12 @@ TEST_CASE("rows of one component, kind, statistic and mask are one row", "[cost]
     CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
 }
 
-TEST_CASE("a core has a row of scores and one of values for each mask", "[cost]") {
+TEST_CASE("a core has a row of scores, one of values and one of softmax for each mask", "[cost]") {
     cost sum;
     sum.add("attention.core", attention_core{3, 5, 7}, mask::causal());
     sum.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
     sum.add("attention.core", attention_core{2, 11, 13}, mask::causal());
-    REQUIRE(sum.rows().size() == 4);
+    REQUIRE(sum.rows().size() == 6);
     CHECK(sum.masks().size() == 2);
     CHECK(sum.parameters() == 0);
     CHECK(sum.rows()[0] == cost_row{.mask = 0,
@@ -136,8 +136,10 @@ TEST_CASE("a core has a row of scores and one of values for each mask", "[cost]"
                                     .padded = 2 * 3 * 5 + 2 * 2 * 11});
     CHECK(sum.rows()[1].kind == term::values);
     CHECK(sum.rows()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
-    CHECK(sum.rows()[2].mask == 1);
-    CHECK(sum.rows()[2].useful == 2 * 3 * 5);
+    CHECK(sum.rows()[2].kind == term::softmax);
+    CHECK(sum.rows()[2].useful == 3 * (3 + 2));
+    CHECK(sum.rows()[3].mask == 1);
+    CHECK(sum.rows()[3].useful == 2 * 3 * 5);
 
     // The other way round the masks have other numbers, and the sum knows which is which.
     cost reversed;
@@ -146,8 +148,8 @@ TEST_CASE("a core has a row of scores and one of values for each mask", "[cost]"
     REQUIRE(reversed.masks().size() == 2);
     CHECK(reversed.masks()[0] == mask::sliding_window(4));
     CHECK(reversed.rows()[0].useful == 2 * (2 * 3 * 5));
-    CHECK(reversed.rows()[2].mask == 1);
-    CHECK(reversed.rows()[2].useful == 2 * 3 * 5 + 2 * 2 * 11);
+    CHECK(reversed.rows()[3].mask == 1);
+    CHECK(reversed.rows()[3].useful == 2 * 3 * 5 + 2 * 2 * 11);
 }
 
 TEST_CASE("parameters count what is stored: all experts, a tied table once, norms and biases", "[cost]") {
@@ -223,9 +225,10 @@ TEST_CASE("more components, rows or masks than fit are errors that say which", "
 }
 
 TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") {
-    // The most coefficients that a cost can have: 48 components x (scores and values) of one polynomial mask each.
+    // The most coefficients that a cost can have: 32 components x (scores, values, softmax) of one polynomial mask
+    // each.
     cost sum;
-    for (std::size_t i = 0; i < cost::max_components; ++i) {
+    for (std::size_t i = 0; i < cost::max_rows / 3; ++i) {
         const std::string name = std::string("core ").append(std::to_string(i));
         sum.add(std::string_view(name), attention_core{1, 1, 1}, mask::causal());
     }
@@ -233,7 +236,7 @@ TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") 
     tally batch{sum.masks()};
     batch.add(sequence{.length = 3, .past = 4});
     // Rows at positions 4, 5 and 6 see 5, 6 and 7 keys.
-    CHECK(evaluate(sum, batch).total() == flops{48 * 3 * 2 * 2 * (5 + 6 + 7)});
+    CHECK(evaluate(sum, batch).total() == flops{32 * 3 * 2 * 2 * (5 + 6 + 7)});
 }
 
 TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {
@@ -305,8 +308,8 @@ TEST_CASE("as_component puts all work under one name and changes no number", "[c
     CHECK(work_of(one) == work_of(whole));
     CHECK(one.parameters() == whole.parameters());
     CHECK(one.masks() == whole.masks());
-    // Equal kinds have merged: linear, router, lm_head, scores, values, norm and bias.
-    CHECK(one.rows().size() == 7);
+    // Equal kinds have merged: linear, router, lm_head, scores, values, softmax, norm and bias.
+    CHECK(one.rows().size() == 8);
     CHECK(one.as_component("mtp") == one);
     CHECK(cost{}.as_component("mtp") == cost{});
     // Layers of two masks under one name keep both.
@@ -407,7 +410,14 @@ TEST_CASE("a shared weight is applied and not stored", "[cost]") {
     shared.shared = true;
     CHECK(cost{}.add("lm_head", own).parameters() == 15 * 101);
     CHECK(cost{}.add("lm_head", shared).parameters() == 0);
-    CHECK(work_of(cost{}.add("lm_head", shared)) == work_of(cost{}.add("lm_head", own)));
+    tally batch;
+    batch.add({.length = 7});
+    const auto work = [&](const linear& weight, const convention& how) {
+        return evaluate(cost{}.add("lm_head", weight), batch, how).total();
+    };
+    CHECK(work(shared, conventions::exact) == work(own, conventions::exact));
+    CHECK(work(own, conventions::hf_6nd) == flops{6 * 15 * 101 * 7});
+    CHECK(work(shared, conventions::hf_6nd) == flops{});
 }
 
 // ---- measured visits ----
@@ -503,7 +513,9 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
         const folded_cost folded(model, *how, {.counted = phases::forward});
         tally batch{folded.masks()};
         batch.add({.length = 3, .keys = 5});
-        CHECK(folded.total(batch) == flops{4 * 25});
+        const std::uint64_t of_a_pair =
+            (how->counted.contains(term::scores) ? 4U : 0U) + (how->counted.contains(term::softmax) ? 3U : 0U);
+        CHECK(folded.total(batch) == flops{of_a_pair * 25});
     }
     // Nor does it make a windowed decoder one whose layers alternate.
     const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));

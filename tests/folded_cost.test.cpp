@@ -351,6 +351,33 @@ TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[folded_cost
     CHECK(to_string(evaluate(model, batch).total()) == "42345162566560382976");
 }
 
+TEST_CASE("components that a plan names run their forward once more, and only in the executed view", "[folded_cost]") {
+    constexpr cost model = presets::mixtral_8x7b.cost();
+    tally batch{model.masks()};
+    batch.add(sequence{.length = 7}, sequence{.length = 8});
+    training_plan plan{.flash_attention = false};
+    const breakdown plain = evaluate(model, batch, conventions::exact, plan);
+    for (const char* name : {"moe.experts", "attention.core", "lm_head"}) {
+        plan.recomputed_components.push_back(name, "recomputed_components");
+    }
+    const breakdown again = evaluate(model, batch, conventions::exact, plan);
+    for (const component_flops& one : plain.components()) {
+        INFO(one.name.view());
+        const bool named = one.name == "moe.experts" || one.name == "attention.core" || one.name == "lm_head";
+        CHECK(again[one.name.view()].get(view::executed, phase::recompute) ==
+              (named ? one.get(view::padded, phase::forward) : flops{}));
+        CHECK(again[one.name.view()].total(view::useful) == one.total(view::useful));
+        CHECK(again[one.name.view()].total(view::padded) == one.total(view::padded));
+    }
+    // Named or by the mode of the plan: once more, not twice. What is not in the model changes nothing.
+    plan.recomputed_components.push_back("no such component", "recomputed_components");
+    plan.recomputed = recompute::attention;
+    CHECK(evaluate(model, batch, conventions::exact, plan).total(view::executed) == again.total(view::executed));
+    plan.counted = phases::forward;
+    CHECK(evaluate(model, batch, conventions::exact, plan).total(view::executed) ==
+          plain.get(view::padded, phase::forward));
+}
+
 TEST_CASE("the largest tally times the largest coefficients stays below 2^128", "[folded_cost]") {
     // All coefficients together are below 2^64 and so is every word, hence no sum can wrap.
     constexpr std::uint64_t most = ~std::uint64_t{0};

@@ -36,7 +36,11 @@ enum class rule {
     cross_attention,
     box,
     encoder,
-    prefix_lm
+    prefix_lm,
+    window_squares,
+    chunk_squares,
+    within_window,
+    limited_by_window
 };
 
 /// A mask by the words of its definition, with none of the library's arithmetic.
@@ -69,6 +73,14 @@ struct definition {
                 return mask::encoder();
             case rule::prefix_lm:
                 return mask::prefix_lm(a);
+            case rule::window_squares:
+                return mask::window_squares(a);
+            case rule::chunk_squares:
+                return mask::chunk_squares(a);
+            case rule::within_window:
+                return mask::within_window(a);
+            case rule::limited_by_window:
+                return mask::limited_by_window(a);
         }
         return {};
     }
@@ -86,10 +98,15 @@ struct definition {
             case rule::encoder:
                 return true;
             case rule::sliding_window:
+            case rule::window_squares:
+            case rule::limited_by_window:
                 return j <= i && i - j + 1 <= a;
+            case rule::within_window:
+                return j <= i;
             case rule::window:
                 return (a == -1 || i - j <= a) && (b == -1 || j - i <= b);
             case rule::chunked:
+            case rule::chunk_squares:
                 return j <= i && j / a == i / a;
             case rule::top_k:
                 return j <= i && j + 1 <= a;
@@ -101,6 +118,23 @@ struct definition {
                 return j <= i || j < a;
         }
         return false;
+    }
+
+    /// Where a convention counts a triangle as half of a square, in halves: a pair is two, one on the diagonal one.
+    [[nodiscard]] constexpr std::uint64_t weight(std::int64_t i, std::int64_t j, const sequence& s) const {
+        const bool within = std::int64_t{s.past} + s.length <= a;
+        switch (which) {
+            case rule::window_squares:
+                return i == j && i < a ? 1 : 2;
+            case rule::chunk_squares:
+                return i == j ? 1 : 2;
+            case rule::within_window:
+                return !within ? 0 : i == j ? 1 : 2;
+            case rule::limited_by_window:
+                return within ? 0 : 1;
+            default:
+                return 1;
+        }
     }
 
     [[nodiscard]] constexpr std::int64_t keys(const sequence& s) const {
@@ -121,7 +155,7 @@ struct definition {
         std::uint64_t pairs = 0;
         for (std::int64_t i = first_query(s); i < end_of_queries(s); ++i) {
             for (std::int64_t j = 0; j < keys(s); ++j) {
-                pairs += attends(i, j) ? 1U : 0U;
+                pairs += attends(i, j) ? weight(i, j, s) : 0U;
             }
         }
         return pairs;
@@ -133,6 +167,7 @@ struct definition {
         std::int64_t last = keys(s) - 1;
         switch (which) {
             case rule::causal:
+            case rule::within_window:
                 last = i;
                 break;
             case rule::bidirectional:
@@ -143,6 +178,8 @@ struct definition {
                 last = std::max(i, std::min(last, a - 1));
                 break;
             case rule::sliding_window:
+            case rule::window_squares:
+            case rule::limited_by_window:
                 first = std::max(first, i - a + 1);
                 last = i;
                 break;
@@ -151,6 +188,7 @@ struct definition {
                 last = b == -1 ? last : std::min(last, i + b);
                 break;
             case rule::chunked:
+            case rule::chunk_squares:
                 first = i / a * a;
                 last = i;
                 break;
@@ -164,7 +202,9 @@ struct definition {
                 last = std::min(last, a - 1);
                 break;
         }
-        return static_cast<std::uint64_t>(last - first + 1);
+        // Of the keys only the last, the query itself, may weigh less than the first.
+        const auto seen = static_cast<std::uint64_t>(last - first + 1);
+        return seen == 0 ? 0 : (seen - 1) * weight(i, i - 1, s) + weight(i, last, s);
     }
 
     [[nodiscard]] uint128 row_by_row(const sequence& s) const {
@@ -206,7 +246,8 @@ std::vector<definition> every_definition(std::int64_t end) {
         {rule::causal}, {rule::bidirectional}, {rule::cross_attention}, {rule::encoder}, {rule::prefix_lm, 0}};
     for (std::int64_t a = 1; a <= end + 1; ++a) {
         for (const rule which :
-             {rule::sliding_window, rule::chunked, rule::top_k, rule::compressed_keys, rule::box, rule::prefix_lm}) {
+             {rule::sliding_window, rule::chunked, rule::top_k, rule::compressed_keys, rule::box, rule::prefix_lm,
+              rule::window_squares, rule::chunk_squares, rule::within_window, rule::limited_by_window}) {
             all.push_back({which, a});
         }
     }
@@ -232,7 +273,7 @@ class random_definitions {
     }
 
     definition next(std::int64_t most) {
-        const auto which = static_cast<rule>(engine_() % 11U);
+        const auto which = static_cast<rule>(engine_() % 15U);
         if (which == rule::window) {
             return {which, parameter(-1, most), parameter(-1, most)};
         }
@@ -243,7 +284,10 @@ class random_definitions {
     std::mt19937_64 engine_{20240607};
 };
 
-bool is_additive(const definition& d) { return d.made().is_causal() && d.which != rule::box; }
+bool is_additive(const definition& d) {
+    return d.made().is_causal() && d.which != rule::box && d.which != rule::within_window &&
+           d.which != rule::limited_by_window;
+}
 
 template <class F>
 std::string refusal(F&& make) {
@@ -295,6 +339,10 @@ static_assert(agrees_at_compile_time({rule::encoder}));
 static_assert(agrees_at_compile_time({rule::prefix_lm, 0}));
 static_assert(agrees_at_compile_time({rule::prefix_lm, 6}));
 static_assert(agrees_at_compile_time({rule::prefix_lm, largest_parameter}));
+static_assert(agrees_at_compile_time({rule::window_squares, 6}));
+static_assert(agrees_at_compile_time({rule::chunk_squares, 4}));
+static_assert(agrees_at_compile_time({rule::within_window, 6}));
+static_assert(agrees_at_compile_time({rule::limited_by_window, 6}));
 
 static_assert(std::is_trivially_copyable_v<mask> && sizeof(mask) <= 16);
 static_assert(mask{} == mask::causal());
@@ -358,7 +406,7 @@ TEST_CASE("a row of the oracle has as many keys as the definition attends") {
                 const sequence rest{end - i, i, one.keys};
                 std::uint64_t attended = 0;
                 for (std::int64_t j = 0; j < d.keys(rest); ++j) {
-                    attended += d.attends(i, j) ? 1U : 0U;
+                    attended += d.attends(i, j) ? d.weight(i, j, rest) : 0U;
                 }
                 if (d.row(i, rest) != attended && difference.empty()) {
                     difference = describe(d.made(), rest);
@@ -627,6 +675,10 @@ TEST_CASE("a parameter outside its range is an error with the name that the call
         {[](std::int64_t n) { return mask::compressed_keys(n); }, "compression_ratio", 1},
         {[](std::int64_t n) { return mask::box(n); }, "sliding_window", 1},
         {[](std::int64_t n) { return mask::prefix_lm(n); }, "prefix_lm", 0},
+        {[](std::int64_t n) { return mask::window_squares(n); }, "sliding_window", 1},
+        {[](std::int64_t n) { return mask::chunk_squares(n); }, "attention_chunk_size", 1},
+        {[](std::int64_t n) { return mask::within_window(n); }, "sliding_window", 1},
+        {[](std::int64_t n) { return mask::limited_by_window(n); }, "sliding_window", 1},
     };
     for (const factory& f : factories) {
         for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{-2}, std::int64_t{-4096}, above,
@@ -665,6 +717,10 @@ TEST_CASE("a mask has the name that reports print") {
     CHECK(mask::cross_attention().name() == "cross_attention");
     CHECK(mask::encoder().name() == "encoder");
     CHECK(mask::prefix_lm(256).name() == "prefix_lm(256)");
+    CHECK(mask::window_squares(8).name() == "window_squares(8)");
+    CHECK(mask::chunk_squares(8).name() == "chunk_squares(8)");
+    CHECK(mask::within_window(8).name() == "within_window(8)");
+    CHECK(mask::limited_by_window(8).name() == "limited_by_window(8)");
 }
 
 TEST_CASE("a mask tells its kind and parameters") {
@@ -685,6 +741,11 @@ TEST_CASE("a mask tells its kind and parameters") {
     CHECK(mask::encoder().kind() == mask_kind::encoder);
     CHECK(mask::prefix_lm(8).kind() == mask_kind::prefix_lm);
     CHECK(mask::prefix_lm(8).first() == 8);
+    CHECK(mask::squares_of(mask::sliding_window(8)) == mask::window_squares(8));
+    CHECK(mask::squares_of(mask::top_k(8)) == mask::window_squares(8));
+    CHECK(mask::squares_of(mask::chunked(8)) == mask::chunk_squares(8));
+    CHECK(mask::within(mask::sliding_window(8)) == mask::within_window(8));
+    CHECK(mask::limited_by(mask::sliding_window(8)) == mask::limited_by_window(8));
 }
 
 TEST_CASE("only causal, bidirectional and cross attention follow from the fixed statistics") {

@@ -152,6 +152,14 @@ class step {
         product(pass::fused_backward, 1, keys, qk_dim);  // S again: a fused kernel has not kept it
     }
 
+    /// Three FLOPs of one query row of one head for each pair, and twice that backward: in place of a matmul, a quarter
+    /// of [3, 1]·[1, halves].
+    void softmax_row(std::string_view component, std::uint64_t halves) {
+        run({component, pass::forward, place::core, 3, halves, 1, 4});
+        run({component, pass::backward_data, place::core, 3, halves, 1, 4});
+        run({component, pass::backward_data, place::core, 3, halves, 1, 4});
+    }
+
     /// Those matmuls of another trace that a convention counts.
     template <class Predicate>
     void append(const step& other, Predicate counted) {
@@ -208,6 +216,21 @@ inline void attention_core(step& trace, std::string_view component, const sequen
             }
             for (std::uint64_t head = 0; head < heads; ++head) {
                 trace.core_row(component, halves, qk_dim, v_dim);
+            }
+        }
+    }
+}
+
+inline void softmax(step& trace, std::string_view component, const sequence_list& sequences, std::uint64_t heads,
+                    const pair_rule& pairs) {
+    for (const sequence& s : sequences) {
+        for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
+            std::uint64_t halves = 0;
+            for (std::uint64_t key = 0; key < s.past + s.length; ++key) {
+                halves += pairs(s, query, key);
+            }
+            for (std::uint64_t head = 0; head < heads; ++head) {
+                trace.softmax_row(component, halves);
             }
         }
     }

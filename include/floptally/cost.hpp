@@ -7,11 +7,11 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/component_name.hpp>
-#include <floptally/convention.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/term.hpp>
 
 namespace floptally {
 
@@ -86,14 +86,15 @@ class cost {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        const auto row = [&](term kind, std::uint64_t head_dim) {
-            const std::uint64_t per_pair = checked_multiply(heads, head_dim, component.view());
+        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times) {
+            const std::uint64_t per_pair = checked_multiply(flops, times, component.view());
             sum.put(component,
                     cost_row{
                         .mask = which, .what = statistic::pairs, .kind = kind, .useful = per_pair, .padded = per_pair});
         };
-        row(term::scores, core.qk_head_dim);
-        row(term::values, core.v_head_dim);
+        row(term::scores, heads, core.qk_head_dim);
+        row(term::values, heads, core.v_head_dim);
+        row(term::softmax, 3, core.num_heads);
         return *this = sum;
     }
 
@@ -110,10 +111,11 @@ class cost {
         return *this = sum;
     }
 
-    /// A product of activations, `multiply_adds` of them a token: a recurrent state.
-    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds) {
+    /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
+    /// `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
+    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
-        return put(component, cost_row{.kind = term::state, .useful = per_token, .padded = per_token});
+        return put(component, cost_row{.kind = kind, .useful = per_token, .padded = per_token});
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -193,6 +195,9 @@ class cost {
                 case term::scores:
                 case term::values:
                 case term::state:
+                case term::delta_rule:
+                case term::scan:
+                case term::scan_convolution:
                     row.kind = term::detached;
                     break;
                 case term::lm_head:

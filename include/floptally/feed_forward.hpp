@@ -86,7 +86,7 @@ struct moe {
             sum.add("moe.shared",
                     linear{.in_features = h, .out_features = shared_intermediate_size, .applied = matrices});
             if (shared_expert_gate) {
-                sum.add("moe.shared", linear{.in_features = h, .out_features = 1});
+                sum.add("moe.shared", linear{.in_features = h, .out_features = 1, .kind = term::router});
             }
         }
         elementwise.add_to(sum);

@@ -24,6 +24,7 @@
 #include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
+#include <floptally/term.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>
 #include <floptally/utilization.hpp>

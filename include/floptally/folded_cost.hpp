@@ -8,6 +8,8 @@
 #include <floptally/checked.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/counted_row.hpp>
+#include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
@@ -31,7 +33,9 @@ class folded_cost {
                 for (const cost_row& row : model.rows()) {
                     if (row.component == component && row.kind == static_cast<term>(kind) &&
                         how.counted.contains(row.kind)) {
-                        add(model, row, passes_of(row.kind, plan));
+                        const bool again = plan.recomputed_components.find(model.components()[component]) <
+                                           plan.recomputed_components.size();
+                        add(model, detail::counted_row(model, row, how), detail::passes_of(row.kind, how, plan, again));
                     }
                 }
             }
@@ -110,16 +114,7 @@ class folded_cost {
   private:
     static constexpr std::size_t max_words = tally::fixed_words + max_masks;
 
-    /// How often a product runs in each phase, its forward being one.
-    struct passes {
-        std::uint8_t forward = 0;
-        std::uint8_t backward_data = 0;
-        std::uint8_t backward_weights = 0;
-        std::uint8_t fused_backward = 0;
-        std::uint8_t recomputed_forward = 0;
-
-        [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
-    };
+    using passes = detail::passes;
 
     /// Forward FLOPs of one component per unit of one word of a tally.
     struct entry {
@@ -142,44 +137,6 @@ class folded_cost {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }
 
-    [[nodiscard]] constexpr passes passes_of(term kind, const training_plan& plan) const {
-        const bool core = kind == term::scores || kind == term::values;
-        const bool activations_only = core || kind == term::state;
-        const bool counted_as_flash = kind == term::scores && how_.backward == attention_backward::flash;
-        passes run;
-        run.forward = plan.counted == phases::backward ? 0 : 1;
-        if (plan.counted == phases::forward) {
-            return run;
-        }
-        const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
-                              kind != term::tied_embedding && kind != term::position_embedding;
-        const bool again = plan.recomputed == recompute::full        ? in_layer
-                           : plan.recomputed == recompute::attention ? core
-                                                                     : false;
-        run.recomputed_forward = again ? 1 : 0;
-        if (kind == term::detached || kind == term::detached_head) {
-            return run;
-        }
-        run.backward_data = static_cast<std::uint8_t>((activations_only ? 2 : 1) + (counted_as_flash ? 1 : 0));
-        run.backward_weights = activations_only ? 0 : 1;
-        run.fused_backward = kind == term::scores && plan.flash_attention && !counted_as_flash ? 1 : 0;
-        return run;
-    }
-
-    /// A causal band with a limit: what Hugging Face calls sliding attention.
-    [[nodiscard]] static constexpr bool is_sliding_window(const mask& m) {
-        return m.kind() == mask_kind::band && m.first() >= 0 && m.second() == 0;
-    }
-
-    [[nodiscard]] static constexpr bool has_layer_without_window(const cost& model) {
-        for (const mask& m : model.masks()) {
-            if (m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder && !is_sliding_window(m)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /// Replaces the mask of a row by words of a tally, as the convention counts it.
     constexpr void add(const cost& model, const cost_row& row, const passes& run) {
         const auto component =
@@ -190,6 +147,9 @@ class folded_cost {
             groups_.push_back(group{component, known, run, end, end}, "rows");
         }
         const auto at = [&](std::size_t word, std::uint64_t divisor) {
+            if (row.useful % divisor != 0 || row.padded % divisor != 0) {
+                throw error("convention", "half of an odd number of FLOPs per pair: the softmax of oddly many heads");
+            }
             entry& e = entry_of(groups_.back(), static_cast<std::uint8_t>(word));
             e.useful = checked_add(e.useful, row.useful / divisor, "cost");
             e.padded = checked_add(e.padded, row.padded / divisor, "cost");
@@ -209,8 +169,17 @@ class folded_cost {
             at(fixed(statistic::crossed), 1);
         } else if (!attends.is_polynomial() && (!windowed || how_.windows == window_pairs::exact)) {
             at(kept(attends), 1);
-        } else if (is_sliding_window(attends) && how_.windows == window_pairs::half_box &&
-                   has_layer_without_window(model)) {
+        } else if (windowed && attends.is_causal() && how_.windows == window_pairs::half_squares) {
+            at(kept(mask::squares_of(attends)), 2);
+        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::limited) {
+            at(kept(mask::within(attends)), 2);
+            at(kept(mask::limited_by(attends)), 1);
+        } else if (windowed && (how_.windows == window_pairs::half_squares || how_.windows == window_pairs::limited)) {
+            at(kept(attends), 1);
+        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::box) {
+            at(kept(mask::box_of(attends)), 1);
+        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::half_box &&
+                   detail::has_layer_without_window(model)) {
             at(kept(mask::box_of(attends)), 2);
         } else if (attends.is_causal() && how_.causal != causal_pairs::full_square) {
             // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.

@@ -27,7 +27,7 @@ struct mla {
     std::uint64_t qk_rope_head_dim = 0;  ///< 0: no positions
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
-    elementwise_parameters elementwise{};
+    elementwise_parameters elementwise{};  ///< norm: those on the two latents
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "num_attention_heads");
@@ -58,7 +58,8 @@ struct mla {
                 where.attends);
         sum.add("attention.output",
                 linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"), .out_features = h});
-        elementwise.add_to(sum);
+        sum.add_parameters("norm", term::latent_norm, elementwise.norm);
+        sum.add_parameters("bias", term::bias, elementwise.bias);
         return sum;
     }
 };

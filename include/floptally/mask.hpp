@@ -12,7 +12,20 @@
 
 namespace floptally {
 
-enum class mask_kind : std::uint8_t { band, chunked, top_k, compressed_keys, cross_attention, box, encoder, prefix_lm };
+enum class mask_kind : std::uint8_t {
+    band,
+    chunked,
+    top_k,
+    compressed_keys,
+    cross_attention,
+    box,
+    window_squares,
+    chunk_squares,
+    within_window,
+    limited_by_window,
+    encoder,
+    prefix_lm
+};
 
 /// Which keys a query attends: a small trivially copyable value.
 ///
@@ -74,6 +87,38 @@ class mask {
     /// The box of a sliding window.
     [[nodiscard]] static constexpr mask box_of(const mask& window) { return {mask_kind::box, window.first_, 0}; }
 
+    /// Twice the pairs of a sliding window where its triangle is taken for half of a square: c² + 2W(L − c) with
+    /// c = min(L, W). Not a mask either: what MaxText counts (halved).
+    [[nodiscard]] static constexpr mask window_squares(std::int64_t tokens) {
+        return {mask_kind::window_squares, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// The same for chunks: qC² + r² for q chunks and a rest of r.
+    [[nodiscard]] static constexpr mask chunk_squares(std::int64_t tokens) {
+        return {mask_kind::chunk_squares, in_range("attention_chunk_size", tokens, 1), 0};
+    }
+    /// L² of a sequence that is not longer than a sliding window; nothing of a longer one. Half of it and
+    /// `limited_by_window` together are what Megatron-Bridge counts.
+    [[nodiscard]] static constexpr mask within_window(std::int64_t tokens) {
+        return {mask_kind::within_window, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
+    [[nodiscard]] static constexpr mask limited_by_window(std::int64_t tokens) {
+        return {mask_kind::limited_by_window, in_range("sliding_window", tokens, 1) - 1, 0};
+    }
+    /// Both of a sliding window.
+    [[nodiscard]] static constexpr mask within(const mask& window) {
+        return {mask_kind::within_window, window.first_, 0};
+    }
+    [[nodiscard]] static constexpr mask limited_by(const mask& window) {
+        return {mask_kind::limited_by_window, window.first_, 0};
+    }
+    /// The squares of a causal window, of chunks or of top-k.
+    [[nodiscard]] static constexpr mask squares_of(const mask& limited) {
+        return limited.kind_ == mask_kind::chunked ? mask{mask_kind::chunk_squares, limited.first_, 0}
+               : limited.kind_ == mask_kind::top_k ? mask{mask_kind::window_squares, limited.first_ - 1, 0}
+                                                   : mask{mask_kind::window_squares, limited.first_, 0};
+    }
+
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
@@ -94,6 +139,16 @@ class mask {
                 const auto window = static_cast<std::uint64_t>(first_) + 1;
                 return s.length * (end < window ? end : window);
             }
+            case mask_kind::window_squares:
+                return window_square_rows(end) - window_square_rows(s.past);
+            case mask_kind::chunk_squares:
+                return chunk_square_rows(end) - chunk_square_rows(s.past);
+            case mask_kind::within_window:
+                return end <= static_cast<std::uint64_t>(first_) + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
+            case mask_kind::limited_by_window:
+                return end <= static_cast<std::uint64_t>(first_) + 1
+                           ? 0
+                           : s.length + capped_ramp(end, first_) - capped_ramp(s.past, first_);
             case mask_kind::encoder:
                 return std::uint64_t{s.keys} * s.keys;
             case mask_kind::prefix_lm:
@@ -103,7 +158,8 @@ class mask {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band and box: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k, ratio, prefix).
+    /// Band, box and the others of a window: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k,
+    /// ratio, prefix).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
@@ -138,6 +194,14 @@ class mask {
                 return "compressed_keys(" + std::to_string(first_) + ")";
             case mask_kind::box:
                 return "box(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::window_squares:
+                return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::chunk_squares:
+                return "chunk_squares(" + std::to_string(first_) + ")";
+            case mask_kind::within_window:
+                return "within_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
+            case mask_kind::limited_by_window:
+                return "limited_by_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
             case mask_kind::encoder:
                 return "encoder";
             case mask_kind::prefix_lm:
@@ -183,6 +247,19 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunked_rows(std::uint64_t rows) const {
         const auto chunk = static_cast<std::uint64_t>(first_);
         return rows / chunk * triangle(chunk) + triangle(rows % chunk);
+    }
+
+    /// rows², less the square of what is beyond the window.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_square_rows(std::uint64_t rows) const {
+        const auto window = static_cast<std::uint64_t>(first_) + 1;
+        const std::uint64_t beyond = rows < window ? 0 : rows - window;
+        return rows * rows - beyond * beyond;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunk_square_rows(std::uint64_t rows) const {
+        const auto chunk = static_cast<std::uint64_t>(first_);
+        const std::uint64_t rest = rows % chunk;
+        return (rows - rest) * chunk + rest * rest;
     }
 
     /// Σ of ⌊i / ratio⌋ over 1 ≤ i ≤ rows.

@@ -12,8 +12,9 @@ namespace floptally {
 /// A causal depthwise convolution over `kernel_size` tokens: 2·kernel·channels a token.
 ///
 /// The taps before the first token of a sequence are counted too, as the kernels run them.
-constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels) {
-    sum.add("mixer.convolution", linear{.in_features = kernel_size, .out_features = channels});
+constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
+                               term kind = term::linear) {
+    sum.add("mixer.convolution", linear{.in_features = kernel_size, .out_features = channels, .kind = kind});
 }
 
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
@@ -37,11 +38,11 @@ struct mamba {
             checked_add(dt_rank, checked_multiply(2, state_size, "mixer.input"), "mixer.input");
         floptally::cost sum;
         sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = inner_size, .applied = 2});
-        add_convolution(sum, conv_kernel, inner_size);
+        add_convolution(sum, conv_kernel, inner_size, term::scan_convolution);
         sum.add("mixer.input", linear{.in_features = inner_size, .out_features = from_x});
         sum.add("mixer.input", linear{.in_features = dt_rank, .out_features = inner_size});
         const std::uint64_t state = checked_multiply(inner_size, state_size, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"));
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan);
         sum.add("mixer.output", linear{.in_features = inner_size, .out_features = where.hidden_size});
         elementwise.add_to(sum);
         return sum;
@@ -75,9 +76,9 @@ struct mamba2 {
             checked_add(checked_add(inner, convolved, "mixer.input"), num_heads, "mixer.input");
         floptally::cost sum;
         sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = projected});
-        add_convolution(sum, conv_kernel, convolved);
+        add_convolution(sum, conv_kernel, convolved, term::scan_convolution);
         const std::uint64_t state = checked_multiply(inner, state_size, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"));
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan);
         sum.add("mixer.output", linear{.in_features = inner, .out_features = where.hidden_size});
         elementwise.add_to(sum);
         return sum;

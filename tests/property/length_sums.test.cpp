@@ -46,6 +46,10 @@ std::vector<mask> every_mask() {
         masks.push_back(mask::top_k(p));
         masks.push_back(mask::compressed_keys(p));
         masks.push_back(mask::box(p));
+        masks.push_back(mask::window_squares(p));
+        masks.push_back(mask::chunk_squares(p));
+        masks.push_back(mask::within_window(p));
+        masks.push_back(mask::limited_by_window(p));
         masks.push_back(mask::prefix_lm(p));
         masks.push_back(mask::window(p, p / 2));
         masks.push_back(mask::window(-1, p));
@@ -283,8 +287,10 @@ TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
     const std::vector<std::int32_t> narrow(lengths.begin(), lengths.end());
     std::uint64_t wrong = 0;
     for (std::int64_t parameter = 1; parameter < 0x8000 + 100; ++parameter) {
-        const mask_set masks = set_of({mask::chunked(parameter), mask::compressed_keys(parameter),
-                                       mask::sliding_window(parameter), mask::box(parameter)});
+        const mask_set masks =
+            set_of({mask::chunked(parameter), mask::compressed_keys(parameter), mask::sliding_window(parameter),
+                    mask::box(parameter), mask::window_squares(parameter), mask::chunk_squares(parameter),
+                    mask::within_window(parameter), mask::limited_by_window(parameter)});
         wrong +=
             sum_lengths(narrow.data(), narrow.size(), masks) == sum_lengths_plainly(narrow.data(), narrow.size(), masks)
                 ? 0U

@@ -158,18 +158,21 @@ struct length_block {
         return (all - beyond) / 2;
     }
 
+    /// Σ r(c − r) with r = L mod c.
+    [[nodiscard]] std::uint64_t unfilled_chunks(N c) const {
+        const modulus<N> remainder(c);
+        return sum_products([c, remainder](N length, product_sum<N>& sum) {
+            const N r = remainder(length);
+            sum.add(r, static_cast<N>(c - r));
+        });
+    }
+
     /// With r = L mod c, a length's pairs are ((L − r)(c + 1) + r² + r)/2 = (L(c + 1) − r(c − r))/2.
     [[nodiscard]] std::uint64_t chunked_rows(std::int64_t chunk) const {
         if (chunk > longest<N>) {
             return (squares + tokens) / 2;
         }
-        const auto c = static_cast<N>(chunk);
-        const modulus<N> remainder(c);
-        const std::uint64_t unfilled = sum_products([c, remainder](N length, product_sum<N>& sum) {
-            const N r = remainder(length);
-            sum.add(r, static_cast<N>(c - r));
-        });
-        return (tokens * static_cast<std::uint64_t>(chunk + 1) - unfilled) / 2;
+        return (tokens * static_cast<std::uint64_t>(chunk + 1) - unfilled_chunks(static_cast<N>(chunk))) / 2;
     }
 
     /// With r = L mod k, a length's pairs are (L² − r² − (k − 2)(L − r))/2k = (L² − (k − 2)L + r(k − 2 − r))/2k; and
@@ -200,6 +203,44 @@ struct length_block {
         return squares - beyond;
     }
 
+    /// L², less the square of the excess of L over w.
+    [[nodiscard]] std::uint64_t window_squares(std::int64_t w) const {
+        if (w > longest<N>) {
+            return squares;
+        }
+        const auto window = static_cast<N>(w);
+        const std::uint64_t beyond = sum_products([window](N length, product_sum<N>& sum) {
+            const auto excess = static_cast<N>(larger(length, window) - window);
+            sum.add(excess, excess);
+        });
+        return squares - beyond;
+    }
+
+    /// Σ of L·(L or 1) over the lengths that are not above w.
+    [[nodiscard]] std::uint64_t within_window(std::int64_t w, bool squared) const {
+        if (w > longest<N>) {
+            return squared ? squares : tokens;
+        }
+        const auto window = static_cast<N>(w);
+        return sum_products([window, squared](N length, product_sum<N>& sum) {
+            const auto kept = static_cast<N>(length > window ? 0 : length);
+            sum.add(kept, squared ? kept : N{1});
+        });
+    }
+
+    /// The pairs of all lengths, less the triangles of those that the window does not limit.
+    [[nodiscard]] std::uint64_t limited_by_window(std::int64_t w) const {
+        return tokens + capped_ramps(w - 1) - (within_window(w, true) + within_window(w, false)) / 2;
+    }
+
+    /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
+    [[nodiscard]] std::uint64_t chunk_squares(std::int64_t chunk) const {
+        if (chunk > longest<N>) {
+            return squares;
+        }
+        return tokens * static_cast<std::uint64_t>(chunk) - unfilled_chunks(static_cast<N>(chunk));
+    }
+
     /// Causal, and m(m − 1)/2 keys after their queries where m = min(L, prefix); m = L − (excess of L over it).
     [[nodiscard]] std::uint64_t prefixed_rows(std::int64_t prefix) const {
         if (prefix > longest<N>) {
@@ -225,6 +266,14 @@ struct length_block {
                 return compressed_rows(m.first());
             case mask_kind::box:
                 return boxes(m.first() + 1);
+            case mask_kind::window_squares:
+                return window_squares(m.first() + 1);
+            case mask_kind::chunk_squares:
+                return chunk_squares(m.first());
+            case mask_kind::within_window:
+                return within_window(m.first() + 1, true);
+            case mask_kind::limited_by_window:
+                return limited_by_window(m.first() + 1);
             case mask_kind::prefix_lm:
                 return prefixed_rows(m.first());
             case mask_kind::cross_attention:

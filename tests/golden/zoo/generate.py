@@ -24,7 +24,8 @@ To add a case: `def cases(case)` of a module in cases/ calls
     case("TYPE/what-it-shows", "ArchitectureClass", field=value, ..., _option=value, ...)
 
 with the fields of config.json. The model type is the id's first part, or `model_type=`; the class is None where the
-file has no `architectures`. Then run the group and --docs. Options:
+file has no `architectures`. A field that starts with an underscore is written with two. Then run the group and --docs.
+Options:
 
     _attention=("eager",)  implementations to run; default: eager, and sdpa where the class supports it
     _shapes=((2, 11),)     (batch, length), or (batch, decoder length, encoder length) of an encoder-decoder
@@ -107,7 +108,8 @@ def read_group(group, seen):
 
     def case(name, architecture, model_type=None, **config):
         model_type = model_type or name.split("/")[0]
-        options = {key[1:]: config.pop(key) for key in list(config) if key.startswith("_")}
+        options = {key[1:]: config.pop(key) for key in list(config)
+                   if key.startswith("_") and not key.startswith("__")}
         unknown = set(options) - set("attention shapes inputs kwargs loss class choices dropout pairs no_resolved note "
                                      "differences".split())
         if unknown:
@@ -115,7 +117,7 @@ def read_group(group, seen):
         written = {"model_type": model_type}
         if architecture is not None:
             written["architectures"] = [architecture]
-        written.update(config)
+        written.update((key[1:] if key.startswith("__") else key, value) for key, value in config.items())
         if name in seen:
             sys.exit(f"{name}: the same id twice")
         for other in seen.values():

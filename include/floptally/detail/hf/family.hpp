@@ -33,8 +33,9 @@ struct head_linear {
     bool detached = false;         ///< its result does not reach the loss
     std::uint64_t norm_after = 0;  ///< norm parameters per channel of the norm that follows
     bool second_bias = false;      ///< untied, the class keeps the bias twice
-    std::string_view bias_key{};   ///< a key that turns the bias off
+    std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
+    bool bias_otherwise = true;  ///< where `bias_key` is absent
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.
@@ -123,6 +124,22 @@ struct hf_experts {
 /// Defaults that stand for null, or for "derived".
 inline constexpr std::uint64_t derived = ~std::uint64_t{0};
 
+/// The names and defaults of a state space mixer, Mamba-1 or Mamba-2.
+struct hf_state_space {
+    hf_size channels{};    ///< null, or absent without a default: expand x hidden_size
+    hf_size expand{};      ///< without a name the channels are those of the heads
+    hf_size state_size{};  ///< per channel
+    hf_size conv_kernel{};
+    hf_size dt_rank{};    ///< Mamba-1; "auto", or absent without a default: hidden_size / 16, rounded up
+    hf_size num_heads{};  ///< Mamba-2, and Zamba's Mamba-1
+    hf_size head_dim{};   ///< Mamba-2; "auto", or absent without a default: channels / heads
+    hf_size n_groups{};   ///< Mamba-2: heads that share B and C
+    presence input_bias{};
+    presence output_bias{};
+    presence conv_bias = always;
+    presence norms{};  ///< Mamba-1: of dt, B and C; Mamba-2: of the gated output
+};
+
 /// One `model_type`. Numbers are the defaults of its configuration class in transformers 5.23.
 struct hf_family {
     std::string_view model_type;
@@ -178,6 +195,7 @@ struct hf_family {
     hf_part dense = dense_part;
     hf_part experts_layer = experts_part;
     hf_experts experts{};
+    hf_state_space ssm{};
     hf_part more = nullptr;   ///< besides mixer and feed-forward, in every layer
     hf_extra once = nullptr;  ///< besides the layers
     hf_resolve resolve = nullptr;

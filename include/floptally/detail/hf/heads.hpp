@@ -38,8 +38,8 @@ template <std::uint64_t Width>
     return labels.size();
 }
 
-/// GPT-2's summary of a sequence for its multiple-choice head; 0 is no linear at all.
-[[nodiscard]] inline std::uint64_t summary_width(const hf_model& model) {
+/// Width of GPT-2's summary of a sequence; 0 is no linear at all.
+[[nodiscard]] inline std::uint64_t summary_of(const hf_model& model, std::uint64_t labels) {
     const config_fields& config = model.config;
     if (config.text("summary_type", "cls_index") == "attn") {
         throw error(config.field("summary_type"),
@@ -48,7 +48,12 @@ template <std::uint64_t Width>
     if (!config.flag("summary_use_proj", true)) {
         return 0;
     }
-    return config.flag("summary_proj_to_labels", true) ? 1 : model.sizes.hidden_size;
+    return config.flag("summary_proj_to_labels", true) ? labels : model.sizes.hidden_size;
+}
+/// Its multiple-choice head has one label.
+[[nodiscard]] inline std::uint64_t summary_width(const hf_model& model) { return summary_of(model, 1); }
+[[nodiscard]] inline std::uint64_t labels_summary_width(const hf_model& model) {
+    return summary_of(model, labels_width(model));
 }
 
 inline constexpr statistic per_sequence = statistic::count;
@@ -64,10 +69,38 @@ inline constexpr std::array decoder_heads{
 };
 inline constexpr std::span<const head> all_decoder_heads{decoder_heads};
 
+inline constexpr std::array ernie4_5_moe_heads{
+    head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "use_bias", .bias_otherwise = false}}},
+    head{"Model", {}},
+};
+
 inline constexpr std::array gpt_neox_heads{
     decoder_heads[0], decoder_heads[1],
     decoder_heads[2], head{"ForTokenClassification", {{labels_width, per_token, true}}},
     decoder_heads[4],
+};
+
+inline constexpr std::span<const head> all_gpt_neox_heads{gpt_neox_heads};
+
+/// An lm_head with a bias.
+inline constexpr std::array gptj_heads{
+    head{"ForCausalLM", {{vocabulary_width, per_token, true}}},
+    decoder_heads[1],
+    decoder_heads[2],
+    head{"ForQuestionAnswering", {{labels_width, per_token, true}}},
+};
+inline constexpr std::array codegen_heads{gptj_heads[0], gptj_heads[1]};
+inline constexpr std::array phi_heads{gptj_heads[0], decoder_heads[1], decoder_heads[2], decoder_heads[3]};
+inline constexpr std::array apertus_heads{decoder_heads[0], decoder_heads[1], decoder_heads[3]};
+inline constexpr std::array ctrl_heads{
+    head{"LMHeadModel", {{vocabulary_width, per_token, true}}},
+    decoder_heads[1],
+    decoder_heads[2],
+};
+inline constexpr std::array heads_of_optional_bias{
+    head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "lm_head_bias", .bias_otherwise = false}}},
+    decoder_heads[1],
+    decoder_heads[2],
 };
 
 inline constexpr std::array gemma3_text_heads{
@@ -84,6 +117,8 @@ inline constexpr std::array gpt2_heads{
     head{"ForQuestionAnswering", {{fixed_width<2>, per_token, true}}},
     head{"DoubleHeadsModel", {{vocabulary_width}, {summary_width, per_sequence, true}}},
 };
+
+inline constexpr std::array openai_gpt_heads{gpt2_heads[0], gpt2_heads[1], gpt2_heads[2], gpt2_heads[5]};
 
 /// The pooler sees the first token of each sequence; in a bare model its output reaches no loss.
 inline constexpr head_linear pooler{hidden_width, per_sequence, true};

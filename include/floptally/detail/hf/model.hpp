@@ -76,6 +76,17 @@ struct hf_model {
             .append(" or absent, got ")
             .append(shown(value));
     }
+    /// Throws where an older name of a size is given too, and says something else.
+    void require_same(std::string_view older, std::string_view name, std::uint64_t value) const {
+        if (config.has_value(older) && config.dimension({older}) != value) {
+            throw error(config.field(older), std::string("must be ")
+                                                 .append(name)
+                                                 .append(" (")
+                                                 .append(std::to_string(value))
+                                                 .append("), got ")
+                                                 .append(shown(*config.find(older))));
+        }
+    }
     /// Throws where a switch is on that this family's count does not follow.
     void refuse_flag(std::string_view key, bool refused) const {
         if (config.has_value(key) && config.flag(key, !refused) == refused) {
@@ -83,6 +94,22 @@ struct hf_model {
         }
     }
 };
+
+/// The size of one layer, where a config may list one for each layer in place of a number for all.
+[[nodiscard]] inline std::uint64_t read_of_layer(const hf_model& model, const hf_size& size, std::uint64_t layer) {
+    const std::string_view key = model.config.spelling(size.keys);
+    const json* listed = model.config.find(key);
+    if (listed == nullptr || !listed->is_array()) {
+        return model.read(size);
+    }
+    if (listed->size() < model.sizes.num_layers) {
+        throw error(model.config.field(key), "must have a number for each of the " +
+                                                 std::to_string(model.sizes.num_layers) + " layers, got " +
+                                                 std::to_string(listed->size()));
+    }
+    const auto index = static_cast<std::size_t>(layer);
+    return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
+}
 
 /// One flag per layer from a list of layer indices; indices beyond the last layer say nothing.
 [[nodiscard]] inline std::string marked(const hf_model& model, std::string letters, std::string_view key, char letter) {

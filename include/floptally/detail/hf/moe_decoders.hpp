@@ -2,16 +2,31 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <string>
 
+#include <floptally/checked.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 
 /// @file
 /// Decoders with experts.
 
 namespace floptally::detail {
+
+/// OLMoE normalises queries over `hidden_size`, whatever its heads add up to.
+inline void require_heads_as_wide_as_hidden(hf_model& model) {
+    const hf_dimensions& sizes = model.sizes;
+    if (checked_multiply(sizes.num_heads, sizes.head_dim, "attention.qkv") != sizes.hidden_size) {
+        const bool given = model.config.contains("head_dim");
+        throw error(model.config.field(given ? "head_dim" : "num_attention_heads"),
+                    "must make heads that are together as wide as hidden_size (" + std::to_string(sizes.hidden_size) +
+                        "), got " + std::to_string(sizes.num_heads) + " of " + std::to_string(sizes.head_dim));
+    }
+}
 
 inline constexpr std::array moe_decoders{
     hf_family{
@@ -90,6 +105,137 @@ inline constexpr std::array moe_decoders{
                           .per_token = {{"num_experts_per_tok"}, 4},
                           .router_bias = true,
                           .bias = true}},
+    hf_family{
+        .model_type = "olmoe",
+        .class_prefix = "Olmoe",
+        .heads = all_decoder_heads.first(2),
+        .vocab_size = 50304,
+        .hidden_size = 2048,
+        .intermediate_size = 2048,
+        .num_hidden_layers = 16,
+        .num_attention_heads = 16,
+        .kv_heads_may_be_null = true,
+        .qkv_bias = if_attention_bias,
+        .output_bias = if_attention_bias,
+        .query_key_norm = qk_norm::full_width,
+        .feeds = all_experts,
+        .experts = {.count = {{"num_local_experts", "num_experts"}, 64}, .per_token = {{"num_experts_per_tok"}, 8}},
+        .resolve = require_heads_as_wide_as_hidden},
+    hf_family{
+        .model_type = "flex_olmo",
+        .class_prefix = "FlexOlmo",
+        .heads = all_decoder_heads.first(2),
+        .vocab_size = 100352,
+        .hidden_size = 4096,
+        .intermediate_size = 11008,
+        .num_hidden_layers = 32,
+        .num_attention_heads = 32,
+        .kv_heads_may_be_null = true,
+        .qkv_bias = if_attention_bias,
+        .output_bias = if_attention_bias,
+        .query_key_norm = qk_norm::full_width,
+        .feeds = all_experts,
+        .experts = {.count = {{"num_local_experts", "num_experts"}, 7}, .per_token = {{"num_experts_per_tok"}, 5}}},
+    hf_family{.model_type = "granitemoe",
+              .class_prefix = "GraniteMoe",
+              .heads = all_decoder_heads.first(2),
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 11008,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .kv_heads_may_be_null = true,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .feeds = all_experts,
+              .experts = {.count = {{"num_local_experts"}, 8}, .per_token = {{"num_experts_per_tok"}, 2}}},
+    hf_family{.model_type = "granitemoeshared",
+              .class_prefix = "GraniteMoeShared",
+              .heads = all_decoder_heads.first(2),
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 11008,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .kv_heads_may_be_null = true,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .feeds = all_experts,
+              .experts = {.count = {{"num_local_experts"}, 8},
+                          .per_token = {{"num_experts_per_tok"}, 2},
+                          .shared_are = shared_experts::of_width_or_none,
+                          .shared = {{"shared_intermediate_size"}, 0}}},
+    hf_family{.model_type = "granitemoe_swa",
+              .class_prefix = "GraniteMoeSWA",
+              .heads = all_decoder_heads.first(2),
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 11008,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .kv_heads_may_be_null = true,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .attention_sinks = true,
+              .mixers = by_period,
+              .period = "FSSS",
+              .layer_types = "FS",
+              .sliding_window = 128,
+              .feeds = all_experts,
+              .experts = {.count = {{"num_local_experts"}, 8},
+                          .per_token = {{"num_experts_per_tok"}, 2},
+                          .shared_are = shared_experts::of_width_or_none,
+                          .shared = {{"shared_intermediate_size"}, 0}}},
+    hf_family{.model_type = "phimoe",
+              .class_prefix = "Phimoe",
+              .heads = heads_of_optional_bias,
+              .vocab_size = 32064,
+              .hidden_size = 4096,
+              .intermediate_size = 6400,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .num_key_value_heads = 8,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .norm = norm_kind::layer,
+              .mixers = all_sliding,
+              .feeds = all_experts,
+              .experts = {.count = {{"num_local_experts"}, 16}, .per_token = {{"num_experts_per_tok"}, 2}},
+              .resolve = require_experts_per_token<2>},
+    hf_family{
+        .model_type = "minimax_m2",
+        .class_prefix = "MiniMaxM2",
+        .heads = all_decoder_heads.first(2),
+        .vocab_size = 200064,
+        .hidden_size = 3072,
+        .intermediate_size = 1536,
+        .num_hidden_layers = 62,
+        .num_attention_heads = 48,
+        .num_key_value_heads = 8,
+        .head_dim = 128,
+        .query_key_norm = qk_norm::full_width,
+        .feeds = all_experts,
+        .experts = {.count = {{"num_experts", "num_local_experts"}, 256}, .per_token = {{"num_experts_per_tok"}, 8}},
+        .mtp = {{"num_mtp_modules"}, 0}},
+    hf_family{.model_type = "aria_text",
+              .class_prefix = "AriaText",
+              .heads = all_decoder_heads.first(2),
+              .vocab_size = 32000,
+              .hidden_size = 4096,
+              .intermediate_size = 4096,
+              .num_hidden_layers = 32,
+              .num_attention_heads = 32,
+              .kv_heads_may_be_null = true,
+              .head_dim_may_be_null = true,
+              .heads_divide_hidden = true,
+              .qkv_bias = if_attention_bias,
+              .output_bias = if_attention_bias,
+              .mlp_bias = {"mlp_bias", false},
+              .feeds = all_experts,
+              .experts = {.count = {{"moe_num_experts"}, 8},
+                          .per_token = {{"moe_topk"}, 2},
+                          .shared_are = shared_experts::of_count,
+                          .shared = {{"moe_num_shared_experts"}, 2}}},
 };
 
 }  // namespace floptally::detail

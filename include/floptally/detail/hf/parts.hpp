@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
@@ -86,10 +87,23 @@ namespace floptally::detail {
     }
     part.shared_expert_gate = rule.shared_gate && part.shared_intermediate_size != 0;
     const std::uint64_t up = part.gated ? 2 : 1;
+    // The shared experts are the dense MLP of the same class, with its biases.
+    const bool shared_bias = part.shared_intermediate_size != 0 && model.has(model.family.mlp_bias);
     part.elementwise.bias =
         (rule.router_bias ? part.num_experts : 0) +
-        (rule.bias ? part.num_experts * (up * part.intermediate_size + model.sizes.hidden_size) : 0);
+        (rule.bias ? part.num_experts * (up * part.intermediate_size + model.sizes.hidden_size) : 0) +
+        (shared_bias ? up * part.shared_intermediate_size + model.sizes.hidden_size : 0);
     return part;
+}
+
+/// For classes whose routing has a fixed number of experts, whatever the config says.
+template <std::uint64_t Count>
+void require_experts_per_token(hf_model& model) {
+    const hf_size& chosen = model.family.experts.per_token;
+    if (model.read(chosen) != Count) {
+        const std::string_view key = model.config.spelling(chosen.keys);
+        throw error(model.config.field(key), model.refusal(std::to_string(Count), *model.config.find(key)));
+    }
 }
 
 [[nodiscard]] inline cost experts_part(const hf_model& model, const hf_layer& at) {

@@ -132,7 +132,9 @@ class hf_reader {
     /// Layers of multi-token prediction are declared by many configs and run by no implementation of these types.
     void add_mtp() {
         const hf_size& declared = family().mtp;
-        const std::uint64_t layers = declared.keys.empty() ? 0 : model_.read_or_none(declared);
+        const std::string_view key = config().spelling(declared.keys);
+        const bool none = declared.keys.empty() || (config().contains(key) && !config().has_value(key));
+        const std::uint64_t layers = none ? 0 : model_.read_or_none(declared);
         if (model_.options.mtp_layers == 0) {
             if (layers != 0) {
                 model_.notes.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
@@ -198,7 +200,7 @@ class hf_reader {
                                        .out_features = width,
                                        .rows = after.rows,
                                        .kind = after.detached ? term::detached_head : term::lm_head});
-            if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, true))) {
+            if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
             sum_.add_parameters("norm", term::norm, after.norm_after * width);

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers of public counters: peers.json holds what each gives for a model and a batch, what enumeration gives
+// (`exact`), and their difference in named parts. A preset reproduces the peer's number to the integer; what it does
+// not reproduce is in `mistakes`, with the reason.
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+#include "peer_models.hpp"
+
+namespace {
+
+using namespace floptally;
+using nlohmann::json;
+
+json golden(const char* name) {
+    std::ifstream file(std::string(FLOPTALLY_GOLDEN_DIR).append("/").append(name));
+    REQUIRE(file);
+    return json::parse(file);
+}
+
+const json& cases() {
+    static const json all = golden("peers.json");
+    return all;
+}
+
+// ---- which convention, and what is a mistake ----
+
+struct preset_of_cases {
+    std::string_view ids;  ///< the first that an id starts with
+    const convention& how;
+};
+
+constexpr preset_of_cases presets_of_cases[] = {
+    {"verl/", conventions::verl},
+    {"megatron_lm/", conventions::megatron},
+    {"megatron_bridge/", conventions::megatron_bridge},
+    // Two formulas of NeMo Automodel count the attended pairs; routers stand in neither config.
+    {"automodel/test/test_flops_formulas_with_precomputed_values/gpt_oss/", conventions::exact},
+    {"automodel/test/test_gpt_oss_", conventions::exact},
+    {"automodel/test/TestStep35FlashFlops/", conventions::exact},
+    {"automodel/test/test_flops_formulas_with_precomputed_values/nemotronh_", conventions::nemo_automodel_hybrid},
+    {"automodel/test/TestMambaLayerFlops/", conventions::nemo_automodel_hybrid},
+    {"automodel/nemotron-h-8b/", conventions::nemo_automodel_hybrid},
+    {"automodel/test_mtp/", conventions::nemo_automodel_hybrid},
+    {"automodel/", conventions::nemo_automodel},
+    {"maxtext/", conventions::maxtext},
+    {"bionemo/", conventions::bionemo},
+    {"levanter/", conventions::levanter},
+    {"nanotron/", conventions::nanotron},
+    {"vllm/", conventions::vllm_prefill},
+    {"torchtitan/test/activation_checkpoint/", conventions::torch_flop_counter_eager},
+    {"torchtitan/", conventions::torchtitan}};
+
+struct mistake {
+    std::string_view ids;
+    std::string_view part;
+    std::string_view reason;
+};
+
+constexpr std::string_view mean_length = "windows at the mean length of the batch, and a pack as one sequence";
+constexpr std::string_view whole_pack = "windows over a pack as if it were one sequence";
+
+constexpr mistake mistakes[] = {
+    {"verl/test/apertus/", "norm_terms_counted", "norms as matrices, in the formula of this one model"},
+    {"megatron_bridge/gemma-3-1b/b4x2k/pack", "attention_pairs", whole_pack},
+    {"megatron_bridge/gemma-3-1b/edges1024/pack", "attention_pairs", whole_pack},
+    {"megatron_bridge/gemma-3-1b/edges128/", "attention_pairs", mean_length},
+    {"megatron_bridge/gemma-3-1b/edges4096/", "attention_pairs", mean_length},
+    {"megatron_bridge/gemma-3-1b/equal_sums_a/", "attention_pairs", mean_length},
+    {"megatron_bridge/gemma-3-1b/equal_sums_b/", "attention_pairs", mean_length},
+    {"megatron_bridge/gemma-3-1b/mixed/", "attention_pairs", mean_length},
+    {"megatron_bridge/gemma-3-1b/ragged128k/", "attention_pairs", mean_length},
+    {"megatron_bridge/mistral-7b-v0.1/b4x2k/pack", "attention_pairs", whole_pack},
+    {"megatron_bridge/mistral-7b-v0.1/edges1024/pack", "attention_pairs", whole_pack},
+    {"megatron_bridge/mistral-7b-v0.1/edges128/pack", "attention_pairs", whole_pack},
+    {"megatron_bridge/mistral-7b-v0.1/edges4096/", "attention_pairs", mean_length},
+    {"megatron_bridge/mistral-7b-v0.1/ragged128k/", "attention_pairs", mean_length},
+    {"megatron_bridge/test/TestDeepSeekV4HybridFlops/", "estimated_pairs",
+     "pairs estimated from mean lengths: whole windows before the first is full, compressed keys and index scores that "
+     "are not causal, rounded down"},
+    {"megatron_bridge/test/TestDynamicSparseAttentionFlops/", "indexer", "an estimate below its products"},
+    {"automodel/mistral-7b-v0.1/", "mlp", "two matrices of a gated MLP: the formula for classes that it does not know"},
+    {"automodel/nemotron-h-8b/", "mlp", "three matrices of an MLP without a gate"},
+    {"automodel/test/TestDeepseekV3DSA/", "attention_pairs", "top-k keys for queries that have fewer before them"},
+    {"automodel/test/TestDeepseekV3DSA/", "indexer", "scores of keys after the query, and no sum over the heads"},
+    {"automodel/test/TestQwen35Flops/", "gdn_state", "dv x dv states where they are dk x dv, and dk is not dv"},
+    {"maxtext/qwen3-next-80b-a3b/", "attention_projections", "no output gate of the attention"},
+    {"maxtext/qwen3-next-80b-a3b/", "shared_expert_gate", "no gate of the shared expert, though routers are counted"},
+    {"bionemo/test/esm_mha_gelu", "lm_head_dense_layer", "no dense layer before the lm_head"},
+    {"levanter/qwen3-30b-a3b/", "attention_projections", "heads of hidden_size / heads: head_dim is not read"},
+    {"levanter/qwen3-30b-a3b/", "attention_pairs", "the same in the attention core"},
+    {"levanter/qwen3-30b-a3b/", "softmax", "no mistake, but it goes with the pairs"},
+};
+
+const convention& preset_of(const std::string& id) {
+    for (const preset_of_cases& one : presets_of_cases) {
+        if (id.starts_with(one.ids)) {
+            return one.how;
+        }
+    }
+    FAIL("no preset for " << id);
+    return conventions::exact;
+}
+
+bool is_mistake(const std::string& id, const std::string& part) {
+    for (const mistake& one : mistakes) {
+        if (id.starts_with(one.ids) && part == one.part) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The convention without the rule that a part comes from: what is left where the part is taken off.
+convention without_rule(convention how, const std::string& part) {
+    if (part == "indexer") {  // its scores are over a causal mask
+        how.causal = causal_pairs::exact;
+    } else if (part == "attention_pairs") {
+        how.causal = causal_pairs::exact;
+        how.windows = window_pairs::exact;
+    } else if (part == "norm_terms_counted") {
+        how.counted = how.counted.without(term::norm).without(term::latent_norm).without(term::bias);
+    } else if (part == "gdn_state") {
+        how.delta_rule_flops = conventions::exact.delta_rule_flops;
+    } else if (part == "softmax") {
+        how.counted = how.counted.without(term::softmax);
+    }
+    return how;
+}
+
+// ---- models and batches ----
+
+/// Types that the reader knows; the others are built from parts.
+bool is_read(const json& model) {
+    for (const char* type : {"llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "gemma3_text", "gpt_oss"}) {
+        if (model.value("model_type", "") == type && model.contains("vocab_size")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A config that says how many experts a token visits and not how many there are: its router is not known.
+bool router_is_unknown(const json& model) {
+    return peer_models::chosen_experts(model) != 0 && peer_models::all_experts(model) == 0;
+}
+
+json model_of(const json& one) {
+    static const json models = golden("models.json");
+    json model = one["model"].is_string() ? models[one["model"].get<std::string>()] : one["model"];
+    model.update(one.value("but", json::object()));
+    return model;
+}
+
+cost cost_of(const json& one) {
+    const json model = model_of(one);
+    if (one["batch"].contains("mtp")) {
+        return peer_models::nemotron_prediction_head(model, one["batch"]["mtp"]);
+    }
+    if (model.contains("linears")) {
+        return peer_models::linears(model);
+    }
+    if (model.contains("maxtext")) {
+        return peer_models::maxtext_part(model, one["scope"] == "component: attention");
+    }
+    if (model.value("model_type", "") == "wan_dit") {
+        return peer_models::wan(model);
+    }
+    if (one.value("scope", "") == "one Mamba-2 layer") {
+        return peer_models::mamba2(model, layer{0, model["hidden_size"]});
+    }
+    return is_read(model) ? read_config(model).cost : peer_models::decoder(model);
+}
+
+void add_batch(tally& sum, const json& batch) {
+    if (batch.contains("seqlens")) {
+        sum.add_lengths(batch["seqlens"].get<std::vector<std::uint32_t>>());
+    } else if (batch.contains("new")) {
+        for (std::size_t i = 0; i < batch["new"].size(); ++i) {  // the context is what is cached and what is new
+            const auto length = batch["new"][i].get<std::uint32_t>();
+            sum.add(sequence{.length = length, .past = batch["context"][i].get<std::uint32_t>() - length});
+        }
+    } else if (batch.contains("query_lens")) {
+        for (std::size_t i = 0; i < batch["query_lens"].size(); ++i) {
+            sum.add(sequence{.length = batch["query_lens"][i], .keys = batch["context_lens"][i]});
+        }
+    } else if (batch.contains("rows")) {
+        sum.add(sequence{.length = batch["rows"]});
+    } else {
+        sum.add_lengths(std::vector<std::uint32_t>(batch["batch_size"].get<std::size_t>(), batch["seq_len"]));
+    }
+}
+
+training_plan plan_of(const json& one) {
+    training_plan plan{.flash_attention = false};
+    const std::string recomputed = one.value("recompute", "none");
+    const std::string scope = one.value("scope", "");
+    const auto again = [&](std::initializer_list<const char*> names) {
+        for (const char* name : names) {
+            plan.recomputed_components.push_back(component_name(name), "recomputed_components");
+        }
+    };
+    if (one["batch"].contains("new") || scope == "component: ffn_forward") {
+        plan.counted = phases::forward;
+    } else if (one.contains("recompute")) {
+        plan.counted = phases::backward;
+    }
+    if (recomputed == "full") {
+        plan.recomputed = recompute::full;
+    } else if (recomputed == "selective_every_other_mm") {  // every second matmul is kept: the first and the third
+        again({"linear.1"});
+    } else if (recomputed == "selective_force_recompute_first_shape") {  // 512 x 512
+        again({"linear.0", "linear.1"});
+    } else if (recomputed == "selective_force_recompute_last") {
+        again({"linear.1", "linear.2"});
+    }
+    return plan;
+}
+
+/// What the case is about: all of the model, or the one product that its scope names.
+convention in_scope(convention how, const json& one) {
+    const std::string scope = one.value("scope", "");
+    if (scope.find("attn.attn_qk") != std::string::npos) {
+        how.counted = term_set{term::scores};
+    } else if (scope.find("attn.attn_av") != std::string::npos) {
+        how.counted = term_set{term::values};
+    } else if (scope == "component: attention") {
+        how.counted = term_set{term::scores, term::values};
+    } else if (scope == "component: learnable_weights") {
+        how.counted = how.counted.without(term::scores).without(term::values);
+    }
+    return how;
+}
+
+std::string counted(const json& one, const convention& how) {
+    const folded_cost model(cost_of(one), in_scope(how, one), plan_of(one));
+    tally batch{model.masks()};
+    add_batch(batch, one["batch"]);
+    return to_string(model.total(batch, one.contains("recompute") ? view::executed : view::useful));
+}
+
+std::string text(std::int64_t number) { return std::to_string(number); }
+
+}  // namespace
+
+TEST_CASE("presets reproduce the numbers of public counters, but for their mistakes", "[convention][peers]") {
+    std::map<std::string, std::size_t> visited;
+    for (const json& one : cases()) {
+        const std::string id = one["id"];
+        ++visited[id.substr(0, id.find('/'))];
+        if (id.starts_with("bionemo/work/") || id.starts_with("vllm/test/mla_prefill/")) {
+            continue;  // sums of a batch, and single matrices: below
+        }
+        CAPTURE(id);
+        convention how = preset_of(id);
+        std::int64_t expected = one["expected"];
+        const json parts = one.value("parts", json::object());
+        for (const auto& [part, amount] : parts.items()) {
+            if (is_mistake(id, part)) {
+                expected -= amount.get<std::int64_t>();
+                how = without_rule(how, part);
+            }
+        }
+        expected -= peer_models::maxtext_arguments(one);
+        expected *= one["batch"].value("pipeline", 1);
+        convention exact = conventions::exact;
+        exact.head = how.head;
+        if (router_is_unknown(model_of(one))) {
+            how.counted = how.counted.without(term::router);
+            exact.counted = exact.counted.without(term::router);
+        }
+        CHECK(counted(one, how) == text(expected));
+        if (one.contains("exact")) {
+            CHECK(counted(one, exact) == text(one["exact"]));
+        }
+    }
+    CHECK(visited == std::map<std::string, std::size_t>{{"automodel", 34},
+                                                        {"bionemo", 12},
+                                                        {"levanter", 3},
+                                                        {"maxtext", 16},
+                                                        {"megatron_bridge", 102},
+                                                        {"megatron_lm", 30},
+                                                        {"nanotron", 2},
+                                                        {"torchtitan", 9},
+                                                        {"verl", 53},
+                                                        {"vllm", 10}});
+}
+
+TEST_CASE("every mistake of a peer is one of some case, and changes its number", "[convention][peers]") {
+    for (const mistake& listed : mistakes) {
+        CAPTURE(std::string(listed.ids), std::string(listed.part));
+        std::size_t found = 0;
+        for (const json& one : cases()) {
+            const json parts = one.value("parts", json::object());
+            found += one["id"].get<std::string>().starts_with(listed.ids) && parts.contains(std::string(listed.part)) &&
+                     parts[std::string(listed.part)] != 0;
+        }
+        CHECK(found != 0);
+        CHECK_FALSE(listed.reason.empty());
+    }
+}
+
+TEST_CASE("the squares of BioNeMo's batch layouts are words of a tally", "[tally][peers]") {
+    std::size_t layouts = 0;
+    for (const json& one : cases()) {
+        const std::string id = one["id"];
+        if (!id.starts_with("bionemo/work/")) {
+            continue;
+        }
+        CAPTURE(id);
+        ++layouts;
+        const json& batch = one["batch"];
+        const auto rows = batch["input_ids_shape"][0].get<std::size_t>();
+        // A rank has a slice of every sequence: slots of a whole sequence are cp_size as many.
+        const auto slots = static_cast<std::uint32_t>(batch["input_ids_shape"][1].get<std::uint32_t>() *
+                                                      batch["cp_size"].get<std::uint32_t>());
+        const char* unpadded = "cu_seq_lens_q";
+        const char* padded = "cu_seq_lens_q_padded";
+        tally sum;
+        if (batch.contains(unpadded) && batch.contains(padded)) {
+            sum.add_cu_seqlens(batch[unpadded].get<std::vector<std::int32_t>>(),
+                               batch[padded].get<std::vector<std::int32_t>>());
+        } else if (batch.contains(unpadded) || batch.contains(padded)) {
+            sum.add_cu_seqlens(batch[batch.contains(unpadded) ? unpadded : padded].get<std::vector<std::int32_t>>());
+        } else {
+            for (std::size_t row = 0; row < rows; ++row) {
+                std::uint32_t real = slots;
+                if (batch.contains("attention_mask")) {
+                    real = 0;
+                    for (const json& token : batch["attention_mask"][row]) {
+                        real += token.get<std::uint32_t>();
+                    }
+                }
+                sum.add(sequence{.length = real}, sequence{.length = slots});
+            }
+        }
+        const view seen = batch["include_padding"].get<bool>() ? view::padded : view::useful;
+        CHECK(sum.get(seen, statistic::squares) == one["expected"].get<std::uint64_t>());
+    }
+    CHECK(layouts == 10);
+}
+
+TEST_CASE("vLLM's numbers of single matrices of latent attention", "[descriptors][peers]") {
+    const std::map<std::string, std::vector<const char*>> widths{
+        {"vllm/test/mla_prefill/q_a_proj", {"q_lora_rank"}},
+        {"vllm/test/mla_prefill/kv_a_proj", {"kv_lora_rank", "qk_rope_head_dim"}}};
+    std::size_t matrices = 0;
+    for (const json& one : cases()) {
+        const auto found = widths.find(one["id"]);
+        if (found == widths.end()) {
+            continue;
+        }
+        ++matrices;
+        std::uint64_t width = 0;
+        for (const char* name : found->second) {
+            width += one["model"][name].get<std::uint64_t>();
+        }
+        cost matrix;
+        matrix.add("attention.qkv", linear{.in_features = one["model"]["hidden_size"], .out_features = width});
+        CHECK(counted({{"model", one["model"]}, {"batch", one["batch"]}}, conventions::vllm_prefill) != "0");
+        tally batch;
+        add_batch(batch, one["batch"]);
+        CHECK(to_string(evaluate(matrix, batch, conventions::vllm_prefill, {.counted = phases::forward}).total()) ==
+              text(one["expected"]));
+    }
+    CHECK(matrices == 2);
+}
