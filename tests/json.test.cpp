@@ -350,6 +350,19 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"jamba", 51570323328, 794356350976 - 5505024 + 469762048, 64ULL * 2 * 6 * 4096 * 14336 * 16, "causal"},
         {"zamba2", 2481848336, 550954190848 - 6801408 - 53593767936, 0, "causal"},
         {"zamba", 7232490496, 1477374812160 - 13541376 + 1155530752, 0, "causal"},
+        // Encoder-decoders: 48 tokens on the encoder's side.
+        {"t5", 60506624, 7154434048, 0, "encoder causal cross_attention"},
+        {"mt5", 172119424, 21440233472, 0, "encoder causal cross_attention"},
+        {"umt5", 172122112, 21440233472, 0, "encoder causal cross_attention"},
+        {"bart", 406291456, 46513913856, 0, "encoder causal cross_attention"},
+        {"mbart", 406295552, 46513913856, 0, "encoder causal cross_attention"},
+        {"plbart", 139220736, 16188407808, 0, "encoder causal cross_attention"},
+        {"mvp", 406293504, 46514176000, 0, "encoder causal cross_attention"},
+        {"marian", 414307328, 47540994048, 0, "encoder causal cross_attention"},
+        {"pegasus", 406287360, 46513913856, 0, "encoder causal cross_attention"},
+        {"m2m_100", 483905536, 56717475840, 0, "encoder causal cross_attention"},
+        {"blenderbot", 2696268800, 331588567040, 0, "encoder causal cross_attention"},
+        {"blenderbot-small", 85113344, 10026024960, 0, "encoder causal cross_attention"},
     };
     CHECK(std::size(families) + 1 == floptally::known_model_types().size());
     for (const defaults& family : families) {
@@ -373,6 +386,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (config["model_type"] == "deepseek_v2") {
             config["num_experts_per_tok"] = 6;  // Likewise.
         }
+        if (config["model_type"] == "m2m_100") {  // Its class skips layers, which is two other notes.
+            config.update({{"encoder_layerdrop", 0}, {"decoder_layerdrop", 0}});
+        }
         if (config["model_type"] == "big_bird") {
             config["attention_type"] = "original_full";  // Its default is refused.
         }
@@ -387,10 +403,25 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         CHECK(masks == family.masks);
         tally batch{model.cost.masks()};
-        batch.add({.length = 64});
+        batch.add({.length = 64, .keys = 48});
         const floptally::breakdown work = evaluate(model.cost, batch, floptally::conventions::torch_flop_counter_eager);
         CHECK(to_string(work.get(view::useful, phase::forward)) == std::to_string(family.forward + family.experts));
     }
+}
+
+TEST_CASE("layers that training skips at random are noted, those of the side that runs") {
+    const auto notes = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
+    const std::string encoder = "encoder_layerdrop skips layers at random in training: counted as if none were skipped";
+    const std::string decoder = "decoder_layerdrop skips layers at random in training: counted as if none were skipped";
+    using list = std::vector<std::string>;
+    CHECK(notes("{'model_type': 'm2m_100', 'architectures': ['M2M100Model']}") == list{encoder, decoder});
+    CHECK(notes("{'model_type': 'm2m_100', 'architectures': ['M2M100Model'], 'encoder_layerdrop': 0.0,"
+                " 'decoder_layerdrop': 0}")
+              .empty());
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartModel']}").empty());
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartModel'], 'encoder_layerdrop': 0.1}") == list{encoder});
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartForCausalLM'], 'encoder_layerdrop': 0.1,"
+                " 'decoder_layerdrop': 0.1}") == list{decoder});
 }
 
 TEST_CASE("the presets are the published configs") {

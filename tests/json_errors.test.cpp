@@ -449,6 +449,23 @@ constexpr malformed malformed_configs[] = {
      "index_skip_topk_offset: must give the first layer an indexer"},
     {"{'model_type': 'longcat_flash', 'qk_head_dim': 128}",
      "qk_head_dim: is not supported for model_type longcat_flash; must be 192 or absent, got 128"},
+    {"{'model_type': 't5', 'num_heads': 0}", "num_heads: must be an integer from 1 to 16777216, got 0"},
+    {"{'model_type': 't5', 'num_decoder_layers': 0}", "num_decoder_layers: must be an integer from 1 to 10000, got 0"},
+    {"{'model_type': 't5', 'feed_forward_proj': 'gated-gelu-new'}",
+     R"(feed_forward_proj: must be an activation or "gated-" and one, got "gated-gelu-new")"},
+    {"{'model_type': 'mt5', 'feed_forward_proj': 'silu-gated'}",
+     R"(feed_forward_proj: must be an activation or "gated-" and one, got "silu-gated")"},
+    {"{'model_type': 't5', 'architectures': ['T5ForCausalLM']}",
+     R"(architectures[0]: unknown class "T5ForCausalLM" for model_type t5; known: T5ForConditionalGeneration, T5Model, )"
+     "T5EncoderModel, T5ForSequenceClassification, T5ForTokenClassification, T5ForQuestionAnswering"},
+    {"{'model_type': 'bart', 'encoder_attention_heads': 7}",
+     "encoder_attention_heads: must divide hidden_size (1024), got 7"},
+    {"{'model_type': 'bart', 'decoder_attention_heads': 7}",
+     "decoder_attention_heads: must divide hidden_size (1024), got 7"},
+    {"{'model_type': 'mvp', 'use_prompt': true}",
+     "use_prompt: is not supported for model_type mvp; must be false or absent, got true"},
+    {"{'model_type': 'marian', 'architectures': ['MarianForCausalLM'], 'decoder_vocab_size': 5}",
+     "decoder_vocab_size: must be vocab_size (58101) in a decoder on its own, got 5"},
 };
 
 constexpr malformed malformed_own[] = {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
@@ -21,6 +22,7 @@
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
+#include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -49,7 +51,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     convolved_decoders,      //
     state_space_decoders,    //
     encoders,                //
-    roberta_kin,
+    roberta_kin,             //
+    t5_kin,                  //
+    bart_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

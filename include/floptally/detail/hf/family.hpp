@@ -19,6 +19,7 @@
 namespace floptally::detail {
 
 struct hf_model;
+struct hf_family;
 
 /// A width that depends on the config; 0: the linear is not there.
 using hf_width = std::uint64_t (*)(const hf_model&);
@@ -41,6 +42,7 @@ struct head_linear {
 struct head {
     std::string_view suffix;
     head_linear linears[4];
+    const hf_family* of = nullptr;  ///< the class is one side of an encoder-decoder: a row that has this suffix too
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.
@@ -86,12 +88,10 @@ using hf_extra = cost (*)(const hf_model&);
 /// Mixers: F full attention, S sliding window, C chunked, R the family's recurrent mixer, - none; any other letter is
 /// the family's own and comes to its `attention`. Feed-forwards: d dense, e experts, - none.
 using hf_letters = std::string (*)(const hf_model&);
-/// Corrects the sizes that were read by the common rules.
+/// Corrects the sizes that were read by the common rules; notes what a count leaves out.
 using hf_resolve = void (*)(hf_model&);
-/// A sentence for the reader of the count, or none.
-using hf_note = std::string (*)(const hf_model&);
 
-// The parts and rules that most families take; defined in hf_parts.hpp and hf_layers.hpp.
+// The parts and rules that most families take; defined in parts.hpp and layers.hpp.
 [[nodiscard]] cost gqa_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost dense_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost experts_part(const hf_model&, const hf_layer&);
@@ -175,12 +175,14 @@ struct hf_family {
     bool has_head_dim = true;                     ///< false: the key is not read
     std::uint64_t head_dim = derived;             ///< derived: hidden_size / num_attention_heads
     bool head_dim_may_be_null = false;
-    bool heads_divide_hidden = false;  ///< the class refuses a remainder, also where head_dim is given
-    std::uint64_t positions = 0;       ///< default of `max_position_embeddings` where they are a table
-    bool positions_by_type = false;    ///< they are one only where `position_embedding_type` is "absolute"
-    std::uint64_t segments = 0;        ///< default of `type_vocab_size` where it is one
-    presence embedding_norm{};         ///< a norm between embedding and layers
+    bool heads_divide_hidden = false;   ///< the class refuses a remainder, also where head_dim is given
+    std::uint64_t positions = 0;        ///< default of `max_position_embeddings` where they are a table
+    std::uint64_t position_offset = 0;  ///< rows of that table before the first position
+    bool positions_by_type = false;     ///< they are one only where `position_embedding_type` is "absolute"
+    std::uint64_t segments = 0;         ///< default of `type_vocab_size` where it is one
+    presence embedding_norm{};          ///< a norm between embedding and layers
     bool tie_word_embeddings = false;
+    bool always_tied = false;  ///< whatever `tie_word_embeddings` says
 
     presence qkv_bias{};
     presence output_bias{};
@@ -214,7 +216,6 @@ struct hf_family {
     hf_resolve resolve = nullptr;
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
-    hf_note note = nullptr;                   ///< what the count rests on, where the config alone does not fix it
 };
 
 }  // namespace floptally::detail

@@ -195,14 +195,11 @@ inline void resolve_longcat(hf_model& model) {
                     "is not supported for model_type longcat_flash: its layer of multi-token prediction is none "
                     "of the kinds that the model has");
     }
-}
-
-[[nodiscard]] inline std::string zero_experts_note(const hf_model& model) {
-    const std::uint64_t identity = zero_experts(model);
-    return identity == 0 ? ""
-                         : "tokens choose among " + std::to_string(identity) +
-                               " identity experts too: counted as if all their choices were real experts, an upper "
-                               "bound that the data stay below";
+    if (const std::uint64_t identity = zero_experts(model)) {
+        model.notes.push_back("tokens choose among " + std::to_string(identity) +
+                              " identity experts too: counted as if all their choices were real experts, an upper "
+                              "bound that the data stay below");
+    }
 }
 
 }  // namespace floptally::detail
