@@ -475,8 +475,12 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'llava', 'text_config': {'hidden_size': 8}}", R"(model_type: unknown type "llava"; known: *)"},
     {"{'model_type': 'llava', 'text_config': 7}", R"(model_type: unknown type "llava"; known: *)"},
     {"{'model_type': 'mpt', 'attn_config': {'attn_type': 'grouped_query_attention', 'kv_n_heads': 8}}",
-     "attn_config.attn_type: is not supported for model_type mpt; must be \"multihead_attention\" or absent, got "
-     "\"grouped_query_attention\""},
+     "attn_config.attn_type: is not supported for model_type mpt; must be \"multihead_attention\", "
+     "\"multiquery_attention\" or absent, got \"grouped_query_attention\""},
+    {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global']}",
+     "attention_layers: must name the 2 layers, got 1"},
+    {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global', 'windowed']}",
+     R"(attention_layers[1]: must name "global" or "local", got "windowed")"},
     {"{'model_type': 'mpt', 'attn_config': {'attn_type': 7}}", "attn_config.attn_type: must be a string, got 7"},
     {"{'model_type': 'baichuan', 'vocab_size': 64000}",
      "hidden_size: is missing; must be an integer from 1 to 16777216"},

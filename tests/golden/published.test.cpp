@@ -100,3 +100,18 @@ TEST_CASE("a config that asks T5 for an lm_head of its own is counted as tied, a
     CHECK(flan.notes.front() == "tie_word_embeddings is false: counted as tied, which the class does anyway");
     CHECK(floptally::read_config(config_of("google-t5/t5-base")).notes.empty());
 }
+
+TEST_CASE("the layers that a saved config of GPT-Neo names win over the pattern that made them") {
+    const auto cost_of = [](const json& fields) {
+        json config{{"model_type", "gpt_neo"}, {"num_layers", 2}};
+        config.update(fields);
+        return floptally::read_config(config).cost;
+    };
+    const json local{{"attention_layers", {"local", "local"}}};
+    const json types = json::parse(R"({"attention_types": [[["local"], 2]]})");
+    const json others =
+        json::parse(R"({"attention_types": [[["global"], 2]], "attention_layers": ["local", "local"]})");
+    CHECK(cost_of(local) == cost_of(types));
+    CHECK(cost_of(others) == cost_of(types));
+    CHECK(cost_of(others).masks().size() == 1);
+}

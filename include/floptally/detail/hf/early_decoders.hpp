@@ -85,16 +85,16 @@ inline constexpr std::array opt_heads{
     head{"ForQuestionAnswering", {{.out = fixed_width<2>, .bias = true, .in = opt_embedding_width}}},
 };
 
-/// The code beside the checkpoints shares key and value heads there; the class has as many as queries, whatever it
-/// says.
+/// The class has as many key and value heads as queries, whatever this says, and takes these two names only.
 inline void refuse_mpt_attention(hf_model& model) {
     if (!model.config.has_value("attn_config")) {
         return;
     }
     const config_fields attention(*model.config.find("attn_config"), model.config.field("attn_config"));
-    if (attention.text("attn_type", "multihead_attention") != "multihead_attention") {
+    const std::string type = attention.text("attn_type", "multihead_attention");
+    if (type != "multihead_attention" && type != "multiquery_attention") {
         throw error(attention.field("attn_type"),
-                    model.refusal(R"("multihead_attention")", *attention.find("attn_type")));
+                    model.refusal(R"("multihead_attention", "multiquery_attention")", *attention.find("attn_type")));
     }
 }
 
