@@ -26,7 +26,9 @@ class hf_reader {
 
     [[nodiscard]] model_config read() {
         read_sizes();
-        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings) || family().always_tied;
+        tied_ =
+            config().flag(config().spelling({family().tie_key, "tie_word_embeddings"}), family().tie_word_embeddings) ||
+            family().always_tied;
         const head& last = read_head();
         if (last.of != nullptr) {
             return hf_reader(config(), *last.of, model_.options).read();
