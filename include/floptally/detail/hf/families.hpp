@@ -15,9 +15,11 @@
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
+#include <floptally/detail/hf/linear_attention_decoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
@@ -35,24 +37,26 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,          //
-    renormed_decoders,       //
-    windowed_decoders,       //
-    kv_sharing_decoders,     //
-    uncommon_decoders,       //
-    plain_decoders,          //
-    gpt_kin,                 //
-    early_decoders,          //
-    xl_models,               //
-    moe_decoders,            //
-    moe_variants,            //
-    shared_expert_decoders,  //
-    latent_decoders,         //
-    convolved_decoders,      //
-    state_space_decoders,    //
-    encoders,                //
-    roberta_kin,             //
-    t5_kin,                  //
+    gated_decoders,             //
+    renormed_decoders,          //
+    windowed_decoders,          //
+    kv_sharing_decoders,        //
+    uncommon_decoders,          //
+    plain_decoders,             //
+    gpt_kin,                    //
+    early_decoders,             //
+    xl_models,                  //
+    moe_decoders,               //
+    moe_variants,               //
+    shared_expert_decoders,     //
+    latent_decoders,            //
+    convolved_decoders,         //
+    linear_attention_decoders,  //
+    recurrent_decoders,         //
+    state_space_decoders,       //
+    encoders,                   //
+    roberta_kin,                //
+    t5_kin,                     //
     bart_kin,
 };
 
