@@ -211,8 +211,8 @@ def cases(case):
     case("lfm2/full-attn-idxs", "Lfm2ForCausalLM", **base, full_attn_idxs=[1, 2, 9], conv_L_cache=5,
          tie_word_embeddings=False)
     case("lfm2/layer-types-absent", "Lfm2ForCausalLM", **base, head_dim=14)
-    case("lfm2/checkpoint-names", "Lfm2ForCausalLM", **base, layer_types=[CONV, "attention", CONV], block_ff_dim=90,
-         tie_embedding=False, conv_bias=True, block_ffn_dim_multiplier=1.3)
+    case("lfm2/checkpoint-names", "Lfm2ForCausalLM", **dict(base, block_multiple_of=1), block_ff_dim=92,
+         layer_types=[CONV, "attention", CONV], tie_embedding=False, conv_bias=True, block_ffn_dim_multiplier=1.3)
     case("lfm2/width-as-stated", "Lfm2ForCausalLM", **base, layer_types=[F, F, CONV], block_auto_adjust_ff_dim=False)
     case("lfm2/absent", "Lfm2ForCausalLM", vocab_size=61, hidden_size=64, num_hidden_layers=2, intermediate_size=400,
          full_attn_idxs=[0])
