@@ -13,12 +13,14 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
+#include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
+#include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -43,7 +45,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     moe_variants,         //
     convolved_decoders,   //
     encoders,             //
-    roberta_kin,
+    roberta_kin,          //
+    modern_encoders,      //
+    uncommon_encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -34,7 +34,8 @@ struct head_linear {
     bool second_bias = false;      ///< untied, the class keeps the bias twice
     std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
-    bool bias_otherwise = true;  ///< where `bias_key` is absent
+    bool bias_otherwise = true;        ///< where `bias_key` is absent
+    std::string_view norm_bias_key{};  ///< a key that gives the norm that follows a bias
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.
@@ -81,6 +82,8 @@ struct hf_layer {
 using hf_part = cost (*)(const hf_model&, const hf_layer&);
 /// What stands once in a model, outside the layers.
 using hf_extra = cost (*)(const hf_model&);
+/// What a reader of the count must know, or nothing.
+using hf_note = std::string (*)(const hf_model&);
 /// One letter per layer.
 ///
 /// Mixers: F full attention, S sliding window, C chunked, R the family's recurrent mixer, - none; any other letter is
@@ -178,6 +181,7 @@ struct hf_family {
     hf_part more = nullptr;   ///< besides mixer and feed-forward, in every layer
     hf_extra once = nullptr;  ///< besides the layers
     hf_resolve resolve = nullptr;
+    hf_note note = nullptr;
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
 };
