@@ -226,6 +226,8 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"roformer", 124197968, 16013328384, 0, "bidirectional"},
         {"squeezebert", 51712314, 6625492992, 0, "bidirectional"},
         {"convbert", 106303170, 13617856512, 0, "bidirectional"},
+        {"mobilebert", 36596538, 4676255744, 0, "bidirectional"},
+        {"fnet", 83485184, 10545659904, 0, ""},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
         {"gpt-sw3", 124439808, 15963095040, 0, "causal"},
         {"phi", 1418270720, 168845901824, 0, "causal"},
@@ -314,7 +316,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);
-        CHECK(model.notes.size() == 1);
+        CHECK(model.notes.size() == (model.model_type == "fnet" ? 2 : 1));  // its Fourier transforms
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
         for (const floptally::mask& m : model.cost.masks()) {

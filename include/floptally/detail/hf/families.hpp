@@ -19,6 +19,7 @@
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
+#include <floptally/detail/hf/small_encoders.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
@@ -47,7 +48,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     encoders,             //
     roberta_kin,          //
     modern_encoders,      //
-    uncommon_encoders,
+    uncommon_encoders,    //
+    small_encoders,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

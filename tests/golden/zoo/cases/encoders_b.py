@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """modernbert, modernbert-decoder, eurobert, esmc, nomic_bert, gte, jina_embeddings_v3, albert, deberta-v2, deberta,
-roformer, squeezebert, convbert."""
+roformer, squeezebert, convbert, mobilebert, fnet."""
 
-from cases.encoders_a import HEADS, heads, language_models
+from cases.encoders_a import HEADS, PRE_TRAINING, heads, language_models
 
 
 def position_terms(config):
@@ -203,9 +203,40 @@ def others(case):
     case("convbert/embedding-of-the-layers-width", "ConvBertForMaskedLM", **dict(tiny, embedding_size=48), **once)
 
 
+def mobilebert(case):
+    once = dict(_attention=("eager",), _shapes=((3, 7),))
+    tiny = dict(vocab_size=61, hidden_size=50, intermediate_size=70, num_hidden_layers=3, num_attention_heads=4,
+                max_position_embeddings=29, type_vocab_size=3, embedding_size=22, intra_bottleneck_size=36,
+                num_feedforward_networks=3)
+    language_models(case, "mobilebert", "MobileBert", tiny, decoder=False)
+    heads(case, "mobilebert", "MobileBert", tiny, HEADS)
+    heads(case, "mobilebert", "MobileBert", tiny, PRE_TRAINING)
+    case("mobilebert/one-mlp", "MobileBertForMaskedLM", **dict(tiny, num_feedforward_networks=1), **once)
+    case("mobilebert/bottleneck-attention", "MobileBertForMaskedLM", **tiny, use_bottleneck_attention=True, **once)
+    case("mobilebert/bottleneck-attention-alone", "MobileBertForMaskedLM", **tiny, use_bottleneck_attention=True,
+         key_query_shared_bottleneck=False, **once)
+    case("mobilebert/no-bottleneck", "MobileBertForMaskedLM", **dict(tiny, hidden_size=44), use_bottleneck=False,
+         normalization_type="layer_norm", **once)
+    case("mobilebert/no-trigrams", "MobileBertForMaskedLM", **tiny, trigram_input=False, **once)
+    case("mobilebert/embedding-of-the-layers-width", "MobileBertForMaskedLM", **dict(tiny, embedding_size=50),
+         trigram_input=False, **once)
+    case("mobilebert/no-pooler", "MobileBertForSequenceClassification", **tiny, classifier_activation=False, **once)
+    case("mobilebert/sizes-absent", "MobileBertForMaskedLM", vocab_size=61, num_hidden_layers=2, **once)
+
+
+def fnet(case):
+    tiny = dict(vocab_size=61, hidden_size=50, intermediate_size=70, num_hidden_layers=3, max_position_embeddings=29,
+                type_vocab_size=3)
+    language_models(case, "fnet", "FNet", tiny, decoder=False)
+    heads(case, "fnet", "FNet", tiny, HEADS)
+    heads(case, "fnet", "FNet", tiny, PRE_TRAINING)
+
+
 def cases(case):
     modernbert(case)
     rotary(case)
     albert(case)
     deberta(case)
     others(case)
+    mobilebert(case)
+    fnet(case)
