@@ -184,23 +184,20 @@ template <bool Buckets>
     return sum;
 }
 
-/// What no statistic of a batch can hold: it is the same for one sequence and for a thousand.
 template <bool Buckets>
-[[nodiscard]] std::string deberta_note(const hf_model& model) {
-    return read_relative_positions(model, Buckets).terms() == 0
-               ? ""
-               : "relative positions: each pass projects their table once per layer, however large "
-                 "the batch: not counted";
-}
-
-inline void require_deberta(hf_model& model) {
+void require_deberta(hf_model& model) {
     refuse_decoder(model);
     model.refuse_flag("legacy", false);
     model.refuse_flag("talking_head", true);
     model.require_same("pooler_hidden_size", "hidden_size", model.sizes.hidden_size);
+    // What no statistic of a batch can hold: it is the same for one sequence and for a thousand.
+    if (read_relative_positions(model, Buckets).terms() != 0) {
+        model.notes.emplace_back(
+            "relative positions: each pass projects their table once per layer, however large the batch: not counted");
+    }
 }
 inline void require_deberta_v2(hf_model& model) {
-    require_deberta(model);
+    require_deberta<true>(model);
     model.require_same("attention_head_size", "hidden_size / num_attention_heads", model.sizes.head_dim);
 }
 

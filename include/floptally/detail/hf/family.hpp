@@ -19,6 +19,7 @@
 namespace floptally::detail {
 
 struct hf_model;
+struct hf_family;
 
 /// A width that depends on the config; 0: the linear is not there.
 using hf_width = std::uint64_t (*)(const hf_model&);
@@ -42,6 +43,7 @@ struct head_linear {
 struct head {
     std::string_view suffix;
     head_linear linears[4];
+    const hf_family* of = nullptr;  ///< the class is one side of an encoder-decoder: a row that has this suffix too
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.
@@ -82,17 +84,15 @@ struct hf_layer {
 using hf_part = cost (*)(const hf_model&, const hf_layer&);
 /// What stands once in a model, outside the layers.
 using hf_extra = cost (*)(const hf_model&);
-/// What a reader of the count must know, or nothing.
-using hf_note = std::string (*)(const hf_model&);
 /// One letter per layer.
 ///
 /// Mixers: F full attention, S sliding window, C chunked, R the family's recurrent mixer, - none; any other letter is
 /// the family's own and comes to its `attention`. Feed-forwards: d dense, e experts, - none.
 using hf_letters = std::string (*)(const hf_model&);
-/// Corrects the sizes that were read by the common rules.
+/// Corrects the sizes that were read by the common rules; notes what a count leaves out.
 using hf_resolve = void (*)(hf_model&);
 
-// The parts and rules that most families take; defined in hf_parts.hpp and hf_layers.hpp.
+// The parts and rules that most families take; defined in parts.hpp and layers.hpp.
 [[nodiscard]] cost gqa_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost dense_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost experts_part(const hf_model&, const hf_layer&);
@@ -108,6 +108,9 @@ enum class shared_experts : std::uint8_t {
     of_default         ///< one MLP of `intermediate_size`
 };
 
+/// Defaults that stand for null, or for "derived".
+inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+
 /// The names and defaults of a mixture of experts.
 struct hf_experts {
     hf_size count{};                             ///< routed experts
@@ -122,8 +125,35 @@ struct hf_experts {
     hf_size first_dense{};  ///< how many layers at the start have no experts, for `dense_first_feeds`
 };
 
-/// Defaults that stand for null, or for "derived".
-inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+/// The defaults of multi-head latent attention, and of the lightning indexer beside it.
+struct hf_latent {
+    std::uint64_t q_lora_rank = derived;
+    bool q_lora_rank_may_be_null = true;  ///< null: queries of full rank
+    std::uint64_t kv_lora_rank = derived;
+    std::uint64_t qk_nope_head_dim = derived;
+    std::uint64_t qk_rope_head_dim = derived;
+    std::string_view also_qk_rope_head_dim{};
+    std::uint64_t v_head_dim = derived;  ///< derived: hidden_size / num_attention_heads, where it is absent or null
+    std::uint64_t index_n_heads = 0;
+    std::uint64_t index_head_dim = 0;
+    std::uint64_t index_topk = 0;  ///< 0: no indexer
+};
+
+/// The names and defaults of a state space mixer, Mamba-1 or Mamba-2.
+struct hf_state_space {
+    hf_size channels{};    ///< null, or absent without a default: expand x hidden_size
+    hf_size expand{};      ///< without a name the channels are those of the heads
+    hf_size state_size{};  ///< per channel
+    hf_size conv_kernel{};
+    hf_size dt_rank{};    ///< Mamba-1; "auto", or absent without a default: hidden_size / 16, rounded up
+    hf_size num_heads{};  ///< Mamba-2, and Zamba's Mamba-1
+    hf_size head_dim{};   ///< Mamba-2; "auto", or absent without a default: channels / heads
+    hf_size n_groups{};   ///< Mamba-2: heads that share B and C
+    presence input_bias{};
+    presence output_bias{};
+    presence conv_bias = always;
+    presence norms{};  ///< Mamba-1: of dt, B and C; Mamba-2: of the gated output
+};
 
 /// One `model_type`. Numbers are the defaults of its configuration class in transformers 5.23.
 struct hf_family {
@@ -146,12 +176,14 @@ struct hf_family {
     bool has_head_dim = true;                     ///< false: the key is not read
     std::uint64_t head_dim = derived;             ///< derived: hidden_size / num_attention_heads
     bool head_dim_may_be_null = false;
-    bool heads_divide_hidden = false;  ///< the class refuses a remainder, also where head_dim is given
-    std::uint64_t positions = 0;       ///< default of `max_position_embeddings` where they are a table
-    bool positions_by_type = false;    ///< they are one only where `position_embedding_type` is "absolute"
-    std::uint64_t segments = 0;        ///< default of `type_vocab_size` where it is one
-    presence embedding_norm{};         ///< a norm between embedding and layers
+    bool heads_divide_hidden = false;   ///< the class refuses a remainder, also where head_dim is given
+    std::uint64_t positions = 0;        ///< default of `max_position_embeddings` where they are a table
+    std::uint64_t position_offset = 0;  ///< rows of that table before the first position
+    bool positions_by_type = false;     ///< they are one only where `position_embedding_type` is "absolute"
+    std::uint64_t segments = 0;         ///< default of `type_vocab_size` where it is one
+    presence embedding_norm{};          ///< a norm between embedding and layers
     bool tie_word_embeddings = false;
+    bool always_tied = false;  ///< whatever `tie_word_embeddings` says
 
     presence qkv_bias{};
     presence output_bias{};
@@ -178,10 +210,11 @@ struct hf_family {
     hf_part dense = dense_part;
     hf_part experts_layer = experts_part;
     hf_experts experts{};
+    hf_latent latent{};  ///< for `latent_part`
+    hf_state_space ssm{};
     hf_part more = nullptr;   ///< besides mixer and feed-forward, in every layer
     hf_extra once = nullptr;  ///< besides the layers
     hf_resolve resolve = nullptr;
-    hf_note note = nullptr;
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
 };

@@ -69,6 +69,11 @@ inline constexpr std::array decoder_heads{
 };
 inline constexpr std::span<const head> all_decoder_heads{decoder_heads};
 
+inline constexpr std::array ernie4_5_moe_heads{
+    head{"ForCausalLM", {{.out = vocabulary_width, .bias = true, .bias_key = "use_bias", .bias_otherwise = false}}},
+    head{"Model", {}},
+};
+
 inline constexpr std::array gpt_neox_heads{
     decoder_heads[0], decoder_heads[1],
     decoder_heads[2], head{"ForTokenClassification", {{labels_width, per_token, true}}},

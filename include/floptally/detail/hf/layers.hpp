@@ -158,6 +158,7 @@ template <class Rule>
 // ---- feed-forwards ----
 
 [[nodiscard]] inline std::string all_dense(const hf_model& model) { return every_layer(model, 'd'); }
+[[nodiscard]] inline std::string no_feeds(const hf_model& model) { return every_layer(model, '-'); }
 [[nodiscard]] inline std::string all_experts(const hf_model& model) { return every_layer(model, 'e'); }
 
 /// DeepSeek and its kin: the first layers are dense.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -31,6 +32,7 @@ struct hf_model {
     const hf_family& family;
     read_options options{};
     hf_dimensions sizes{};
+    std::vector<std::string> notes{};  ///< what the reader decided, or could not
 
     /// A size of at least 1.
     [[nodiscard]] std::uint64_t read(const hf_size& size) const { return config.dimension(size.keys, size.otherwise); }
@@ -92,6 +94,22 @@ struct hf_model {
         }
     }
 };
+
+/// The size of one layer, where a config may list one for each layer in place of a number for all.
+[[nodiscard]] inline std::uint64_t read_of_layer(const hf_model& model, const hf_size& size, std::uint64_t layer) {
+    const std::string_view key = model.config.spelling(size.keys);
+    const json* listed = model.config.find(key);
+    if (listed == nullptr || !listed->is_array()) {
+        return model.read(size);
+    }
+    if (listed->size() < model.sizes.num_layers) {
+        throw error(model.config.field(key), "must have a number for each of the " +
+                                                 std::to_string(model.sizes.num_layers) + " layers, got " +
+                                                 std::to_string(listed->size()));
+    }
+    const auto index = static_cast<std::size_t>(layer);
+    return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
+}
 
 /// One flag per layer from a list of layer indices; indices beyond the last layer say nothing.
 [[nodiscard]] inline std::string marked(const hf_model& model, std::string letters, std::string_view key, char letter) {

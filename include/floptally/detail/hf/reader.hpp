@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
@@ -23,24 +22,22 @@ namespace floptally::detail {
 class hf_reader {
   public:
     hf_reader(const config_fields& config, const hf_family& family, const read_options& options)
-        : model_{config, family, options, {}} {}
+        : model_{config, family, options, {}, {}} {}
 
     [[nodiscard]] model_config read() {
         read_sizes();
-        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings);
+        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings) || family().always_tied;
         const head& last = read_head();
+        if (last.of != nullptr) {
+            return hf_reader(config(), *last.of, model_.options).read();
+        }
         if (family().encoder_side != nullptr) {
             sum_ += hf_reader(config(), *family().encoder_side, {}).read_stack().on_encoder();
         }
         add_layers();
         add_head(last);
         add_mtp();
-        if (family().note != nullptr) {
-            if (std::string note = family().note(model_); !note.empty()) {
-                notes_.push_back(std::move(note));
-            }
-        }
-        return {std::string(family().model_type), sum_, std::move(notes_)};
+        return {std::string(family().model_type), sum_, std::move(model_.notes)};
     }
 
   private:
@@ -132,22 +129,27 @@ class hf_reader {
         }
     }
 
-    /// Layers of multi-token prediction are declared by many configs and run by no implementation of these types.
+    /// Layers of multi-token prediction are declared by many configs and run by none of the classes.
     void add_mtp() {
         const hf_size& declared = family().mtp;
-        const std::uint64_t layers = declared.keys.empty() ? 0 : model_.read_or_none(declared);
+        const std::string_view key = config().spelling(declared.keys);
+        const bool none = declared.keys.empty() || (config().contains(key) && !config().has_value(key));
+        const std::uint64_t layers = none ? 0 : model_.read_or_none(declared);
         if (model_.options.mtp_layers == 0) {
             if (layers != 0) {
-                notes_.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
-                                 (layers == 1 ? "" : "s") + ": not counted, see --mtp");
+                model_.notes.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
+                                       (layers == 1 ? "" : "s") + ": not counted, see --mtp");
             }
             return;
         }
         if (!over_vocabulary_) {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
-        sum_ += multi_token_prediction{.num_layers = model_.options.mtp_layers}.cost(
-            read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
+        // Norms of the layer, of both inputs and before the head.
+        const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
+        const multi_token_prediction depth{.num_layers = model_.options.mtp_layers,
+                                           .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
+        sum_ += depth.cost(read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
     }
 
     // ---- embedding and head ----
@@ -157,8 +159,8 @@ class hf_reader {
         const json* classes = config().array("architectures");
         if (classes == nullptr || classes->empty()) {
             const head& usual = family().heads.front();
-            notes_.push_back("config names no architectures: counted with the head of " + prefix +
-                             std::string(usual.suffix));
+            model_.notes.push_back("config names no architectures: counted with the head of " + prefix +
+                                   std::string(usual.suffix));
             return usual;
         }
         const std::string field = indexed(config().field("architectures"), 0);
@@ -182,7 +184,8 @@ class hf_reader {
             !family().positions_by_type || config().text("position_embedding_type", "absolute") == "absolute";
         if (family().positions != 0 && has_table) {
             rows += config().dimension({"max_position_embeddings", family().also.max_position_embeddings},
-                                       family().positions);
+                                       family().positions) +
+                    family().position_offset;
         }
         if (family().segments != 0) {
             rows += config().dimension({"type_vocab_size"}, family().segments);
@@ -214,7 +217,6 @@ class hf_reader {
 
     hf_model model_;
     cost sum_;
-    std::vector<std::string> notes_;
     hf_layer last_{};
     bool tied_ = false;
     bool over_vocabulary_ = false;

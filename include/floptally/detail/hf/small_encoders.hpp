@@ -163,10 +163,7 @@ inline constexpr std::array mobilebert_heads{
 inline void require_fast_fourier(hf_model& model) {
     refuse_decoder(model);
     model.refuse_flag("use_tpu_fourier_optimizations", true);
-}
-
-[[nodiscard]] inline std::string fnet_note(const hf_model&) {
-    return "Fourier transforms mix the tokens: no products of matrices, not counted";
+    model.notes.emplace_back("Fourier transforms mix the tokens: no products of matrices, not counted");
 }
 
 /// The pooler runs also where no head looks at it.
@@ -196,8 +193,7 @@ inline constexpr std::array small_encoders{
               .segments = 4,
               .mixers = no_mixers,
               .once = fnet_projection,
-              .resolve = require_fast_fourier,
-              .note = fnet_note}),
+              .resolve = require_fast_fourier}),
     mobilebert_kin({.model_type = "mobilebert",
                     .class_prefix = "MobileBert",
                     .heads = mobilebert_heads,

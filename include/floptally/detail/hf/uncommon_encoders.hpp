@@ -25,8 +25,6 @@
 
 namespace floptally::detail {
 
-[[nodiscard]] inline std::string no_feeds(const hf_model& model) { return every_layer(model, '-'); }
-
 // ---- ALBERT ----
 
 /// Each of `num_hidden_layers` runs all `inner_group_num` layers of its group.
@@ -246,8 +244,7 @@ inline constexpr std::array uncommon_encoders{
                  .attention = deberta_v2_attention,
                  .more = deberta_v2_convolution,
                  .once = deberta_v2_tables,
-                 .resolve = require_deberta_v2,
-                 .note = deberta_note<true>},
+                 .resolve = require_deberta_v2},
                 always),
     deberta_kin({.model_type = "deberta",
                  .class_prefix = "Deberta",
@@ -255,8 +252,7 @@ inline constexpr std::array uncommon_encoders{
                  .vocab_size = 50265,
                  .attention = deberta_attention,
                  .once = deberta_tables<false>,
-                 .resolve = require_deberta,
-                 .note = deberta_note<false>},
+                 .resolve = require_deberta<false>},
                 presence{}),
     roformer_kin({.model_type = "roformer",
                   .class_prefix = "RoFormer",
