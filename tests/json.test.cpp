@@ -262,6 +262,21 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"xmod", 116606010, 15004532736, 0, "bidirectional"},
         {"roc_bert", 124514106, 14299889664, 0, "bidirectional"},
         {"big_bird", 128111286, 16049700864, 0, "bidirectional"},
+        {"modernbert", 149655232, 19421724672, 0, "bidirectional window(64,64)"},
+        {"modernbert-decoder", 149655232, 19421724672, 0, "causal sliding_window(64)"},
+        {"eurobert", 310266624, 27254587392, 0, "bidirectional"},
+        {"esmc", 6352005184, 816232529920, 0, "bidirectional"},
+        {"nomic_bert", 137354304, 17723031552, 0, "bidirectional"},
+        {"gte", 306210496, 39302725632, 0, "bidirectional"},
+        {"jina_embeddings_v3", 559616146, 71959838720, 0, "bidirectional"},
+        {"albert", 206368944, 310668689408, 0, "bidirectional"},
+        {"deberta-v2", 879999588, 113064542208, 0, "bidirectional"},
+        {"deberta", 124685913, 16039378944, 0, "bidirectional"},
+        {"roformer", 124197968, 16013328384, 0, "bidirectional"},
+        {"squeezebert", 51712314, 6625492992, 0, "bidirectional"},
+        {"convbert", 106303170, 13617856512, 0, "bidirectional"},
+        {"mobilebert", 36596538, 4676255744, 0, "bidirectional"},
+        {"fnet", 83485184, 10545659904, 0, ""},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
         {"gpt-sw3", 124439808, 15963095040, 0, "causal"},
         {"phi", 1418270720, 168845901824, 0, "causal"},
@@ -420,7 +435,8 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);
-        const bool says_more = config["model_type"] == "deepseek_v3" || config["model_type"] == "longcat_flash";
+        const bool says_more = config["model_type"] == "deepseek_v3" || config["model_type"] == "longcat_flash" ||
+                               config["model_type"] == "fnet";
         CHECK(model.notes.size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
@@ -763,6 +779,11 @@ TEST_CASE("without architectures the usual training head is counted, and a note 
     const auto notes_of = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
     CHECK(notes_of("{'model_type': 'llama'}") ==
           notes{"config names no architectures: counted with the head of LlamaForCausalLM"});
+    CHECK(notes_of("{'model_type': 'deberta-v2', 'architectures': ['DebertaV2Model'], 'relative_attention': true, "
+                   "'pos_att_type': 'p2c'}") ==
+          notes{"relative positions: each pass projects their table once per layer, however large the batch: not "
+                "counted"});
+    CHECK(notes_of("{'model_type': 'deberta', 'architectures': ['DebertaModel'], 'pos_att_type': 'p2c'}").empty());
     CHECK(notes_of("{'model_type': 'gpt2', 'architectures': null}") ==
           notes{"config names no architectures: counted with the head of GPT2LMHeadModel"});
     CHECK(notes_of("{'model_type': 'esm', 'vocab_size': 33, 'architectures': []}") ==

@@ -16,6 +16,7 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
@@ -23,9 +24,11 @@
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
+#include <floptally/detail/hf/small_encoders.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
+#include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -56,6 +59,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     state_space_decoders,       //
     encoders,                   //
     roberta_kin,                //
+    modern_encoders,            //
+    uncommon_encoders,          //
+    small_encoders,             //
     t5_kin,                     //
     bart_kin,
 };

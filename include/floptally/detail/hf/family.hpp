@@ -35,7 +35,8 @@ struct head_linear {
     bool second_bias = false;      ///< untied, the class keeps the bias twice
     std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
-    bool bias_otherwise = true;  ///< where `bias_key` is absent
+    bool bias_otherwise = true;        ///< where `bias_key` is absent
+    std::string_view norm_bias_key{};  ///< a key that gives the norm that follows a bias
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.

@@ -208,7 +208,8 @@ class hf_reader {
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
-            sum_.add_parameters("norm", term::norm, after.norm_after * width);
+            const bool norm_bias = !after.norm_bias_key.empty() && config().flag(after.norm_bias_key, false);
+            sum_.add_parameters("norm", term::norm, (after.norm_after + (norm_bias ? 1 : 0)) * width);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
         }
         const vocabulary table{
