@@ -169,23 +169,7 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
         check_step(row, floptally::read_config(config, options).cost, cross);
         ++rows;
     }
-    CHECK(rows == 124);
-}
-
-TEST_CASE("the enumerated steps of models that are built from parts are those of their configs too") {
-    const json models = golden("models.json");
-    const auto types = floptally::known_model_types();
-    std::size_t rows = 0;
-    for (const json& row : golden("exact_descriptors.json")) {
-        const json& config = models.at(row["model"].get<std::string>());
-        if (std::count(types.begin(), types.end(), config["model_type"].get<std::string>()) == 0) {
-            continue;
-        }
-        INFO(row["id"]);
-        check_step(row, floptally::read_config(config).cost, false);
-        ++rows;
-    }
-    CHECK(rows == 40);
+    CHECK(rows == 164);
 }
 
 TEST_CASE("MiMo's queries and keys are wider than its values") {
