@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
+#include <floptally/meter.hpp>
 
 #include "training_loop/batches.hpp"
 #include "training_loop/matmul.hpp"
@@ -137,7 +138,7 @@ settings parse(int argc, char** argv) {
     return chosen;
 }
 
-/// 0 where loss was computed and every count agreed.
+/// 0 where every count agreed with the matmuls, else 1.
 int train(const settings& chosen) {
     training::model network(chosen.shape, 1);
     training::packer documents(training::read_paragraphs(chosen.text, chosen.longest), chosen.slots, 2);
@@ -148,15 +149,13 @@ int train(const settings& chosen) {
     const floptally::training_plan plan{
         .recomputed = chosen.shape.recompute_layers ? floptally::recompute::full : floptally::recompute::none,
         .flash_attention = chosen.shape.fused_attention};
-    const floptally::folded_cost model(cost_of(chosen.shape), floptally::conventions::exact, plan);
     const double peak_tflops = measured_peak_tflops();
+    floptally::meter meter(cost_of(chosen.shape), floptally::conventions::exact, plan,
+                           {.gpus = 1, .peak_tflops = peak_tflops});
     std::printf("peak of one core, measured with the loop's own matmul: %.2f GFLOP/s\n\n", 1000 * peak_tflops);
-    std::printf("%5s %8s %9s %8s %11s %8s %12s\n", "step", "loss", "tokens/s", "MFU", "padded MFU", "HFU",
-                "useful GFLOP");
+    std::printf("%5s %8s %9s %8s %11s %8s %8s\n", "step", "loss", "tokens/s", "MFU", "padded MFU", "HFU", "GFLOP/s");
 
     bool same = true;
-    floptally::flops forward;
-    floptally::flops backward;
     for (std::uint64_t step = 1; step <= chosen.steps; ++step) {
         std::vector<training::packed_batch> rows;
         std::size_t tokens = 0;
@@ -164,40 +163,44 @@ int train(const settings& chosen) {
             rows.push_back(documents.next());
             tokens += rows.back().real_tokens();
         }
-
-        // Every step: one tally, one line for each microbatch.
-        const auto start = std::chrono::steady_clock::now();
-        floptally::tally batch{model.masks()};
         network.forget_flops();
         double loss = 0;
+
+        // Every step: one line for each microbatch.
+        meter.begin_step();
         for (const training::packed_batch& row : rows) {
-            batch.add_cu_seqlens(row.cu_seqlens, row.cu_seqlens, row.num_real_seqs);
+            meter.microbatch().add_cu_seqlens(row.cu_seqlens, row.cu_seqlens, row.num_real_seqs);
             loss += network.forward(row) / static_cast<double>(tokens);
             network.backward(row, 1 / static_cast<float>(tokens));
         }
         optimizer.update(parameters, step);
-        const double seconds = seconds_since(start);
+        meter.end_step();
 
-        const floptally::breakdown work = model.evaluate(batch);
-        same = agree(work, network.ran()) && same;
-        forward += work.get(view::useful, phase::forward);
-        backward += work.backward(view::useful);
+        same = agree(meter.model().evaluate(meter.last_step().batch), network.ran()) && same;
         if (step == 1 || step % chosen.log_every == 0 || step == chosen.steps) {
-            const floptally::utilization rates =
-                floptally::utilize(work, batch, {.seconds = seconds, .gpus = 1, .peak_tflops = peak_tflops});
-            std::printf("%5llu %8.4f %9.0f %6.2f %% %9.2f %% %6.2f %% %12.3f\n", static_cast<unsigned long long>(step),
+            const floptally::step_rates rates = floptally::rates(meter.interval().totals);
+            std::printf("%5llu %8.4f %9.0f %6.2f %% %9.2f %% %6.2f %% %8.2f\n", static_cast<unsigned long long>(step),
                         loss, rates.tokens_per_second, 100 * rates.mfu, 100 * rates.padded_mfu, 100 * rates.hfu,
-                        floptally::to_double(work.total(view::useful)) / 1e9);
+                        1000 * rates.tflops);
+            meter.reset_interval();
         }
     }
     if (!same) {
         std::fputs("the counted FLOPs are not those that the matmuls ran\n", stderr);
         return 1;
     }
-    std::printf("\ncounted FLOPs equal those that the matmuls ran, in each pass and view of all %llu steps\n",
-                static_cast<unsigned long long>(chosen.steps));
-    std::printf("useful forward   %s FLOP\nuseful backward  %s FLOP\n", floptally::to_string(forward).c_str(),
-                floptally::to_string(backward).c_str());
+    const floptally::step_series& run = meter.run();
+    const floptally::step_rates rates = floptally::rates(run.totals);
+    const floptally::breakdown work = meter.model().evaluate(run.totals.batch);
+    std::printf("%5s %8s %9.0f %6.2f %% %9.2f %% %6.2f %% %8.2f\n\n", "run", "", rates.tokens_per_second,
+                100 * rates.mfu, 100 * rates.padded_mfu, 100 * rates.hfu, 1000 * rates.tflops);
+    std::printf("step              %.1f ms median, %.1f ms at most\n", 1000 * run.step_seconds.percentile(50),
+                1000 * run.step_seconds.max());
+    std::printf("useful forward    %s FLOP\n", floptally::to_string(work.get(view::useful, phase::forward)).c_str());
+    std::printf("useful backward   %s FLOP\n", floptally::to_string(work.backward(view::useful)).c_str());
+    std::printf("executed          %s FLOP\n", floptally::to_string(work.total(view::executed)).c_str());
+    std::printf("counted FLOPs are those that the matmuls ran, in each pass of all %llu steps\n",
+                static_cast<unsigned long long>(run.totals.steps));
     return 0;
 }
 
