@@ -4,6 +4,7 @@
 // a masked pair is never multiplied, so what runs is what is counted.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +94,7 @@ void for_each_head(const packed_batch& batch, const attention_heads& heads, cons
     }
 }
 
-/// One row of a matrix: 1 x n, and its transpose n x 1.
+/// The first `size` values as a matrix of one row.
 [[nodiscard]] inline matrix row_of(std::vector<float>& values, std::size_t size) {
     return {values.data(), 1, size, size};
 }

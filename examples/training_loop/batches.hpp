@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training {
@@ -34,7 +35,7 @@ struct packed_batch {
     }
     [[nodiscard]] std::size_t length(std::size_t sequence) const { return first(sequence + 1) - first(sequence); }
 
-    /// Appends a document: it predicts each of its bytes but the first.
+    /// Appends a document of at least two bytes: it predicts each but the first.
     void append(std::string_view document) {
         tokens.insert(tokens.end(), document.begin(), document.end() - 1);
         targets.insert(targets.end(), document.begin() + 1, document.end());

@@ -4,7 +4,6 @@
 // loop can say what really ran, without knowing anything about models.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
