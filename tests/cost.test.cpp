@@ -539,3 +539,31 @@ TEST_CASE("a prefix is full attention where a convention ignores windows", "[cos
     CHECK(pairs(conventions::torch_flop_counter_eager) == flops{4 * 36});
     CHECK(pairs(conventions::megatron) == flops{4 * 36});
 }
+
+TEST_CASE("the rows times columns of a product are no mask: every convention counts them as they are", "[cost]") {
+    const cost model = cost{}.add_scores("attention.positions", 1, mask::box(4));
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        const folded_cost folded(model, *how, {.counted = phases::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 6});
+        batch.add({.length = 3});
+        CHECK(folded.total(batch) == flops{how->counted.contains(term::scores) ? 2U * (6 * 4 + 3 * 3) : 0U});
+    }
+}
+
+TEST_CASE("a layer that runs once more with its own weights costs the same and stores nothing", "[cost]") {
+    cost layer = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
+    layer.add("attention.core", attention_core{1, 2, 2}, mask::causal()).add_parameters("norm", term::norm, 3);
+    const cost twice = layer + layer.with_shared_weights();
+    CHECK(twice.parameters() == layer.parameters());
+    tally batch{layer.masks()};
+    batch.add({.length = 7});
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        // 6 x stored parameters x tokens knows nothing of a second pass.
+        const std::uint64_t passes = how->parameters == counted_weights::stored ? 1 : 2;
+        CHECK(evaluate(twice, batch, *how).total(view::useful) ==
+              evaluate(passes * layer, batch, *how).total(view::useful));
+    }
+}

@@ -153,6 +153,15 @@ class cost {
         return layer;
     }
 
+    /// The same once more, with the weights of the first: they are counted there.
+    [[nodiscard]] constexpr cost with_shared_weights() const {
+        cost sum = *this;
+        for (cost_row& row : sum.rows_) {
+            row.parameters = 0;
+        }
+        return sum;
+    }
+
     /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
     /// one measured count belongs to all of them.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {

@@ -163,8 +163,9 @@ class folded_cost {
             return;
         }
         const mask& attends = model.masks()[row.mask];
+        // The other kinds are sizes of products, not masks over L² of them.
         const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
-                              attends.kind() != mask_kind::encoder;
+                              attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
         if (attends.kind() == mask_kind::cross_attention) {
             at(fixed(statistic::crossed), 1);
         } else if (!attends.is_polynomial() && (!windowed || how_.windows == window_pairs::exact)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
@@ -49,14 +50,14 @@ struct gated_delta_net {
 /// Kimi delta attention (arXiv:2510.26692): the gated delta rule with a decay for each channel. H heads of d.
 ///
 /// Forward, per token, w = H·d: q, k and v 2·h·3w, convolution 2·k·3w, forget gate and output gate through d each
-/// 2·h·d + 2·d·w (with `full_output_gate` the latter 2·h·w), b 2·h·H; state 3 · 2·d·d a head as in `gated_delta_net`;
-/// out 2·w·h.
+/// 2·h·d + 2·d·w (a gate of full rank 2·h·w), b 2·h·H; state 3 · 2·d·d a head as in `gated_delta_net`; out 2·w·h.
 struct kda {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
     bool full_output_gate = false;  ///< one matrix of full rank, as in Kimi K3
+    bool full_forget_gate = false;  ///< likewise, in Ling 3.0 both
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "linear_num_heads");
@@ -66,11 +67,13 @@ struct kda {
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "mixer.input");
         floptally::cost sum;
         sum.add("mixer.input", linear{.in_features = h, .out_features = width, .applied = 3});
-        const std::uint64_t low_rank = full_output_gate ? 1 : 2;
-        sum.add("mixer.input", linear{.in_features = h, .out_features = head_dim, .applied = low_rank});
-        sum.add("mixer.input", linear{.in_features = head_dim, .out_features = width, .applied = low_rank});
-        if (full_output_gate) {
-            sum.add("mixer.input", linear{.in_features = h, .out_features = width});
+        for (const bool full_rank : {full_forget_gate, full_output_gate}) {
+            if (full_rank) {
+                sum.add("mixer.input", linear{.in_features = h, .out_features = width});
+            } else {
+                sum.add("mixer.input", linear{.in_features = h, .out_features = head_dim});
+                sum.add("mixer.input", linear{.in_features = head_dim, .out_features = width});
+            }
         }
         sum.add("mixer.input", linear{.in_features = h, .out_features = num_heads});
         add_convolution(sum, conv_kernel, checked_multiply(3, width, "mixer.convolution"));

@@ -149,7 +149,7 @@ IGNORED = set(
     "rope_theta rope_scaling rope_parameters rope_local_base_freq rope_interleave rope_interleaved rotary_pct "
     "rotary_emb_base partial_rotary_factor default_theta "
     "router_aux_loss_coef router_z_loss_coef router_jitter_noise aux_loss_alpha z_loss_coefficient "
-    "rescale_prenorm_residual residual_in_fp32 classifier_activation "
+    "rescale_prenorm_residual residual_in_fp32 "
     "begin_suppress_tokens suppress_tokens bad_words_ids length_penalty max_length min_length num_beams early_stopping "
     "no_repeat_ngram_size do_sample temperature top_k_generation repetition_penalty use_mems_train same_length "
     "time_step_limit time_step_min time_step_max time_step_floor".split()

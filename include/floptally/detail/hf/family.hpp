@@ -35,7 +35,8 @@ struct head_linear {
     bool second_bias = false;      ///< untied, the class keeps the bias twice
     std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
-    bool bias_otherwise = true;  ///< where `bias_key` is absent
+    bool bias_otherwise = true;        ///< where `bias_key` is absent
+    std::string_view norm_bias_key{};  ///< a key that gives the norm that follows a bias
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.
@@ -65,7 +66,7 @@ struct hf_size {
 /// Short names that the class reads too; where both are given the long one wins.
 struct short_names {
     std::string_view hidden_size{}, num_hidden_layers{}, num_attention_heads{}, num_key_value_heads{}, head_dim{};
-    std::string_view max_position_embeddings{}, vocab_size{};
+    std::string_view max_position_embeddings{}, vocab_size{}, sliding_window{};
 };
 
 enum class norm_kind : std::uint64_t { rms = 1, layer = 2, none = 0 };  ///< parameters per channel
@@ -126,7 +127,7 @@ struct hf_experts {
 
 /// The defaults of multi-head latent attention, and of the lightning indexer beside it.
 struct hf_latent {
-    std::uint64_t q_lora_rank = derived;
+    std::uint64_t q_lora_rank = derived;  ///< derived: null
     bool q_lora_rank_may_be_null = true;  ///< null: queries of full rank
     std::uint64_t kv_lora_rank = derived;
     std::uint64_t qk_nope_head_dim = derived;
@@ -182,7 +183,8 @@ struct hf_family {
     std::uint64_t segments = 0;         ///< default of `type_vocab_size` where it is one
     presence embedding_norm{};          ///< a norm between embedding and layers
     bool tie_word_embeddings = false;
-    bool always_tied = false;  ///< whatever `tie_word_embeddings` says
+    std::string_view tie_key{};  ///< a key that wins over `tie_word_embeddings`
+    bool always_tied = false;    ///< whatever `tie_word_embeddings` says
 
     presence qkv_bias{};
     presence output_bias{};
@@ -194,9 +196,10 @@ struct hf_family {
     bool final_norm = true;
     bool attention_sinks = false;  ///< one more parameter per head
 
-    hf_letters mixers = all_full;            ///< where `layer_types` does not say it
-    std::string_view period{};               ///< letters of the first layers, repeated: for the rule `by_period`
-    std::string_view layer_types{};          ///< letters that `layer_types` may name; empty: the key is not read
+    hf_letters mixers = all_full;    ///< where `layer_types` does not say it
+    std::string_view period{};       ///< letters of the first layers, repeated: for the rule `by_period`
+    std::string_view layer_types{};  ///< what `layer_types` may name: F S C H, R linear_attention, V conv (which
+                                     ///< is R in the letters); empty: the key is not read
     std::uint64_t sliding_window = derived;  ///< derived: null
     bool window_switch = false;              ///< windows only where `use_sliding_window`
     bool bidirectional_switch = false;       ///< `use_bidirectional_attention` is honoured

@@ -38,8 +38,9 @@ inline void refuse_kv_heads(const hf_model& model) {
     const config_fields& config = model.config;
     const hf_latent& otherwise = model.family.latent;
     mla part{.num_heads = model.sizes.num_heads, .absorbed = model.options.mla == mla_core::absorbed};
-    const bool full_rank =
-        otherwise.q_lora_rank_may_be_null && config.contains("q_lora_rank") && !config.has_value("q_lora_rank");
+    const bool null_rank =
+        config.contains("q_lora_rank") ? !config.has_value("q_lora_rank") : otherwise.q_lora_rank == derived;
+    const bool full_rank = otherwise.q_lora_rank_may_be_null && null_rank;
     part.q_lora_rank = full_rank ? 0 : config.dimension({"q_lora_rank"}, otherwise.q_lora_rank);
     part.kv_lora_rank = config.dimension({"kv_lora_rank"}, otherwise.kv_lora_rank);
     part.qk_nope_head_dim = config.dimension({"qk_nope_head_dim"}, otherwise.qk_nope_head_dim);

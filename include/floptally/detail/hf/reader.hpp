@@ -26,7 +26,9 @@ class hf_reader {
 
     [[nodiscard]] model_config read() {
         read_sizes();
-        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings) || family().always_tied;
+        tied_ =
+            config().flag(config().spelling({family().tie_key, "tie_word_embeddings"}), family().tie_word_embeddings) ||
+            family().always_tied;
         const head& last = read_head();
         if (last.of != nullptr) {
             return hf_reader(config(), *last.of, model_.options).read();
@@ -220,7 +222,8 @@ class hf_reader {
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
-            sum_.add_parameters("norm", term::norm, after.norm_after * width);
+            const bool norm_bias = !after.norm_bias_key.empty() && config().flag(after.norm_bias_key, false);
+            sum_.add_parameters("norm", term::norm, (after.norm_after + (norm_bias ? 1 : 0)) * width);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
         }
         if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
