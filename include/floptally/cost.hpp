@@ -18,8 +18,8 @@ namespace floptally {
 
 /// The row of integer coefficients that a model is: FLOPs per statistic, by component.
 ///
-/// Costs add up (`a + b`: one after the other) and scale (`32 * layer`). Everything is checked; a cost is a constant
-/// expression where its descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
+/// Costs add up (`a + b`) and scale (`32 * layer`). Everything is checked; a cost is a constant expression where its
+/// descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
 class cost {
   public:
     static constexpr std::size_t max_components = 48;
@@ -74,12 +74,11 @@ class cost {
         };
         row(term::scores, heads, core.qk_head_dim, {core.q, core.k, core.v, 0});
         row(term::values, heads, core.v_head_dim, {queries_and_keys, core.v, 0, core.writes});
-        row(term::softmax, 3, core.num_heads, {queries_and_keys, queries_and_keys, 0, 0});
+        row(term::softmax, 3, core.num_heads, {queries_and_keys, 0, 0, 0});
         return *this = sum;
     }
 
-    /// One product of activations per attended pair, `multiply_adds` of them, as QKᵀ without a PV: scores that choose
-    /// keys.
+    /// One product of activations per attended pair, `multiply_adds` of them: scores without a PV, that choose keys.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
                                const dataflow& flow = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
