@@ -157,20 +157,25 @@ class folded_cost {
         const bool unwindowed = detail::has_layer_without_window(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {
             for (std::size_t first = 0; first < walk.rows.size(); ++first) {
-                const passes& run = walk.rows[first].run;
-                for (std::size_t i = 0; i < walk.rows.size(); ++i) {
-                    const detail::planned_row& planned = walk.rows[i];
-                    if (planned.component != component || !(planned.run == run)) {
-                        continue;
-                    }
-                    if (i < first) {
-                        break;  // these passes have had their turn
-                    }
-                    const cost_row& row = planned.row;
-                    add(walk.components[component], row.what == statistic::pairs ? walk.masks[row.mask] : mask{}, row,
-                        run, unwindowed);
+                if (walk.rows[first].component == component) {
+                    add_planned(walk, first, unwindowed);
                 }
             }
+        }
+    }
+
+    /// All rows of one component with the passes of the first of them; nothing where another came before it.
+    constexpr void add_planned(const detail::plan_walk& walk, std::size_t first, bool unwindowed) {
+        for (std::size_t i = 0; i < walk.rows.size(); ++i) {
+            const auto& [component, row, run] = walk.rows[i];
+            if (component != walk.rows[first].component || !(run == walk.rows[first].run)) {
+                continue;
+            }
+            if (i < first) {
+                return;
+            }
+            const mask attends = row.what == statistic::pairs ? walk.masks[row.mask] : mask{};
+            add(walk.components[component], attends, row, run, unwindowed);
         }
     }
 

@@ -148,7 +148,8 @@ struct transformer {
                     break;
                 }
             }
-            for (const floptally::cost* part : {&norms, &mixer, &feed}) {
+            const floptally::cost* parts[] = {&norms, &mixer, &feed};
+            for (const floptally::cost* part : parts) {
                 add(stage{"layer", stage_role::layer, *part, index, next - index});
             }
             index = next;
