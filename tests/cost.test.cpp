@@ -245,14 +245,13 @@ TEST_CASE("more components, rows or masks than fit are errors that say which", "
 
     for (std::size_t i = 0; i < cost::max_components; ++i) {
         sum.add(name(i), linear{.in_features = 1, .out_features = 1, .rows = statistic::keys});
-        sum.add(name(i), linear{.in_features = 1, .out_features = 1, .kind = term::router});
     }
     CHECK(sum.rows().size() == cost::max_rows);
-    CHECK(error_of([&] { return sum.add_state(name(0), 1); }) == "rows: more than the 144 that fit");
-    // A full cost still folds and evaluates: 48 components, each twice on tokens and once on keys.
+    CHECK(error_of([&] { return sum.add_state(name(0), 1); }) == "rows: more than the 96 that fit");
+    // A full cost still folds and evaluates: 48 components, each on tokens and keys.
     tally batch;
     batch.add(sequence{.length = 5, .keys = 7});
-    CHECK(evaluate(sum, batch).total() == flops{3 * 2 * (5 * 49 + 5 * 48 + 7 * 48)});
+    CHECK(evaluate(sum, batch).total() == flops{3 * 2 * (5 * 49 + 7 * 48)});
 
     cost masked;
     for (std::int64_t tokens = 1; tokens <= 16; ++tokens) {
@@ -269,7 +268,7 @@ TEST_CASE("more components, rows or masks than fit are errors that say which", "
 }
 
 TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") {
-    // The most coefficients that a cost can have: 48 components x (scores, values, softmax) of one polynomial mask
+    // The most coefficients that a cost can have: 32 components x (scores, values, softmax) of one polynomial mask
     // each.
     cost sum;
     for (std::size_t i = 0; i < cost::max_rows / 3; ++i) {
@@ -280,7 +279,7 @@ TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") 
     tally batch{sum.masks()};
     batch.add(sequence{.length = 3, .past = 4});
     // Rows at positions 4, 5 and 6 see 5, 6 and 7 keys.
-    CHECK(evaluate(sum, batch).total() == flops{48 * 3 * 2 * 2 * (5 + 6 + 7)});
+    CHECK(evaluate(sum, batch).total() == flops{32 * 3 * 2 * 2 * (5 + 6 + 7)});
 }
 
 TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {
@@ -583,4 +582,32 @@ TEST_CASE("a prefix is full attention where a convention ignores windows", "[cos
     CHECK(pairs(conventions::exact) == flops{4 * (4 * 4 + 5 + 6)});
     CHECK(pairs(conventions::torch_flop_counter_eager) == flops{4 * 36});
     CHECK(pairs(conventions::megatron) == flops{4 * 36});
+}
+
+TEST_CASE("the rows times columns of a product are no mask: every convention counts them as they are", "[cost]") {
+    const cost model = cost{}.add_scores("attention.positions", 1, mask::box(4));
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        const folded_cost folded(model, *how, {.counted = phases::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 6});
+        batch.add({.length = 3});
+        CHECK(folded.total(batch) == flops{how->counted.contains(term::scores) ? 2U * (6 * 4 + 3 * 3) : 0U});
+    }
+}
+
+TEST_CASE("a layer that runs once more with its own weights costs the same and stores nothing", "[cost]") {
+    cost layer = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
+    layer.add("attention.core", attention_core{1, 2, 2}, mask::causal()).add_parameters("norm", term::norm, 3);
+    const cost twice = layer + layer.with_shared_weights();
+    CHECK(twice.parameters() == layer.parameters());
+    tally batch{layer.masks()};
+    batch.add({.length = 7});
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        // 6 x stored parameters x tokens knows nothing of a second pass.
+        const std::uint64_t passes = how->parameters == counted_weights::stored ? 1 : 2;
+        CHECK(evaluate(twice, batch, *how).total(view::useful) ==
+              evaluate(passes * layer, batch, *how).total(view::useful));
+    }
 }

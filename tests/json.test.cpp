@@ -20,6 +20,7 @@
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -74,16 +75,27 @@ std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {
 /// The component that a product of exact.json is part of here.
 std::string component_of(const std::string& product, bool cross) {
     const std::map<std::string, std::string> parts{
-        {"attn.q_proj", "attention.qkv"}, {"attn.k_proj", "attention.qkv"}, {"attn.v_proj", "attention.qkv"},
-        {"attn.qk", "attention.core"},    {"attn.pv", "attention.core"},    {"attn.o_proj", "attention.output"},
-        {"moe.router", "moe.router"},     {"lm_head", "lm_head"},           {"lm_head.dense", "lm_head"}};
+        {"attn.q_proj", "attention.qkv"},    {"attn.k_proj", "attention.qkv"},
+        {"attn.v_proj", "attention.qkv"},    {"attn.q_a_proj", "attention.qkv"},
+        {"attn.q_b_proj", "attention.qkv"},  {"attn.kv_a_proj", "attention.qkv"},
+        {"attn.kv_b_proj", "attention.qkv"}, {"attn.q_absorb", "attention.qkv"},
+        {"attn.qk", "attention.core"},       {"attn.pv", "attention.core"},
+        {"attn.o_proj", "attention.output"}, {"attn.v_absorb", "attention.output"},
+        {"moe.router", "moe.router"},        {"lm_head", "lm_head"},
+        {"lm_head.dense", "lm_head"}};
     if (const auto part = parts.find(product); part != parts.end()) {
         return (cross ? "cross_" : "") + part->second;
     }
-    return product.starts_with("mamba.state")   ? "mixer.state"
+    return product.starts_with("mtp.")          ? "mtp"
+           : product.starts_with("mamba.state") ? "mixer.state"
+           : product.starts_with("gdn.state")   ? "mixer.state"
            : product == "mamba.in_proj"         ? "mixer.input"
-           : product == "mamba.conv"            ? "mixer.convolution"
+           : product == "gdn.qkvz_proj"         ? "mixer.input"
+           : product == "gdn.ba_proj"           ? "mixer.input"
+           : product.ends_with(".conv")         ? "mixer.convolution"
            : product == "mamba.out_proj"        ? "mixer.output"
+           : product == "gdn.out_proj"          ? "mixer.output"
+           : product == "attn.gate_proj"        ? "attention.gate"
            : product.starts_with("mlp.")        ? "mlp"
            : product.starts_with("moe.expert.") ? "moe.experts"
            : product.starts_with("moe.shared")  ? "moe.shared"
@@ -148,13 +160,16 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
     for (const json& row : golden("exact.json")) {
         INFO(row["id"]);
         const bool cross = row["model"].is_object();
-        check_step(
-            row,
-            floptally::read_config(cross ? own_format(row["model"]) : models[row["model"].get<std::string>()]).cost,
-            cross);
+        const json config = cross ? own_format(row["model"]) : models[row["model"].get<std::string>()];
+        floptally::read_options options;
+        options.mtp_layers = config.value("num_nextn_predict_layers", std::uint64_t{0});
+        if (row["id"].get<std::string>().find("absorbed") != std::string::npos) {
+            options.mla = floptally::mla_core::absorbed;
+        }
+        check_step(row, floptally::read_config(config, options).cost, cross);
         ++rows;
     }
-    CHECK(rows == 99);
+    CHECK(rows == 124);
 }
 
 TEST_CASE("the enumerated steps of models that are built from parts are those of their configs too") {
@@ -162,22 +177,15 @@ TEST_CASE("the enumerated steps of models that are built from parts are those of
     const auto types = floptally::known_model_types();
     std::size_t rows = 0;
     for (const json& row : golden("exact_descriptors.json")) {
-        const auto id = row["id"].get<std::string>();
         const json& config = models.at(row["model"].get<std::string>());
-        const bool absorbed = id.find("absorbed") != std::string::npos;
         if (std::count(types.begin(), types.end(), config["model_type"].get<std::string>()) == 0) {
             continue;
         }
-        INFO(id);
-        check_step(row,
-                   floptally::read_config(
-                       config, {.mla = absorbed ? floptally::mla_core::absorbed : floptally::mla_core::expanded,
-                                .mtp_layers = config.value("num_nextn_predict_layers", std::uint64_t{0})})
-                       .cost,
-                   false);
+        INFO(row["id"]);
+        check_step(row, floptally::read_config(config).cost, false);
         ++rows;
     }
-    CHECK(rows >= 32);
+    CHECK(rows == 40);
 }
 
 TEST_CASE("MiMo's queries and keys are wider than its values") {
@@ -254,6 +262,21 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"xmod", 116606010, 15004532736, 0, "bidirectional"},
         {"roc_bert", 124514106, 14299889664, 0, "bidirectional"},
         {"big_bird", 128111286, 16049700864, 0, "bidirectional"},
+        {"modernbert", 149655232, 19421724672, 0, "bidirectional window(64,64)"},
+        {"modernbert-decoder", 149655232, 19421724672, 0, "causal sliding_window(64)"},
+        {"eurobert", 310266624, 27254587392, 0, "bidirectional"},
+        {"esmc", 6352005184, 816232529920, 0, "bidirectional"},
+        {"nomic_bert", 137354304, 17723031552, 0, "bidirectional"},
+        {"gte", 306210496, 39302725632, 0, "bidirectional"},
+        {"jina_embeddings_v3", 559616146, 71959838720, 0, "bidirectional"},
+        {"albert", 206368944, 310668689408, 0, "bidirectional"},
+        {"deberta-v2", 879999588, 113064542208, 0, "bidirectional"},
+        {"deberta", 124685913, 16039378944, 0, "bidirectional"},
+        {"roformer", 124197968, 16013328384, 0, "bidirectional"},
+        {"squeezebert", 51712314, 6625492992, 0, "bidirectional"},
+        {"convbert", 106303170, 13617856512, 0, "bidirectional"},
+        {"mobilebert", 36596538, 4676255744, 0, "bidirectional"},
+        {"fnet", 83485184, 10545659904, 0, ""},
         {"starcoder2", 3030371328, 389264965632, 0, "causal"},
         {"gpt-sw3", 124439808, 15963095040, 0, "causal"},
         {"phi", 1418270720, 168845901824, 0, "causal"},
@@ -306,6 +329,18 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         // Its implementation runs QKᵀ twice.
         {"diffllama", 1204885504, 146901303296 - 2ULL * 32 * 64 * 64 * 64 * 16, 0, "causal"},
         {"doge", 403055872, 47815065600, 0, "top_k(2048)"},
+        {"deepseek_v3", 671026404352, 2092781535232, 64ULL * 8 * 6 * 7168 * 2048 * 58, "causal"},
+        {"deepseek_v2", 38612307968, 359065976832, 64ULL * 6 * 6 * 4096 * 1407 * 32, "causal"},
+        {"minicpm3", 4073875968, 524657623040, 0, "causal"},
+        {"glm4_moe_lite", 29943390976, 239830302720, 64ULL * 4 * 6 * 2048 * 1536 * 46, "causal"},
+        {"youtu", 1961560064, 252396437504, 0, "causal"},
+        {"deepseek_v32", 671877929216, 2205900341248, 64ULL * 8 * 6 * 7168 * 2048 * 58, "top_k(2048) causal"},
+        {"glm_moe_dsa", 743911199232, 2350961393664, 64ULL * 8 * 6 * 6144 * 2048 * 75, "top_k(2048) causal"},
+        // Its implementation keeps matrices for the identity experts, too.
+        {"longcat_flash", 741053585408 - 28ULL * 256 * 2 * 2048 * 6144, 2402094678016,
+         64ULL * 12 * 6 * 6144 * 2048 * 28, "causal"},
+        {"axk1", 518983052288, 1349651529728, 64ULL * 8 * 6 * 7168 * 2048 * 60, "causal"},
+        {"mistral4", 118972826624, 318767104000, 64ULL * 4 * 6 * 4096 * 2048 * 36, "causal"},
         {"esm", 86461618, 11101372416, 0, "bidirectional"},
         {"bert", 109514298, 14098563072, 0, "bidirectional"},
         {"olmoe", 13361612800, 48351936512, 64ULL * 8 * 6 * 2048 * 2048 * 16, "causal"},
@@ -335,6 +370,34 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"jamba", 51570323328, 794356350976 - 5505024 + 469762048, 64ULL * 2 * 6 * 4096 * 14336 * 16, "causal"},
         {"zamba2", 2481848336, 550954190848 - 6801408 - 53593767936, 0, "causal"},
         {"zamba", 7232490496, 1477374812160 - 13541376 + 1155530752, 0, "causal"},
+        // Without the padding of convolutions, and with states as defined in place of the counter's chunks.
+        {"qwen3_next", 79674391296, 274545246208 - 7077888 - 3623878656, 64ULL * 10 * 6 * 2048 * 512 * 48, "causal"},
+        {"qwen3_5_text", 8953803264, 1023649775616 - 4718592 - 2415919104, 0, "causal"},
+        {"qwen3_5_moe_text", 34660610688, 258008023040 - 5898240 - 3019898880, 64ULL * 8 * 6 * 2048 * 512 * 40,
+         "causal"},
+        {"olmo_hybrid", 7430870688, 909656801280 - 6635520 - 2264924160, 0, "causal"},
+        {"minimax", 47373946880, 278904438784 - 1073741824, 64ULL * 2 * 6 * 4096 * 14336 * 32, "causal"},
+        {"kimi_linear", 49133074464, 217404309504 - 6193152 - 2113929216, 64ULL * 8 * 6 * 2304 * 1024 * 26, "causal"},
+        {"bailing_hybrid", 124414191072, 422747930624 - 10321920 - 3523215360, 64ULL * 8 * 6 * 2560 * 768 * 40,
+         "causal"},
+        {"lfm2", 2705497600, 347623915520, 0, "causal"},
+        {"lfm2_moe", 11230351360, 85090238464 - 393216, 64ULL * 4 * 6 * 2048 * 1792 * 30, "causal"},
+        {"recurrent_gemma", 2010263040, 257554964480 - 1105920, 0, "sliding_window(2048)"},
+        {"rwkv", 7392649216, 919712825344, 0, ""},
+        {"xlstm", 6865424896, 862558617600 - 1610612736, 0, ""},
+        // Encoder-decoders: 48 tokens on the encoder's side.
+        {"t5", 60506624, 7154434048, 0, "encoder causal cross_attention"},
+        {"mt5", 172119424, 21440233472, 0, "encoder causal cross_attention"},
+        {"umt5", 172122112, 21440233472, 0, "encoder causal cross_attention"},
+        {"bart", 406291456, 46513913856, 0, "encoder causal cross_attention"},
+        {"mbart", 406295552, 46513913856, 0, "encoder causal cross_attention"},
+        {"plbart", 139220736, 16188407808, 0, "encoder causal cross_attention"},
+        {"mvp", 406293504, 46514176000, 0, "encoder causal cross_attention"},
+        {"marian", 414307328, 47540994048, 0, "encoder causal cross_attention"},
+        {"pegasus", 406287360, 46513913856, 0, "encoder causal cross_attention"},
+        {"m2m_100", 483905536, 56717475840, 0, "encoder causal cross_attention"},
+        {"blenderbot", 2696268800, 331588567040, 0, "encoder causal cross_attention"},
+        {"blenderbot-small", 85113344, 10026024960, 0, "encoder causal cross_attention"},
     };
     CHECK(std::size(families) + 1 == floptally::known_model_types().size());
     for (const defaults& family : families) {
@@ -346,7 +409,13 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (config["model_type"] == "dots1") {  // Its class has no defaults of these.
             config.update({{"n_routed_experts", 128}, {"n_shared_experts", 2}, {"num_experts_per_tok", 6}});
         }
-        if (config["model_type"] == "glm4_moe") {
+        if (config["model_type"] == "lfm2_moe") {  // Nor has this one, of its layers.
+            for (int pair = 0; pair < 16; ++pair) {
+                config["layer_types"].push_back("conv");
+                config["layer_types"].push_back("full_attention");
+            }
+        }
+        if (config["model_type"] == "glm4_moe" || config["model_type"] == "bailing_hybrid") {
             config["num_nextn_predict_layers"] = 0;  // Its class declares one, which is another note.
         }
         if (config["model_type"] == "nemotron") {
@@ -355,12 +424,20 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (config["model_type"] == "hunyuan_v1_dense" || config["model_type"] == "hunyuan_v1_moe") {
             config["head_dim"] = 128;  // Likewise.
         }
+        if (config["model_type"] == "deepseek_v2") {
+            config["num_experts_per_tok"] = 6;  // Likewise.
+        }
+        if (config["model_type"] == "m2m_100") {  // Its class skips layers, which is two other notes.
+            config.update({{"encoder_layerdrop", 0}, {"decoder_layerdrop", 0}});
+        }
         if (config["model_type"] == "big_bird") {
             config["attention_type"] = "original_full";  // Its default is refused.
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);
-        CHECK(model.notes.size() == 1);
+        const bool says_more = config["model_type"] == "deepseek_v3" || config["model_type"] == "longcat_flash" ||
+                               config["model_type"] == "fnet";
+        CHECK(model.notes.size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
         for (const floptally::mask& m : model.cost.masks()) {
@@ -368,10 +445,25 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         CHECK(masks == family.masks);
         tally batch{model.cost.masks()};
-        batch.add({.length = 64});
+        batch.add({.length = 64, .keys = 48});
         const floptally::breakdown work = evaluate(model.cost, batch, floptally::conventions::torch_flop_counter_eager);
         CHECK(to_string(work.get(view::useful, phase::forward)) == std::to_string(family.forward + family.experts));
     }
+}
+
+TEST_CASE("layers that training skips at random are noted, those of the side that runs") {
+    const auto notes = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
+    const std::string encoder = "encoder_layerdrop skips layers at random in training: counted as if none were skipped";
+    const std::string decoder = "decoder_layerdrop skips layers at random in training: counted as if none were skipped";
+    using list = std::vector<std::string>;
+    CHECK(notes("{'model_type': 'm2m_100', 'architectures': ['M2M100Model']}") == list{encoder, decoder});
+    CHECK(notes("{'model_type': 'm2m_100', 'architectures': ['M2M100Model'], 'encoder_layerdrop': 0.0,"
+                " 'decoder_layerdrop': 0}")
+              .empty());
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartModel']}").empty());
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartModel'], 'encoder_layerdrop': 0.1}") == list{encoder});
+    CHECK(notes("{'model_type': 'bart', 'architectures': ['BartForCausalLM'], 'encoder_layerdrop': 0.1,"
+                " 'decoder_layerdrop': 0.1}") == list{decoder});
 }
 
 TEST_CASE("the presets are the published configs") {
@@ -448,6 +540,10 @@ TEST_CASE("each layer has the mask that the type's rule or layer_types gives it"
          "5 window(2,2), 1 bidirectional"},
         {"'model_type': 'gpt_oss'", "3 sliding_window(128), 3 causal"},
         {"'model_type': 'gpt_oss', 'layer_types': [F,F,F,S,S,F]", "4 causal, 2 sliding_window(128)"},
+        {"'model_type': 'minimax'", "3 causal"},
+        {"'model_type': 'minimax', 'sliding_window': 5", "3 sliding_window(5)"},
+        {"'model_type': 'recurrent_gemma', 'attention_window_size': 5", "2 sliding_window(5)"},
+        {"'model_type': 'qwen3_next', 'full_attention_interval': 2", "3 causal"},
         {"'model_type': 'esm'", "6 bidirectional"},
         {"'model_type': 'esm', 'is_decoder': true", "6 causal"},
         {"'model_type': 'bert'", "6 bidirectional"},
@@ -577,6 +673,45 @@ TEST_CASE("heads and widths follow each class: null, absent and given") {
     CHECK(attention("'model_type': 'esm', 'num_attention_heads': 5, 'num_key_value_heads': 1") == "150 50");
 }
 
+TEST_CASE("layers of multi-token prediction are those of transformers' own MTP model") {
+    // Counted with its MtpModel of two depths on this config, each depth with the logits: 2 sequences of 11, eager.
+    const json config = parsed(
+        "{'model_type': 'deepseek_v3', 'architectures': ['DeepseekV3ForCausalLM'], 'vocab_size': 61, "
+        "'hidden_size': 48, 'intermediate_size': 70, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+        "'q_lora_rank': 22, 'kv_lora_rank': 26, 'qk_nope_head_dim': 10, 'qk_rope_head_dim': 8, 'v_head_dim': 14, "
+        "'first_k_dense_replace': 1, 'moe_intermediate_size': 20, 'n_routed_experts': 10, 'num_experts_per_tok': 3, "
+        "'n_shared_experts': 2, 'num_nextn_predict_layers': 2}");
+    const floptally::model_config without = floptally::read_config(config);
+    const floptally::model_config with = floptally::read_config(config, {.mtp_layers = 2});
+    CHECK(without.notes ==
+          std::vector<std::string>{"config declares 2 multi-token prediction layers: not counted, see --mtp"});
+    CHECK(with.notes.empty());
+    CHECK(without.cost.parameters() == 70224);
+    CHECK(with.cost.parameters() == 70224 + 98784);
+    tally batch{with.cost.masks()};
+    batch.add_lengths(std::vector<int>{11, 11});
+    const floptally::breakdown work = evaluate(with.cost, batch, floptally::conventions::torch_flop_counter_eager);
+    std::string mtp;
+    for (const floptally::component_flops& component : work.components()) {
+        if (component.name.view() == "mtp") {
+            mtp = to_string(component.get(view::useful, phase::forward));
+        }
+    }
+    CHECK(mtp == std::to_string(2 * 1464320));
+}
+
+TEST_CASE("identity experts: the note names the upper bound, and MTP of another kind is refused") {
+    const json config =
+        parsed("{'model_type': 'longcat_flash', 'architectures': ['LongcatFlashForCausalLM'], 'zero_expert_num': 5}");
+    CHECK(floptally::read_config(config).notes ==
+          std::vector<std::string>{"tokens choose among 5 identity experts too: counted as if all their choices were "
+                                   "real experts, an upper bound that the data stay below"});
+    CHECK(floptally::read_config(parsed("{'model_type': 'longcat_flash', 'zero_expert_num': 0}")).notes.size() == 1);
+    CHECK(error_of([&] { return floptally::read_config(config, {.mtp_layers = 1}); }) ==
+          "mtp: is not supported for model_type longcat_flash: its layer of multi-token prediction is none of the "
+          "kinds that the model has");
+}
+
 TEST_CASE("architectures decides the head; the first entry counts") {
     struct row {
         const char* config;
@@ -644,6 +779,11 @@ TEST_CASE("without architectures the usual training head is counted, and a note 
     const auto notes_of = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
     CHECK(notes_of("{'model_type': 'llama'}") ==
           notes{"config names no architectures: counted with the head of LlamaForCausalLM"});
+    CHECK(notes_of("{'model_type': 'deberta-v2', 'architectures': ['DebertaV2Model'], 'relative_attention': true, "
+                   "'pos_att_type': 'p2c'}") ==
+          notes{"relative positions: each pass projects their table once per layer, however large the batch: not "
+                "counted"});
+    CHECK(notes_of("{'model_type': 'deberta', 'architectures': ['DebertaModel'], 'pos_att_type': 'p2c'}").empty());
     CHECK(notes_of("{'model_type': 'gpt2', 'architectures': null}") ==
           notes{"config names no architectures: counted with the head of GPT2LMHeadModel"});
     CHECK(notes_of("{'model_type': 'esm', 'vocab_size': 33, 'architectures': []}") ==

@@ -139,6 +139,39 @@ TEST_CASE("kimi delta attention gates through narrow projections", "[linear_atte
     });
 }
 
+TEST_CASE("gates of kimi delta attention may be of full rank, each by itself", "[linear_attention]") {
+    for (const bool output : {false, true}) {
+        for (const bool forget : {false, true}) {
+            const cost model = kda{.num_heads = 3,
+                                   .head_dim = 4,
+                                   .conv_kernel = 5,
+                                   .full_output_gate = output,
+                                   .full_forget_gate = forget}
+                                   .cost(where);
+            CHECK(component_names(model) == convolved);
+            check_against_trace(model, [=](step& trace, const sequence_list& sequences, bool) {
+                const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+                for (const bool full_rank : {output, forget}) {
+                    if (full_rank) {
+                        trace.weight("mixer.input", tokens, 15, 3 * 4);
+                    } else {
+                        trace.weight("mixer.input", tokens, 15, 4);
+                        trace.weight("mixer.input", tokens, 4, 3 * 4);
+                    }
+                }
+                trace.weight("mixer.input", tokens, 15, 3 * 3 * 4 + 3);  // q, k, v and b
+                matmul_trace::depthwise_convolution(trace, tokens, 5, 3 * 3 * 4);
+                for (int head = 0; head < 3; ++head) {
+                    trace.state_read("mixer.state", tokens, 4, 4);
+                    trace.outer_product("mixer.state", tokens, 4, 4);
+                    trace.state_read("mixer.state", tokens, 4, 4);
+                }
+                trace.weight("mixer.output", tokens, 3 * 4, 15);
+            });
+        }
+    }
+}
+
 TEST_CASE("lightning attention stores and reads a state for each head", "[linear_attention]") {
     const cost model = lightning_attention{.num_heads = 3, .head_dim = 4}.cost(where);
     CHECK(component_names(model) == unconvolved);

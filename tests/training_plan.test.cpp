@@ -629,3 +629,200 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
         REQUIRE(mismatches(model, rules, with) == "");
     }
 }
+
+TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
+    const test_model model = llama();
+    const cost whole = cost_of(model.stages);
+    training_plan plan{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const breakdown alone = evaluate(whole, batch, conventions::exact, plan);
+    const breakdown staged = evaluate(model.stages, batch, conventions::exact, plan);
+    for (const phase during : {phase::forward, phase::backward_weights, phase::recompute}) {
+        CHECK(alone.get(view::executed, during) == staged.get(view::executed, during));
+    }
+    // Of the first layer q, k and v need no gradient of their input, and with a frozen k and v neither do they.
+    const std::uint64_t first_layer = 2 * 7 * h * (12 + 6 + 6 + 3) + 2 * 28 * 4 * 3 * 2;
+    CHECK(alone.get(view::useful, phase::backward_data) ==
+          staged.get(view::useful, phase::backward_data) + flops{first_layer});
+
+    static constexpr transformer<gqa, gated_mlp> small{
+        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
+    static_assert([] {  // a plan with rules is a constant expression too
+        tally one;
+        one.add(sequence{.length = 3});
+        return evaluate(small.cost(), one, conventions::exact, {.rules = {{"*", weight_state::frozen}}}).total() ==
+               evaluate(small.cost(), one, conventions::exact, {.counted = phases::forward}).total();
+    }());
+}
+
+TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
+    const test_model model = llama();
+    const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
+    const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
+    CHECK(trained_parameters(model.stages, {}) == parameter_counts{all, all, 0});
+    CHECK(trained_parameters(model.stages, {.rules = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
+    const std::uint64_t adapters = 4 * 3 * (h + 12) + 4 * 5 * (h + 6);
+    CHECK(trained_parameters(model.stages, {.rules = {{"*", weight_state::frozen},
+                                                      {"*/q_proj", weight_state::lora, 3},
+                                                      {"*/v_proj", weight_state::lora, 5}}}) ==
+          parameter_counts{all + adapters, adapters, adapters});
+    CHECK(trained_parameters(model.stages, {.rules = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
+          all - 2 * 3 * h * 20);
+    const test_model sparse = experts();
+    // Every expert has adapters of its own, visited or not.
+    CHECK(trained_parameters(sparse.stages,
+                             {.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}})
+              .adapters == 3 * 6 * 3 * 2 * (9 + 7));
+}
+
+TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]") {
+    const layer where{.hidden_size = h};
+    const auto adapters = [&](const cost& part) {
+        const stage one{.name = "layer", .cost = part, .first_layer = 0};
+        return trained_parameters({&one, 1}, {.rules = {{"*", weight_state::lora, 1}}}).adapters;
+    };
+    CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3}.cost(where)) ==
+          (h + 12) + 2 * (h + 6) + (12 + h));
+    CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3, .fused_qkv = true}.cost(where)) ==
+          (h + 24) + (12 + h));
+    CHECK(adapters(gated_mlp{.intermediate_size = 20}.cost(where)) == 3 * (h + 20));
+    CHECK(adapters(gated_mlp{.intermediate_size = 20, .fused_gate_up = true}.cost(where)) == (h + 40) + (20 + h));
+    tally batch;
+    batch.add(sequence{.length = 7});
+    CHECK(evaluate(gqa{4, 2, 3, {}, 0, true}.cost(where), batch).total() ==
+          evaluate(gqa{4, 2, 3}.cost(where), batch).total());
+}
+
+TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references and rewards add breakdowns",
+          "[training_plan]") {
+    const test_model policy = llama();
+    const test_model reward = latent();
+    const training_plan lora{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}};
+    const training_plan forward_only{.counted = phases::forward};
+    const auto batch_of = [](std::initializer_list<std::uint32_t> lengths) {
+        tally batch;
+        for (const std::uint32_t length : lengths) {
+            batch.add(sequence{.length = length}, sequence{.length = length + 1});
+        }
+        return batch;
+    };
+    const tally first = batch_of({5, 3});
+    const tally second = batch_of({8});
+    const folded_cost trained(policy.stages, conventions::exact, lora);
+    tally accumulated = first;
+    accumulated += second;
+    breakdown steps = trained.evaluate(first);
+    steps += trained.evaluate(second);
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        CHECK(steps.total(seen) == trained.total(accumulated, seen));
+        for (const component_flops& component : steps.components()) {
+            CHECK(component.total(seen) == trained.evaluate(accumulated)[component.name.view()].total(seen));
+        }
+    }
+
+    // One step of RL: rollout and log-probabilities of the policy, the reference, a reward model, and the update.
+    const breakdown rollout = evaluate(policy.stages, second, conventions::exact, forward_only);
+    const breakdown scored = evaluate(reward.stages, second, conventions::exact, forward_only);
+    breakdown step = trained.evaluate(second);
+    step += rollout;
+    step += rollout.with_prefix("reference.");
+    step += scored.with_prefix("reward.");
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        CHECK(step.total(seen) ==
+              trained.total(second, seen) + rollout.total(seen) + rollout.total(seen) + scored.total(seen));
+        CHECK(step.backward(seen) == trained.evaluate(second).backward(seen));
+    }
+    CHECK(step["reference.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
+    CHECK(step["reward.attention.core"].total(view::useful) == scored["attention.core"].total(view::useful));
+    CHECK((rollout + rollout).total() == 2 * rollout.total());
+    // Where the sum has no room, nothing has changed.
+    for (const char* model : {"a.", "b.", "c."}) {
+        step += rollout.with_prefix(model);
+    }
+    const flops before = step.total();
+    CHECK(error_of([&] {
+              for (const char* model : {"d.", "e.", "f.", "g.", "h."}) {
+                  step += rollout.with_prefix(model) + scored.with_prefix("a." + std::string(model));
+              }
+          }) == "components: more than the 48 that fit");
+    CHECK(step.total() >= before);
+    CHECK(step["d.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
+    CHECK(step.components().size() <= 48);
+}
+
+TEST_CASE("a plan that means nothing in a model is a named error", "[training_plan][errors]") {
+    const test_model model = llama();
+    const auto problem = [&](const training_plan& plan) {
+        return error_of([&] { return folded_cost(model.stages, conventions::exact, plan).total(tally{}); });
+    };
+    const auto rules = [&](std::initializer_list<plan_rule> list) { return problem({.rules = list}); };
+    CHECK(rules({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
+          "plan.rules[1]: no weight is named \"moe.experts\"; known: embedding, norm, attention.qkv/q_proj, "
+          "attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, "
+          "mlp/down_proj, lm_head");
+    CHECK(rules({{"mlp/q_proj", weight_state::frozen}}).substr(0, 53) ==
+          "plan.rules[0]: no weight is named \"mlp/q_proj\"; known");
+    CHECK(rules({{"mlp", weight_state::frozen, 0, any_layer, any_layer, "lm_head"}}) ==
+          "plan.rules[0]: no weight is named \"mlp\" in stage \"lm_head\"; known: lm_head");
+    CHECK(rules({{"attention.core", weight_state::frozen}}).substr(0, 50) ==
+          "plan.rules[0]: no weight is named \"attention.core\"");
+    CHECK(rules({{"mlp", weight_state::frozen, 0, 4, 9}}) == "plan.rules[0]: \"mlp\" stands in none of these layers");
+    CHECK(rules({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
+          "plan.rules[0]: \"lm_head\" stands in none of these layers");
+    CHECK(rules({{"mlp", weight_state::lora}}) == "plan.rules[0]: LoRA needs a rank of at least 1");
+    CHECK(rules({{"mlp", weight_state::frozen, 8}}) == "plan.rules[0]: only LoRA has a rank");
+    CHECK(rules({{"norm", weight_state::lora, 8}}) ==
+          "plan.rules[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
+    CHECK(problem({.recompute_every = 0}) == "plan.recompute_every: must be at least 1, got 0");
+
+    const cost whole = cost_of(model.stages);
+    const auto alone = [&](const training_plan& plan) {
+        return error_of([&] { return folded_cost(whole, conventions::exact, plan).total(tally{}); });
+    };
+    CHECK(alone({.rules = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
+          "plan.rules[0]: a cost alone does not know its layers: fold the stages of the model");
+    CHECK(alone({.recompute_every = 2}) ==
+          "plan.recompute_every: a cost alone does not know its layers: fold the stages of the model");
+
+    constexpr transformer<gqa, mlp> tied{.hidden_size = h,
+                                         .num_layers = 1,
+                                         .attention = {4, 2, 3},
+                                         .feed_forward = {20},
+                                         .vocab = {.size = 50, .tied = true}};
+    const std::vector<stage> one_table = stages_of(tied);
+    CHECK(error_of([&] {
+              return folded_cost(one_table, conventions::exact, {.rules = {{"embedding", weight_state::frozen}}});
+          }) == "plan.rules: the lm_head is the embedding's table: both train or neither");
+    CHECK(error_of([&] {
+              return folded_cost(one_table, conventions::exact,
+                                 {.rules = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
+          }) == "no error");
+}
+
+TEST_CASE("experts counted by visits train alike in all layers, or are an error", "[training_plan]") {
+    constexpr transformer<gqa, moe> model{.hidden_size = h,
+                                          .num_layers = 3,
+                                          .attention = {4, 2, 3},
+                                          .feed_forward = {.num_experts = 6,
+                                                           .num_experts_per_tok = 2,
+                                                           .intermediate_size = 7,
+                                                           .routed_is_measured = true},
+                                          .vocab = words};
+    const std::vector<stage> stages = stages_of(model);
+    tally batch;
+    batch.add(sequence{.length = 10});
+    batch.add_routed(60, 60);
+    const auto work = [&](const training_plan& plan) {
+        return evaluate(stages, batch, conventions::exact, plan)["moe.experts"];
+    };
+    const std::uint64_t visit = 2 * 3 * h * 7;
+    CHECK(work({}).total(view::useful) == flops{3 * 60 * visit});
+    const component_flops adapted =
+        work({.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}});
+    CHECK(adapted.get(view::useful, phase::forward) == flops{60 * (visit + 2 * 3 * 2 * (h + 7))});
+    CHECK(adapted.get(view::useful, phase::backward_weights) == flops{60 * 2 * 3 * 2 * (h + 7)});
+    CHECK(error_of([&] {
+              return work({.rules = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
+          }) == "plan: experts that are counted by one measured number of visits must train alike in all layers");
+}

@@ -23,7 +23,7 @@ namespace floptally {
 class cost {
   public:
     static constexpr std::size_t max_components = 48;
-    static constexpr std::size_t max_rows = 144;
+    static constexpr std::size_t max_rows = 96;
     static constexpr std::size_t max_weights = 48;
     using component_list = detail::bounded_vector<component_name, max_components>;
     using row_list = detail::bounded_vector<cost_row, max_rows>;
@@ -146,6 +146,15 @@ class cost {
         return layer;
     }
 
+    /// The same once more, with the weights of the first: they are counted there.
+    [[nodiscard]] constexpr cost with_shared_weights() const {
+        cost sum = *this;
+        for (cost_row& row : sum.rows_) {
+            row.parameters = row.per_rank.parameters = 0;
+        }
+        return sum;
+    }
+
     /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
     /// one measured count belongs to all of them.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
@@ -182,23 +191,7 @@ class cost {
     [[nodiscard]] constexpr cost detached() const {
         cost sum;
         for (cost_row row : rows_) {
-            switch (row.kind) {
-                case term::linear:
-                case term::router:
-                case term::scores:
-                case term::values:
-                case term::state:
-                case term::delta_rule:
-                case term::scan:
-                case term::scan_convolution:
-                    row.kind = term::detached;
-                    break;
-                case term::lm_head:
-                    row.kind = term::detached_head;
-                    break;
-                default:  // forward only already, or no product
-                    break;
-            }
+            row.kind = detached_form(row.kind);
             sum.put_from(*this, row, components_[row.component]);
         }
         return sum;

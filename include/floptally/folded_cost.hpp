@@ -34,7 +34,7 @@ class folded_cost {
                                    const training_plan& plan = {})
         : how_(how) {
         if (plan.needs_stages()) {
-            const stage whole{.name = "model", .role = stage_role::anywhere, .cost = model};
+            stage whole{.name = "model", .role = stage_role::anywhere, .cost = model};
             add_planned({&whole, 1}, model, plan);
         } else {
             add_rows(model, plan);

@@ -57,14 +57,14 @@ struct gated_delta_net {
 /// Kimi delta attention (arXiv:2510.26692): the gated delta rule with a decay for each channel. H heads of d.
 ///
 /// Forward, per token, w = H·d: q, k and v 2·h·3w, convolution 2·k·3w, forget gate and output gate through d each
-/// 2·h·d + 2·d·w (with `full_output_gate` the latter 2·h·w), b 2·h·H; state 3 · 2·d·d a head as in `gated_delta_net`;
-/// out 2·w·h.
+/// 2·h·d + 2·d·w (a gate of full rank 2·h·w), b 2·h·H; state 3 · 2·d·d a head as in `gated_delta_net`; out 2·w·h.
 struct kda {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
     bool full_output_gate = false;  ///< one matrix of full rank, as in Kimi K3
+    bool full_forget_gate = false;  ///< likewise, in Ling 3.0 both
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "linear_num_heads");
@@ -84,8 +84,12 @@ struct kda {
             add_convolution(sum, conv_kernel, width, term::linear, value::made(i), value::made(3 + i), convolutions[i]);
             convolved = static_cast<value::set>(convolved | value::made(3 + i));
         }
-        add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9));
-        add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, value::made(9), gates);
+        if (full_forget_gate) {
+            add_projection(sum, "mixer.input", "f_proj", h, width, value::stream, gates);
+        } else {
+            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9));
+            add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, value::made(9), gates);
+        }
         if (full_output_gate) {
             add_projection(sum, "mixer.input", "g_proj", h, width, value::stream, output_gate);
         } else {

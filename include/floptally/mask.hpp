@@ -80,7 +80,8 @@ class mask {
         return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
     }
 
-    /// L·min(L, W): not a mask that a kernel runs, but what verl counts (halved) for a sliding window.
+    /// L·min(L, W): not a mask that a kernel runs, but rows times columns of a product with a table of positions
+    /// (DeBERTa), and what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
         return {mask_kind::box, in_range("sliding_window", tokens, 1) - 1, 0};
     }

@@ -19,8 +19,9 @@ constexpr void lower_pairs(const mask& attends, const convention& how, bool unwi
     const auto fixed = [](statistic what) { return static_cast<std::size_t>(what); };
     const auto kept = [&](const mask& m) { return tally::fixed_words + masks.find_or_add(m, "masks"); };
 
+    // The other kinds are sizes of products, not masks over L² of them.
     const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
-                          attends.kind() != mask_kind::encoder;
+                          attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
     if (attends.kind() == mask_kind::cross_attention) {
         at(fixed(statistic::crossed), 1);
     } else if (!attends.is_polynomial() && (!windowed || how.windows == window_pairs::exact)) {

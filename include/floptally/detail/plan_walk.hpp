@@ -99,7 +99,24 @@ class plan_walk {
         if (role == stage_role::encoder || role == stage_role::input) {
             context_ = context_ || stream;
         }
-        hidden_ = role == stage_role::encoder || role == stage_role::head ? hidden_ : stream;
+        if (role == stage_role::layer || role == stage_role::input) {
+            hidden_ = stream;
+        }
+        if (role == stage_role::anywhere) {  // it may stand before everything
+            hidden_ = hidden_ || trains(parts, layer);
+            context_ = context_ || trains(parts, layer);
+        }
+    }
+
+    [[nodiscard]] constexpr bool trains(std::span<const stage> parts, std::uint64_t layer) const {
+        for (const stage& part : parts) {
+            for (const cost_row& row : part.cost.rows()) {
+                if (rules_.trains(part, layer, row)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /// Calls `each` with every row of a part and the gradients that it computes; whether the result requires one.

@@ -22,7 +22,11 @@ class stage_list {
         }
     }
 
-    void add_after(const stage& next) { (next.role == stage_role::input ? inputs_ : after_).push_back(next); }
+    /// What follows the layers, unless it is an input or may be one.
+    void add_after(const stage& next) {
+        const bool before = next.role == stage_role::input || next.role == stage_role::anywhere;
+        (before ? inputs_ : after_).push_back(next);
+    }
 
     /// The parts of one layer; equal layers that follow each other become one run.
     void add_layer(std::uint64_t index, std::vector<cost> parts) { add_layers(index, 1, std::move(parts)); }

@@ -39,6 +39,7 @@ Options:
     _pairs=False           leave the visible pairs away, where they cannot be told from the attention weights
     _no_resolved="reason"  the resolved config cannot be read back
     _note="text"           a remark for the reader of the JSON file
+    _parameters=function   weights that this case's class keeps and never uses: (config) to {name: {"count": n, "why": text}}
     _differences=function  what this case executes beyond the exact count, besides its model type's
 
 A module's `DIFFERENCES = {model_type: function}` does the same for all cases of a type in the module. A function takes
@@ -111,7 +112,7 @@ def read_group(group, seen):
         options = {key[1:]: config.pop(key) for key in list(config)
                    if key.startswith("_") and not key.startswith("__")}
         unknown = set(options) - set("attention shapes inputs kwargs loss class choices dropout pairs no_resolved note "
-                                     "differences".split())
+                                     "parameters differences".split())
         if unknown:
             sys.exit(f"{name}: unknown options {sorted(unknown)}")
         written = {"model_type": model_type}
@@ -148,7 +149,7 @@ IGNORED = set(
     "rope_theta rope_scaling rope_parameters rope_local_base_freq rope_interleave rope_interleaved rotary_pct "
     "rotary_emb_base partial_rotary_factor default_theta "
     "router_aux_loss_coef router_z_loss_coef router_jitter_noise aux_loss_alpha z_loss_coefficient "
-    "rescale_prenorm_residual residual_in_fp32 classifier_activation "
+    "rescale_prenorm_residual residual_in_fp32 "
     "begin_suppress_tokens suppress_tokens bad_words_ids length_penalty max_length min_length num_beams early_stopping "
     "no_repeat_ngram_size do_sample temperature top_k_generation repetition_penalty use_mems_train same_length "
     "time_step_limit time_step_min time_step_max time_step_floor".split()
@@ -348,6 +349,8 @@ def describe(item):
             runs.append(entry)
     described["loss"] = names
     described["parameters"] = parameters
+    if "parameters" in options:
+        described["unused_parameters"] = options["parameters"](read)
     notes = [options["note"]] if "note" in options else []
     if options.get("choices"):
         described["input"] = "1 x batch x length: batch sequences are the choices of one question"
@@ -428,7 +431,8 @@ of attention. PyTorch's counter takes every mask as full; the visible pairs of e
 attention weights where a model returns them.
 
 Where an implementation executes other products than the model defines (padding, a fallback without its kernel), the
-count is equal together with the named difference, an integer that follows from the shapes.
+count is equal together with the named difference, an integer that follows from the shapes. So it is with weights that a
+class keeps and never uses.
 
 This page is written by `tests/golden/zoo/generate.py --docs`; [architecture.md](architecture.md) says how to add a
 model type.
@@ -447,7 +451,9 @@ def docs():
     rows = []
     for name, cases in sorted(types.items()):
         reasons = sorted({(key, difference["why"]) for case in cases for run in case["runs"]
-                          for key, difference in run["differences"].items()})
+                          for key, difference in run["differences"].items()} |
+                         {(key, unused["why"]) for case in cases
+                          for key, unused in case.get("unused_parameters", {}).items()})
         classes = " ".join(sorted({case["class"] for case in cases}))
         runs = sum(len(case["runs"]) for case in cases)
         equal = "; ".join(f"`{key}`: {why}" for key, why in reasons) or "equal"

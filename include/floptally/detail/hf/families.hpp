@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
@@ -13,14 +14,21 @@
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
+#include <floptally/detail/hf/latent_decoders.hpp>
+#include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
+#include <floptally/detail/hf/small_encoders.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
+#include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
+#include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -32,22 +40,30 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_family> hf_tables[] = {
-    gated_decoders,          //
-    renormed_decoders,       //
-    windowed_decoders,       //
-    kv_sharing_decoders,     //
-    uncommon_decoders,       //
-    plain_decoders,          //
-    gpt_kin,                 //
-    early_decoders,          //
-    xl_models,               //
-    moe_decoders,            //
-    moe_variants,            //
-    shared_expert_decoders,  //
-    convolved_decoders,      //
-    state_space_decoders,    //
-    encoders,                //
-    roberta_kin,
+    gated_decoders,             //
+    renormed_decoders,          //
+    windowed_decoders,          //
+    kv_sharing_decoders,        //
+    uncommon_decoders,          //
+    plain_decoders,             //
+    gpt_kin,                    //
+    early_decoders,             //
+    xl_models,                  //
+    moe_decoders,               //
+    moe_variants,               //
+    shared_expert_decoders,     //
+    latent_decoders,            //
+    convolved_decoders,         //
+    linear_attention_decoders,  //
+    recurrent_decoders,         //
+    state_space_decoders,       //
+    encoders,                   //
+    roberta_kin,                //
+    modern_encoders,            //
+    uncommon_encoders,          //
+    small_encoders,             //
+    t5_kin,                     //
+    bart_kin,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

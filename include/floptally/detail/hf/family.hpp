@@ -19,6 +19,7 @@
 namespace floptally::detail {
 
 struct hf_model;
+struct hf_family;
 
 /// A width that depends on the config; 0: the linear is not there.
 using hf_width = std::uint64_t (*)(const hf_model&);
@@ -34,13 +35,15 @@ struct head_linear {
     bool second_bias = false;      ///< untied, the class keeps the bias twice
     std::string_view bias_key{};   ///< a key that turns the bias on or off
     hf_width in = hidden_width;
-    bool bias_otherwise = true;  ///< where `bias_key` is absent
+    bool bias_otherwise = true;        ///< where `bias_key` is absent
+    std::string_view norm_bias_key{};  ///< a key that gives the norm that follows a bias
 };
 
 /// A class of the implementation: prefix + suffix is its name in `architectures`.
 struct head {
     std::string_view suffix;
     head_linear linears[4];
+    const hf_family* of = nullptr;  ///< the class is one side of an encoder-decoder: a row that has this suffix too
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.
@@ -63,7 +66,7 @@ struct hf_size {
 /// Short names that the class reads too; where both are given the long one wins.
 struct short_names {
     std::string_view hidden_size{}, num_hidden_layers{}, num_attention_heads{}, num_key_value_heads{}, head_dim{};
-    std::string_view max_position_embeddings{}, vocab_size{};
+    std::string_view max_position_embeddings{}, vocab_size{}, sliding_window{};
 };
 
 enum class norm_kind : std::uint64_t { rms = 1, layer = 2, none = 0 };  ///< parameters per channel
@@ -86,10 +89,10 @@ using hf_extra = cost (*)(const hf_model&);
 /// Mixers: F full attention, S sliding window, C chunked, R the family's recurrent mixer, - none; any other letter is
 /// the family's own and comes to its `attention`. Feed-forwards: d dense, e experts, - none.
 using hf_letters = std::string (*)(const hf_model&);
-/// Corrects the sizes that were read by the common rules.
+/// Corrects the sizes that were read by the common rules; notes what a count leaves out.
 using hf_resolve = void (*)(hf_model&);
 
-// The parts and rules that most families take; defined in hf_parts.hpp and hf_layers.hpp.
+// The parts and rules that most families take; defined in parts.hpp and layers.hpp.
 [[nodiscard]] cost gqa_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost dense_part(const hf_model&, const hf_layer&);
 [[nodiscard]] cost experts_part(const hf_model&, const hf_layer&);
@@ -105,6 +108,9 @@ enum class shared_experts : std::uint8_t {
     of_default         ///< one MLP of `intermediate_size`
 };
 
+/// Defaults that stand for null, or for "derived".
+inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+
 /// The names and defaults of a mixture of experts.
 struct hf_experts {
     hf_size count{};                             ///< routed experts
@@ -119,8 +125,19 @@ struct hf_experts {
     hf_size first_dense{};  ///< how many layers at the start have no experts, for `dense_first_feeds`
 };
 
-/// Defaults that stand for null, or for "derived".
-inline constexpr std::uint64_t derived = ~std::uint64_t{0};
+/// The defaults of multi-head latent attention, and of the lightning indexer beside it.
+struct hf_latent {
+    std::uint64_t q_lora_rank = derived;  ///< derived: null
+    bool q_lora_rank_may_be_null = true;  ///< null: queries of full rank
+    std::uint64_t kv_lora_rank = derived;
+    std::uint64_t qk_nope_head_dim = derived;
+    std::uint64_t qk_rope_head_dim = derived;
+    std::string_view also_qk_rope_head_dim{};
+    std::uint64_t v_head_dim = derived;  ///< derived: hidden_size / num_attention_heads, where it is absent or null
+    std::uint64_t index_n_heads = 0;
+    std::uint64_t index_head_dim = 0;
+    std::uint64_t index_topk = 0;  ///< 0: no indexer
+};
 
 /// The names and defaults of a state space mixer, Mamba-1 or Mamba-2.
 struct hf_state_space {
@@ -159,12 +176,15 @@ struct hf_family {
     bool has_head_dim = true;                     ///< false: the key is not read
     std::uint64_t head_dim = derived;             ///< derived: hidden_size / num_attention_heads
     bool head_dim_may_be_null = false;
-    bool heads_divide_hidden = false;  ///< the class refuses a remainder, also where head_dim is given
-    std::uint64_t positions = 0;       ///< default of `max_position_embeddings` where they are a table
-    bool positions_by_type = false;    ///< they are one only where `position_embedding_type` is "absolute"
-    std::uint64_t segments = 0;        ///< default of `type_vocab_size` where it is one
-    presence embedding_norm{};         ///< a norm between embedding and layers
+    bool heads_divide_hidden = false;   ///< the class refuses a remainder, also where head_dim is given
+    std::uint64_t positions = 0;        ///< default of `max_position_embeddings` where they are a table
+    std::uint64_t position_offset = 0;  ///< rows of that table before the first position
+    bool positions_by_type = false;     ///< they are one only where `position_embedding_type` is "absolute"
+    std::uint64_t segments = 0;         ///< default of `type_vocab_size` where it is one
+    presence embedding_norm{};          ///< a norm between embedding and layers
     bool tie_word_embeddings = false;
+    std::string_view tie_key{};  ///< a key that wins over `tie_word_embeddings`
+    bool always_tied = false;    ///< whatever `tie_word_embeddings` says
 
     presence qkv_bias{};
     presence output_bias{};
@@ -176,9 +196,10 @@ struct hf_family {
     bool final_norm = true;
     bool attention_sinks = false;  ///< one more parameter per head
 
-    hf_letters mixers = all_full;            ///< where `layer_types` does not say it
-    std::string_view period{};               ///< letters of the first layers, repeated: for the rule `by_period`
-    std::string_view layer_types{};          ///< letters that `layer_types` may name; empty: the key is not read
+    hf_letters mixers = all_full;    ///< where `layer_types` does not say it
+    std::string_view period{};       ///< letters of the first layers, repeated: for the rule `by_period`
+    std::string_view layer_types{};  ///< what `layer_types` may name: F S C H, R linear_attention, V conv (which
+                                     ///< is R in the letters); empty: the key is not read
     std::uint64_t sliding_window = derived;  ///< derived: null
     bool window_switch = false;              ///< windows only where `use_sliding_window`
     bool bidirectional_switch = false;       ///< `use_bidirectional_attention` is honoured
@@ -191,6 +212,7 @@ struct hf_family {
     hf_part dense = dense_part;
     hf_part experts_layer = experts_part;
     hf_experts experts{};
+    hf_latent latent{};  ///< for `latent_part`
     hf_state_space ssm{};
     hf_part more = nullptr;   ///< besides mixer and feed-forward, in every layer
     hf_extra once = nullptr;  ///< besides the layers

@@ -88,26 +88,26 @@ template <class Rule>
 [[nodiscard]] inline char letter_of_layer_type(const hf_model& model, const json& name, const std::string& field) {
     struct layer_type {
         std::string_view name;
+        char listed;  ///< in the family's `layer_types`
         char letter;
     };
-    constexpr layer_type known[] = {{"full_attention", 'F'},
-                                    {"attention", 'F'},
-                                    {"sliding_attention", 'S'},
-                                    {"chunked_attention", 'C'},
-                                    {"linear_attention", 'R'},
-                                    {"mamba", 'R'},
-                                    {"conv", 'R'},
-                                    {"recurrent", 'R'},
-                                    {"hybrid", 'H'}};
+    constexpr layer_type known[] = {{"full_attention", 'F', 'F'},
+                                    {"attention", 'F', 'F'},
+                                    {"sliding_attention", 'S', 'S'},
+                                    {"chunked_attention", 'C', 'C'},
+                                    {"linear_attention", 'R', 'R'},
+                                    {"mamba", 'R', 'R'},
+                                    {"conv", 'V', 'R'},
+                                    {"hybrid", 'H', 'H'}};
     std::string allowed;
     for (const layer_type& type : known) {
-        if (model.family.layer_types.find(type.letter) == std::string_view::npos) {
+        if (model.family.layer_types.find(type.listed) == std::string_view::npos) {
             continue;
         }
         if (name == type.name) {
             return type.letter;
         }
-        if (type.name != "attention") {
+        if (type.name != "attention" && type.name != "mamba") {  // names before transformers 5
             allowed.append(allowed.empty() ? "\"" : ", \"").append(type.name).append("\"");
         }
     }
@@ -143,8 +143,8 @@ template <class Rule>
 [[nodiscard]] inline mask mask_of_letter(const hf_model& model, char letter) {
     const bool both_sides = model.bidirectional();
     if (letter == 'S') {
-        const auto tokens = static_cast<std::int64_t>(
-            model.config.integer({"sliding_window"}, model.family.sliding_window, 1, 0x7FFF'FFFF));
+        const auto tokens = static_cast<std::int64_t>(model.config.integer(
+            {"sliding_window", model.family.also.sliding_window}, model.family.sliding_window, 1, 0x7FFF'FFFF));
         // Gemma-3 as an encoder sees half of the window on each side.
         return both_sides ? mask::window(tokens / 2, tokens / 2) : mask::sliding_window(tokens);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -31,6 +32,7 @@ struct hf_model {
     const hf_family& family;
     read_options options{};
     hf_dimensions sizes{};
+    std::vector<std::string> notes{};  ///< what the reader decided, or could not
 
     /// A size of at least 1.
     [[nodiscard]] std::uint64_t read(const hf_size& size) const { return config.dimension(size.keys, size.otherwise); }

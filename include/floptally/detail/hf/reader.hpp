@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
@@ -25,12 +24,17 @@ namespace floptally::detail {
 class hf_reader {
   public:
     hf_reader(const config_fields& config, const hf_family& family, const read_options& options)
-        : model_{config, family, options, {}} {}
+        : model_{config, family, options, {}, {}} {}
 
     [[nodiscard]] model_config read() {
         read_sizes();
-        tied_ = config().flag("tie_word_embeddings", family().tie_word_embeddings);
+        tied_ =
+            config().flag(config().spelling({family().tie_key, "tie_word_embeddings"}), family().tie_word_embeddings) ||
+            family().always_tied;
         const head& last = read_head();
+        if (last.of != nullptr) {
+            return hf_reader(config(), *last.of, model_.options).read();
+        }
         if (family().encoder_side != nullptr) {
             hf_reader encoder(config(), *family().encoder_side, {});
             sum_ += encoder.read_stack().on_encoder();
@@ -39,7 +43,7 @@ class hf_reader {
         add_layers();
         add_head(last);
         add_mtp();
-        return {std::string(family().model_type), sum_, std::move(notes_), std::move(stages_).in_order()};
+        return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order()};
     }
 
   private:
@@ -150,7 +154,7 @@ class hf_reader {
         }
     }
 
-    /// Layers of multi-token prediction are declared by many configs and run by no implementation of these types.
+    /// Layers of multi-token prediction are declared by many configs and run by none of the classes.
     void add_mtp() {
         const hf_size& declared = family().mtp;
         const std::string_view key = config().spelling(declared.keys);
@@ -158,15 +162,18 @@ class hf_reader {
         const std::uint64_t layers = none ? 0 : model_.read_or_none(declared);
         if (model_.options.mtp_layers == 0) {
             if (layers != 0) {
-                notes_.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
-                                 (layers == 1 ? "" : "s") + ": not counted, see --mtp");
+                model_.notes.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
+                                       (layers == 1 ? "" : "s") + ": not counted, see --mtp");
             }
             return;
         }
         if (!over_vocabulary_) {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
-        const multi_token_prediction depths{.num_layers = model_.options.mtp_layers};
+        // Norms of the layer, of both inputs and before the head.
+        const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
+        const multi_token_prediction depths{.num_layers = model_.options.mtp_layers,
+                                            .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
         const vocabulary words{.size = model_.sizes.vocab_size};
         const std::vector<cost> parts = read_layer(last_);
         cost layer;
@@ -184,8 +191,8 @@ class hf_reader {
         const json* classes = config().array("architectures");
         if (classes == nullptr || classes->empty()) {
             const head& usual = family().heads.front();
-            notes_.push_back("config names no architectures: counted with the head of " + prefix +
-                             std::string(usual.suffix));
+            model_.notes.push_back("config names no architectures: counted with the head of " + prefix +
+                                   std::string(usual.suffix));
             return usual;
         }
         const std::string field = indexed(config().field("architectures"), 0);
@@ -209,7 +216,8 @@ class hf_reader {
             !family().positions_by_type || config().text("position_embedding_type", "absolute") == "absolute";
         if (family().positions != 0 && has_table) {
             rows += config().dimension({"max_position_embeddings", family().also.max_position_embeddings},
-                                       family().positions);
+                                       family().positions) +
+                    family().position_offset;
         }
         if (family().segments != 0) {
             rows += config().dimension({"type_vocab_size"}, family().segments);
@@ -233,7 +241,8 @@ class hf_reader {
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 elementwise.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
-            elementwise.add_parameters("norm", term::norm, after.norm_after * width);
+            const bool norm_bias = !after.norm_bias_key.empty() && config().flag(after.norm_bias_key, false);
+            elementwise.add_parameters("norm", term::norm, (after.norm_after + (norm_bias ? 1 : 0)) * width);
             sum_ += matrix;
             sum_ += elementwise;
             // Heads over tokens and over sequences are branches of their own.
@@ -251,7 +260,6 @@ class hf_reader {
 
     hf_model model_;
     cost sum_;
-    std::vector<std::string> notes_;
     stage_list stages_;
     hf_layer last_{};
     bool tied_ = false;

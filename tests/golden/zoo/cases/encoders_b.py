@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""modernbert, modernbert-decoder, eurobert, esmc, nomic_bert, gte, jina_embeddings_v3, albert, deberta-v2, deberta,
+roformer, squeezebert, convbert, mobilebert, fnet."""
+
+from cases.encoders_a import HEADS, PRE_TRAINING, heads, language_models
+
+
+def position_terms(config):
+    return [term for term in ("c2p", "p2c") if term in (config.pos_att_type or [])]
+
+
+def positions_of_deberta(config, batch, length, fused):
+    """Linears on a table of positions, which all sequences of a batch share."""
+    if not config.relative_attention:
+        return {}
+    v2 = config.model_type == "deberta-v2"
+    span = config.max_relative_positions if config.max_relative_positions > 0 else config.max_position_embeddings
+    if v2 and getattr(config, "position_buckets", -1) > 0:
+        span = config.position_buckets
+    rows = 2 * (span if v2 else min(length, span))
+    one = config.num_hidden_layers * 2 * rows * config.hidden_size * config.hidden_size
+    terms = len(position_terms(config))
+    forward = 2 if getattr(config, "share_att_key", False) and v2 else terms
+    return {"position projections": {
+        "forward": forward * one, "backward": terms * 2 * one,
+        "why": "the table of relative positions is projected once per layer and pass, whatever the batch",
+    }}
+
+
+def weights_of_groups(linears, batch, length):
+    """What the counter adds to the weight gradient of a grouped convolution: `groups` times too much."""
+    return sum((groups - 1) * 2 * batch * length * size for groups, size in linears)
+
+
+WHY_GROUPS = "the counter takes the weight gradient of a grouped convolution as one over all channels"
+
+
+def groups_of_deberta(config, batch, length, fused):
+    h, groups = config.hidden_size, config.conv_groups
+    return {"convolution groups": {
+        "forward": 0, "why": WHY_GROUPS,
+        "backward": weights_of_groups([(groups, h * h * config.conv_kernel_size // groups)], batch, length)}}
+
+
+def groups_of_squeezebert(config, batch, length, fused):
+    h, i = config.hidden_size, config.intermediate_size
+    sizes = ((config.q_groups, h * h), (config.k_groups, h * h), (config.v_groups, h * h),
+             (config.post_attention_groups, h * h), (config.intermediate_groups, h * i), (config.output_groups, h * i))
+    linears = [(groups, size // groups) for groups, size in sizes]
+    return {"convolution groups": {
+        "forward": 0, "why": WHY_GROUPS,
+        "backward": config.num_hidden_layers * weights_of_groups(linears, batch, length)}}
+
+
+def groups_of_convbert(config, batch, length, fused):
+    h = config.hidden_size
+    return {"convolution groups": {
+        "forward": 0, "why": WHY_GROUPS,
+        "backward": config.num_hidden_layers * weights_of_groups([(h, h * config.conv_kernel_size)], batch, length)}}
+
+
+DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta,
+               "squeezebert": groups_of_squeezebert, "convbert": groups_of_convbert}
+
+
+def without(config, *names):
+    return {key: value for key, value in config.items() if key not in names}
+
+
+def modernbert(case):
+    once = dict(_attention=("eager",), _shapes=((3, 7),))
+    tiny = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=5, num_attention_heads=4,
+                local_attention=6, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
+    case("modernbert/masked-lm", "ModernBertForMaskedLM", **tiny)
+    case("modernbert/masked-lm-untied", "ModernBertForMaskedLM", **tiny, tie_word_embeddings=False, decoder_bias=False,
+         **once)
+    case("modernbert/every-second-global", "ModernBertForMaskedLM", **dict(tiny, local_attention=3),
+         global_attn_every_n_layers=2)
+    case("modernbert/layer-types", "ModernBertForMaskedLM", **dict(tiny, num_hidden_layers=3),
+         layer_types=["sliding_attention", "full_attention", "sliding_attention"], **once)
+    case("modernbert/sliding-window", "ModernBertForMaskedLM", **dict(tiny, sliding_window=2), **once)
+    case("modernbert/local-attention-absent", "ModernBertForMaskedLM", **without(tiny, "local_attention"), **once)
+    biases = dict(attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True)
+    case("modernbert/biases", "ModernBertForMaskedLM", **tiny, **biases, **once)
+    case("modernbert/no-architectures", None, **dict(tiny, num_hidden_layers=2), **once)
+    heads(case, "modernbert", "ModernBert", tiny, HEADS)
+    case("modernbert/sequence-classification-mean", "ModernBertForSequenceClassification", **tiny, num_labels=5,
+         classifier_pooling="mean", classifier_bias=True, norm_bias=True, **once)
+
+    name, prefix = "modernbert-decoder", "ModernBertDecoder"
+    case(f"{name}/causal-lm", prefix + "ForCausalLM", **tiny)
+    case(f"{name}/every-second-global", prefix + "ForCausalLM", **dict(tiny, local_attention=9),
+         global_attn_every_n_layers=2, **once)
+    case(f"{name}/layer-types", prefix + "ForCausalLM", **dict(tiny, num_hidden_layers=3),
+         layer_types=["sliding_attention", "full_attention", "sliding_attention"], **once)
+    case(f"{name}/sliding-window", prefix + "ForCausalLM", **dict(tiny, sliding_window=2), **once)
+    case(f"{name}/biases-untied", prefix + "ForCausalLM", **tiny, **biases, tie_word_embeddings=False, **once)
+    case(f"{name}/model", prefix + "Model", **tiny, **once)
+    case(f"{name}/sequence-classification", prefix + "ForSequenceClassification", **tiny, num_labels=5, **once)
+    case(f"{name}/sequence-classification-bias", prefix + "ForSequenceClassification", **tiny, num_labels=5,
+         classifier_bias=True, **once)
+
+
+def rotary(case):
+    once = dict(_attention=("eager",), _shapes=((3, 7),))
+    labels = {name: HEADS[name] for name in ("model", "sequence-classification", "token-classification")}
+    tiny = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=4,
+                pad_token_id=0, bos_token_id=1, eos_token_id=2)
+
+    eurobert = dict(tiny, num_key_value_heads=2)
+    case("eurobert/masked-lm", "EuroBertForMaskedLM", **eurobert)
+    case("eurobert/masked-lm-tied-biases", "EuroBertForMaskedLM", **eurobert, tie_word_embeddings=True,
+         attention_bias=True, mlp_bias=True, **once)
+    case("eurobert/head-dim", "EuroBertForMaskedLM", **tiny, head_dim=14, **once)
+    case("eurobert/nulls", "EuroBertForMaskedLM", **tiny, num_key_value_heads=None, head_dim=None, **once)
+    heads(case, "eurobert", "EuroBert", eurobert, labels)
+    case("eurobert/sequence-classification-bos", "EuroBertForSequenceClassification", **eurobert, num_labels=5,
+         classifier_pooling="bos", **once)
+
+    case("esmc/masked-lm", "EsmcForMaskedLM", **tiny)
+    case("esmc/biases", "EsmcForMaskedLM", **tiny, attention_bias=True, mlp_bias=True, **once)
+    heads(case, "esmc", "Esmc", tiny, labels)
+
+    for model_type, prefix in (("nomic_bert", "NomicBert"), ("gte", "Gte"), ("jina_embeddings_v3", "JinaEmbeddingsV3")):
+        config = dict(tiny, type_vocab_size=3)
+        case(f"{model_type}/masked-lm", prefix + "ForMaskedLM", **config)
+        case(f"{model_type}/masked-lm-untied", prefix + "ForMaskedLM", **config, tie_word_embeddings=False, **once)
+        case(f"{model_type}/types-absent", prefix + "ForMaskedLM", **tiny, **once)
+        case(f"{model_type}/head-dim", prefix + "ForMaskedLM", **tiny, head_dim=14, **once)
+        heads(case, model_type, prefix, config, labels)
+    case("gte/no-types", "GteForMaskedLM", **tiny, type_vocab_size=0, **once)
+    heads(case, "jina_embeddings_v3", "JinaEmbeddingsV3", config, {"question-answering": "ForQuestionAnswering"})
+
+
+def albert(case):
+    once = dict(_attention=("eager",), _shapes=((3, 7),))
+    tiny = dict(vocab_size=61, embedding_size=20, hidden_size=48, intermediate_size=70, num_hidden_layers=5,
+                num_attention_heads=4, max_position_embeddings=29, type_vocab_size=3)
+    language_models(case, "albert", "Albert", tiny, decoder=False)
+    heads(case, "albert", "Albert", tiny, HEADS)
+    case("albert/pre-training", "AlbertForPreTraining", **tiny, num_labels=5,
+         _loss=["prediction_logits", "sop_logits"], **once)
+    case("albert/two-groups-of-three", "AlbertForMaskedLM", **tiny, num_hidden_groups=2, inner_group_num=3, **once)
+    case("albert/as-many-groups-as-layers", "AlbertForMaskedLM", **tiny, num_hidden_groups=5, **once)
+    case("albert/embedding-of-the-layers-width", "AlbertForMaskedLM", **dict(tiny, embedding_size=48), **once)
+    case("albert/embedding-size-absent", "AlbertForMaskedLM", **without(tiny, "embedding_size"), **once)
+
+
+def deberta(case):
+    once = dict(_shapes=((3, 7),))
+    tiny = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=4,
+                max_position_embeddings=29)
+    relative = dict(tiny, relative_attention=True, position_biased_input=False, pos_att_type=["c2p", "p2c"])
+    labels = without(HEADS, "multiple-choice")
+    for model_type, prefix in (("deberta-v2", "DebertaV2"), ("deberta", "Deberta")):
+        case(f"{model_type}/masked-lm", prefix + "ForMaskedLM", **relative)
+        case(f"{model_type}/absolute-untied", prefix + "ForMaskedLM", **tiny, tie_word_embeddings=False, **once)
+        case(f"{model_type}/c2p-types", prefix + "ForMaskedLM", **dict(relative, pos_att_type="C2P | other"),
+             type_vocab_size=3, max_relative_positions=13)
+        case(f"{model_type}/p2c-and-positions", prefix + "ForMaskedLM",
+             **dict(relative, pos_att_type="p2c", position_biased_input=True), max_relative_positions=-1, **once)
+        case(f"{model_type}/no-terms", prefix + "ForMaskedLM", **without(relative, "pos_att_type"), **once)
+        case(f"{model_type}/terms-without-relative-attention", prefix + "ForMaskedLM", **tiny, pos_att_type=["c2p"],
+             **once)
+        case(f"{model_type}/narrow-embedding", prefix + "ForMaskedLM", **relative, embedding_size=20, **once)
+        case(f"{model_type}/short-span", prefix + "ForMaskedLM", **relative, max_relative_positions=5)
+        heads(case, model_type, prefix, relative, labels)
+    heads(case, "deberta-v2", "DebertaV2", relative, {"multiple-choice": "ForMultipleChoice"})
+    case("deberta-v2/version-three", "DebertaV2ForMaskedLM", **relative, position_buckets=9, norm_rel_ebd="layer_norm",
+         share_att_key=True, max_relative_positions=-1)
+    case("deberta-v2/shared-key-one-term", "DebertaV2ForMaskedLM", **dict(relative, pos_att_type="p2c"),
+         share_att_key=True, **once)
+    case("deberta-v2/convolution", "DebertaV2ForMaskedLM", **relative, position_buckets=9, conv_kernel_size=3,
+         conv_act="gelu", **once)
+    case("deberta-v2/convolution-in-groups", "DebertaV2ForMaskedLM", **tiny, conv_kernel_size=5, conv_groups=4,
+         _differences=groups_of_deberta, **once)
+
+
+def others(case):
+    once = dict(_shapes=((3, 7),))
+    tiny = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=4,
+                max_position_embeddings=29, type_vocab_size=3, pad_token_id=1)
+    narrow = dict(tiny, embedding_size=20)
+    language_models(case, "roformer", "RoFormer", narrow)
+    heads(case, "roformer", "RoFormer", narrow, HEADS)
+    case("roformer/embedding-size-absent", "RoFormerForMaskedLM", **tiny, **once)
+    case("roformer/embedding-size-null", "RoFormerForMaskedLM", **tiny, embedding_size=None, rotary_value=True, **once)
+    case("roformer/multiple-choice-projection", "RoFormerForMultipleChoice", **narrow, summary_use_proj=True,
+         summary_type="first", _choices=True, **once)
+
+    groups = dict(tiny, embedding_size=48, intermediate_size=72)
+    language_models(case, "squeezebert", "SqueezeBert", groups, decoder=False)
+    heads(case, "squeezebert", "SqueezeBert", groups, HEADS)
+    case("squeezebert/other-groups", "SqueezeBertForMaskedLM", **groups, q_groups=1, k_groups=2, v_groups=3,
+         post_attention_groups=6, intermediate_groups=8, output_groups=12)
+
+    language_models(case, "convbert", "ConvBert", narrow, decoder=False)
+    heads(case, "convbert", "ConvBert", narrow, HEADS)
+    case("convbert/embedding-size-absent", "ConvBertForMaskedLM", **tiny, **once)
+    case("convbert/kernel-ratio-groups", "ConvBertForMaskedLM", **dict(narrow, num_attention_heads=9), head_ratio=3,
+         conv_kernel_size=5, num_groups=2)
+    case("convbert/one-head", "ConvBertForMaskedLM", **narrow, head_ratio=5)
+    case("convbert/embedding-of-the-layers-width", "ConvBertForMaskedLM", **dict(tiny, embedding_size=48), **once)
+
+
+def mobilebert(case):
+    once = dict(_attention=("eager",), _shapes=((3, 7),))
+    tiny = dict(vocab_size=61, hidden_size=50, intermediate_size=70, num_hidden_layers=3, num_attention_heads=4,
+                max_position_embeddings=29, type_vocab_size=3, embedding_size=22, intra_bottleneck_size=36,
+                num_feedforward_networks=3)
+    language_models(case, "mobilebert", "MobileBert", tiny, decoder=False)
+    heads(case, "mobilebert", "MobileBert", tiny, HEADS)
+    heads(case, "mobilebert", "MobileBert", tiny, PRE_TRAINING)
+    case("mobilebert/one-mlp", "MobileBertForMaskedLM", **dict(tiny, num_feedforward_networks=1), **once)
+    case("mobilebert/bottleneck-attention", "MobileBertForMaskedLM", **tiny, use_bottleneck_attention=True, **once)
+    case("mobilebert/bottleneck-attention-alone", "MobileBertForMaskedLM", **tiny, use_bottleneck_attention=True,
+         key_query_shared_bottleneck=False, **once)
+    case("mobilebert/no-bottleneck", "MobileBertForMaskedLM", **dict(tiny, hidden_size=44), use_bottleneck=False,
+         normalization_type="layer_norm", **once)
+    case("mobilebert/no-trigrams", "MobileBertForMaskedLM", **tiny, trigram_input=False, **once)
+    case("mobilebert/embedding-of-the-layers-width", "MobileBertForMaskedLM", **dict(tiny, embedding_size=50),
+         trigram_input=False, **once)
+    case("mobilebert/no-pooler", "MobileBertForSequenceClassification", **tiny, classifier_activation=False, **once)
+    case("mobilebert/sizes-absent", "MobileBertForMaskedLM", vocab_size=61, num_hidden_layers=2, **once)
+
+
+def fnet(case):
+    tiny = dict(vocab_size=61, hidden_size=50, intermediate_size=70, num_hidden_layers=3, max_position_embeddings=29,
+                type_vocab_size=3)
+    language_models(case, "fnet", "FNet", tiny, decoder=False)
+    heads(case, "fnet", "FNet", tiny, HEADS)
+    heads(case, "fnet", "FNet", tiny, PRE_TRAINING)
+
+
+def cases(case):
+    modernbert(case)
+    rotary(case)
+    albert(case)
+    deberta(case)
+    others(case)
+    mobilebert(case)
+    fnet(case)
