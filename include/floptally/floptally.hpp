@@ -11,6 +11,7 @@
 #include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/cost_row.hpp>
 #include <floptally/error.hpp>
 #include <floptally/feed_forward.hpp>
 #include <floptally/flops.hpp>
@@ -21,10 +22,12 @@
 #include <floptally/mask.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/stage.hpp>
 #include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>
+#include <floptally/trained_parameters.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>
 #include <floptally/utilization.hpp>
