@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/detail/step_gate.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/meter_log.hpp>
 #include <floptally/meter_state.hpp>
@@ -379,6 +380,7 @@ TEST_CASE("Threads that race with the ends of steps get every length into exactl
                     mine.microbatch().add({.length = 1});
                     mine.publish();
                     ++accepted[thread];
+                    std::this_thread::yield();
                 } catch (const floptally::error&) {  // no step is open, or it ended in between
                     std::this_thread::yield();
                 }
@@ -386,10 +388,17 @@ TEST_CASE("Threads that race with the ends of steps get every length into exactl
             --running;
         });
     }
-    for (int step = 0; step < 200; ++step) {
+    const double deadline = floptally::steady_seconds() + 60;
+    for (int step = 0; step < 30 && floptally::steady_seconds() < deadline; ++step) {
         m.begin_step();
         std::this_thread::yield();
         while (problem_of([&] { m.end_step(1); }) != "no error") {
+            std::this_thread::yield();
+            if (floptally::steady_seconds() > deadline) {
+                FAIL_CHECK("workers that publish keep a step from being ended");
+                m.discard_step();
+                break;
+            }
         }
     }
     stop = true;
@@ -400,8 +409,28 @@ TEST_CASE("Threads that race with the ends of steps get every length into exactl
         one.join();
     }
     const std::uint64_t sum = accepted[0] + accepted[1] + accepted[2];
-    CHECK(m.run().totals.steps == 200);
+    CHECK(m.run().totals.steps == 30);
     CHECK(m.run().totals.batch.get(view::useful, statistic::tokens) == sum);
+}
+
+TEST_CASE("What a worker counted while its step was being closed is in no other step") {
+    floptally::detail::step_gate gate(small_model().masks());
+    floptally::detail::step_gate::ticket worker;
+    gate.enter(worker);
+    tally counted{gate.masks()};
+    add(counted, short_batch);
+    gate.open();
+    // The worker saw the step open, and got no further until it was closed.
+    gate.close([&](const tally&) { worker.pending = 1; });
+    const std::string late = "microbatch: step 1 ended before this worker published: its microbatches are not counted";
+    CHECK(problem_of([&] { gate.publish(worker, counted); }) == late);
+    gate.open();
+    CHECK(problem_of([&] { gate.publish(worker, counted); }) == late);
+    gate.leave(worker, counted);
+    const auto close = [&] { gate.close([&](const tally& published) { CHECK(published == tally{gate.masks()}); }); };
+    CHECK(problem_of(close).rfind("microbatch: workers that are gone (1)", 0) == 0);
+    CHECK(problem_of(close) == "no error");
+    CHECK(gate.open_step() == 0);
 }
 
 TEST_CASE("A worker outside a step, or one that has not published, is a named error") {

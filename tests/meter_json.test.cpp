@@ -24,9 +24,9 @@ floptally::cost model() {
     return sum;
 }
 
-/// A meter of three steps, the interval begun after the first, with times that no decimal holds.
+/// A meter of three steps, the interval begun after the first, with times that no binary fraction holds.
 void fill(meter& m) {
-    for (const double seconds : {0.1, 1.0 / 3, 2e-7}) {
+    for (const double seconds : {0.1, 1.0 / 3, 0.1}) {
         m.begin_step();
         m.microbatch().add({.length = 8191}, {.length = 8192});
         m.end_step(seconds);
