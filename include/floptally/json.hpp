@@ -36,7 +36,7 @@ namespace floptally {
     const std::string model_type = fields.text("model_type");
     const auto read = [&](const read_options& with) {
         return model_type == "floptally" ? detail::floptally_format(fields, with).read()
-                                         : detail::hf_reader(fields, detail::family_of(model_type), with).read();
+                                         : detail::hf_reader(fields, detail::family_of(fields), with).read();
     };
     model_config model = read(options);
     if (options.mla == mla_core::absorbed && read({.mtp_layers = options.mtp_layers}).cost == model.cost) {

@@ -186,6 +186,20 @@ class hf_reader {
 
     // ---- embedding and head ----
 
+    /// Files that are older than the class in transformers spell it "MPTForCausalLM", "Ernie4_5_ForCausalLM".
+    [[nodiscard]] static bool is_spelling_of(const std::string& full, const json& name) {
+        const auto letters = [](std::string_view text) {
+            std::string plain;
+            for (const char c : text) {
+                if (c != '_') {
+                    plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+                }
+            }
+            return plain;
+        };
+        return name.is_string() && letters(name.get<std::string>()) == letters(full);
+    }
+
     [[nodiscard]] const head& read_head() {
         const std::string prefix{family().class_prefix};
         const json* classes = config().array("architectures");
@@ -200,7 +214,7 @@ class hf_reader {
         std::string known;
         for (const head& candidate : family().heads) {
             const std::string full = prefix + std::string(candidate.suffix);
-            if (name == full) {
+            if (is_spelling_of(full, name)) {
                 return candidate;
             }
             append_item(known, full);
@@ -250,6 +264,9 @@ class hf_reader {
             stages_.add(branch, stage_role::head, matrix);
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
+            model_.notes.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
         }
         const vocabulary table{
             .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};
