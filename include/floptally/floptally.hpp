@@ -21,6 +21,7 @@
 #include <floptally/mask.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/split_tally.hpp>
 #include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>

@@ -12,6 +12,7 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/dimensions.hpp>
 #include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/model_config.hpp>
@@ -142,7 +143,8 @@ class hf_reader {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
         sum_ += multi_token_prediction{.num_layers = model_.options.mtp_layers}.cost(
-            read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
+            read_layer(last_), hidden_size(),
+            vocabulary{.size = model_.sizes.vocab_size, .padded_size = model_.options.padded_vocab_size});
     }
 
     // ---- embedding and head ----
@@ -185,6 +187,16 @@ class hf_reader {
         return rows;
     }
 
+    /// 0 where a linear of the head is not over the vocabulary.
+    [[nodiscard]] std::uint64_t padded_width(const head_linear& after, std::uint64_t width) const {
+        const std::uint64_t padded = after.out == vocabulary_width ? model_.options.padded_vocab_size : 0;
+        if (padded != 0 && padded < width) {
+            throw error("padded_vocab_size",
+                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        }
+        return padded;
+    }
+
     void add_head(const head& last) {
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
@@ -193,6 +205,7 @@ class hf_reader {
             }
             sum_.add("lm_head", linear{.in_features = after.in(model_),
                                        .out_features = width,
+                                       .padded_out_features = padded_width(after, width),
                                        .rows = after.rows,
                                        .kind = after.detached ? term::detached_head : term::lm_head});
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
@@ -200,6 +213,9 @@ class hf_reader {
             }
             sum_.add_parameters("norm", term::norm, after.norm_after * width);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
+            throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
         }
         const vocabulary table{
             .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};
