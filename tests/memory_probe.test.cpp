@@ -85,6 +85,7 @@ TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[me
     CHECK(calls == std::vector<std::string>{"reset", "sample", "sample"});
     CHECK(options.max_entries == 100'000);
     CHECK(floptally::snapshot_name({}) == "snapshot_rank00_p0d0c0t0");
+    CHECK(floptally::snapshot_name({.global = 9}) == "snapshot_rank09_p0d0c0t0");
     CHECK(floptally::snapshot_name({.global = 10, .data = 10}) == "snapshot_rank10_p0d10c0t0");
     CHECK(floptally::snapshot_name({.global = 1023, .pipeline = 7, .data = 3, .context = 2, .tensor = 1}) ==
           "snapshot_rank1023_p7d3c2t1");

@@ -118,6 +118,12 @@ TEST_CASE("A10: a chain is one sequence, and rollouts of a prompt store it once"
     apart.add_lengths(std::array{1050, 1050, 1050, 1050});
     CHECK(apart.pairs(view::useful, mask::causal()) - shared.pairs(view::useful, mask::causal()) == 3 * 500'500);
 
+    // A tree is added to what is there.
+    tally both = whole;
+    add_tree(both, std::array{-1, 0, 1}, std::array{5, 0, 7});
+    CHECK(both.get(view::useful, statistic::tokens) == 24);
+    CHECK(both.get(view::padded, statistic::count) == 3);
+
     tally empty;
     add_tree(empty, std::vector<int>{}, std::vector<int>{});
     CHECK(empty == tally{});

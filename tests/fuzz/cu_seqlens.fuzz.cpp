@@ -143,7 +143,7 @@ class reader {
     std::size_t left_;
 };
 
-/// Boundaries as they come, or, since few of those are any, from lengths that are added up and may wrap.
+/// Boundaries as they come, or, since few of those are valid, from lengths that are added up and may wrap.
 template <class T>
 void run(reader& input, unsigned form) {
     using bits_type = std::make_unsigned_t<T>;
@@ -161,13 +161,16 @@ void run(reader& input, unsigned form) {
         real.push_back(0);
         slots.push_back(0);
         while (!input.empty()) {
-            const unsigned size = input.take<std::uint8_t>();
-            const auto length = (size & 1U) != 0 ? static_cast<bits_type>(input.take<std::uint16_t>())
-                                                 : static_cast<bits_type>(input.take<T>());
-            a += length;
-            b += length + (size >> 1U) % 16U;
-            real.push_back(static_cast<T>(a));
-            slots.push_back(static_cast<T>(b));
+            // Repeats fill the blocks of the vector code; a slot may be too short, too.
+            const unsigned how = input.take<std::uint8_t>();
+            const auto length = (how & 1U) != 0 ? static_cast<bits_type>(input.take<std::uint16_t>())
+                                                : static_cast<bits_type>(input.take<T>());
+            for (unsigned repeats = 1U << (how >> 5U); repeats != 0 && real.size() < 1200; --repeats) {
+                a += length;
+                b += length + (how >> 1U) % 16U - 2U;
+                real.push_back(static_cast<T>(a));
+                slots.push_back(static_cast<T>(b));
+            }
         }
     }
     if ((form & 2U) != 0) {

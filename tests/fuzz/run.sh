@@ -24,8 +24,12 @@ P
     options=""
     [ ! -f "$here/$target.dict" ] || options="-dict=$here/$target.dict"
     echo "== $target, $seconds s"
+    log="$build/$target.log"
     # shellcheck disable=SC2086  # one option or none
-    (cd "$build" && "$build/tests/fuzz/${target}_fuzz" "$corpus" $options -max_total_time="$seconds" -max_len=8192 -len_control=0 \
-        -timeout=10 -print_final_stats=1 2>&1 | grep -E "ERROR|SUMMARY|DONE|number_of_executed_units|Test unit|cov:" |
-        tail -n 4)
+    if ! (cd "$build" && "$build/tests/fuzz/${target}_fuzz" "$corpus" $options -max_total_time="$seconds" \
+        -max_len=8192 -len_control=0 -timeout=10 -print_final_stats=1) >"$log" 2>&1; then
+        tail -n 40 "$log"
+        exit 1
+    fi
+    sed -n 's/^stat::number_of_executed_units: /survived inputs: /p' "$log"
 done
