@@ -11,6 +11,7 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/dimensions.hpp>
 #include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/stage_list.hpp>
@@ -174,7 +175,7 @@ class hf_reader {
         const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
         const multi_token_prediction depths{.num_layers = model_.options.mtp_layers,
                                             .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
-        const vocabulary words{.size = model_.sizes.vocab_size};
+        const vocabulary words{.size = model_.sizes.vocab_size, .padded_size = model_.options.padded_vocab_size};
         const std::vector<cost> parts = read_layer(last_);
         cost layer;
         for (const cost& part : parts) {
@@ -239,6 +240,16 @@ class hf_reader {
         return rows;
     }
 
+    /// 0 where a linear of the head is not over the vocabulary.
+    [[nodiscard]] std::uint64_t padded_width(const head_linear& after, std::uint64_t width) const {
+        const std::uint64_t padded = after.out == vocabulary_width ? model_.options.padded_vocab_size : 0;
+        if (padded != 0 && padded < width) {
+            throw error("padded_vocab_size",
+                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        }
+        return padded;
+    }
+
     void add_head(const head& last) {
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
@@ -248,6 +259,7 @@ class hf_reader {
             cost matrix;
             matrix.add("lm_head", linear{.in_features = after.in(model_),
                                          .out_features = width,
+                                         .padded_out_features = padded_width(after, width),
                                          .rows = after.rows,
                                          .kind = after.detached ? term::detached_head : term::lm_head,
                                          .reads = value::stream});
