@@ -8,10 +8,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "markdown.hpp"
 
 namespace {
 
@@ -807,4 +809,16 @@ TEST_CASE("too many different masks are an error, not a wrong count") {
     }
     std::istringstream text("{\"model_type\": \"floptally\", \"hidden_size\": 4, \"layers\": [" + groups + "]}");
     CHECK(error_of([&] { static_cast<void>(floptally::read_config(text)); }) == "masks: more than the 16 that fit");
+}
+
+TEST_CASE("no type that docs/limitations.md lists as not read is known") {
+    const std::string text = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/limitations.md");
+    std::istringstream section(text.substr(text.find("## Text types that are not read")));
+    std::size_t listed = 0;
+    const std::vector<std::string_view> known = floptally::known_model_types();
+    for (std::string before, name; std::getline(section, before, '`') && std::getline(section, name, '`'); ++listed) {
+        INFO(name);
+        CHECK(std::find(known.begin(), known.end(), name) == known.end());
+    }
+    CHECK(listed > 60);
 }
