@@ -121,6 +121,49 @@ TEST_CASE("rows of one component, kind, statistic and mask are one row", "[cost]
     CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
 }
 
+TEST_CASE("weights and flows keep rows apart, and a full list of weights changes nothing", "[cost]") {
+    constexpr linear one{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
+    cost sum;
+    sum.add("attention.qkv", one).add("attention.qkv", one);
+    REQUIRE(sum.rows().size() == 1);
+    CHECK(sum.weight_name(sum.rows()[0]) == "q_proj");
+    CHECK(sum.rows()[0].per_rank == adapter{2 * 2 * 3, 2 * 2 * 5, 2 * 2 * 5, 2 * (3 + 5)});
+    linear other = one;
+    other.weight = "k_proj";
+    sum.add("attention.qkv", other);
+    other.reads = value::context;
+    sum.add("attention.qkv", other);
+    other.weight = {};
+    sum.add("attention.qkv", other);
+    CHECK(sum.rows().size() == 4);
+    CHECK(sum.weights().size() == 2);
+    CHECK(sum.weight_name(sum.rows()[3]).empty());
+    // In another order the weights have other numbers, and a sum knows which is which.
+    cost reversed;
+    other.weight = "k_proj";
+    reversed.add("attention.qkv", other);
+    reversed += sum;
+    CHECK(reversed.rows().size() == 4);
+    CHECK(reversed.weight_name(reversed.rows()[0]) == "k_proj");
+    CHECK(reversed.rows()[0].useful == 2 * 2 * 3 * 5);
+
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i <= cost::max_weights; ++i) {
+        names.push_back(std::string("w").append(std::to_string(i)));
+    }
+    cost full;
+    for (const std::string& name : names) {
+        other.weight = name;
+        if (full.weights().size() == cost::max_weights) {
+            const cost before = full;
+            CHECK(error_of([&] { return full.add("new component", other); }) == "weights: more than the 48 that fit");
+            CHECK(full == before);
+        } else {
+            full.add("mlp", other);
+        }
+    }
+}
+
 TEST_CASE("a core has a row of scores, one of values and one of softmax for each mask", "[cost]") {
     cost sum;
     sum.add("attention.core", attention_core{3, 5, 7}, mask::causal());
@@ -308,8 +351,9 @@ TEST_CASE("as_component puts all work under one name and changes no number", "[c
     CHECK(work_of(one) == work_of(whole));
     CHECK(one.parameters() == whole.parameters());
     CHECK(one.masks() == whole.masks());
-    // Equal kinds have merged: linear, router, lm_head, scores, values, softmax, norm and bias.
-    CHECK(one.rows().size() == 8);
+    // Each weight stays a row: seven of attention and MLP, three of an expert, the router, the lm_head; and scores,
+    // values, softmax, norm and bias.
+    CHECK(one.rows().size() == 17);
     CHECK(one.as_component("mtp") == one);
     CHECK(cost{}.as_component("mtp") == cost{});
     // Layers of two masks under one name keep both.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
@@ -33,18 +34,41 @@ struct gqa {
     std::uint64_t head_dim = 0;
     elementwise_parameters elementwise{};
     std::uint64_t gate_size = 0;  ///< 0: none
+    bool fused_qkv = false;       ///< q, k and v are one matrix, "qkv_proj", which has one adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "attention.qkv");
         const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "attention.qkv");
+        const value::set q = value::made(0);
+        const value::set k = fused_qkv ? q : value::made(1);
+        const value::set v = fused_qkv ? q : value::made(2);
+        const value::set out = value::made(3);
+        const value::set gate = value::made(4);
+        const auto from_hidden = [&](std::uint64_t width, std::string_view weight, value::set writes) {
+            return linear{.in_features = where.hidden_size,
+                          .out_features = width,
+                          .weight = weight,
+                          .reads = value::stream,
+                          .writes = writes};
+        };
         floptally::cost sum;
-        sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = query_width});
-        sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = kv_width, .applied = 2});
-        sum.add("attention.core", attention_core{num_heads, head_dim, head_dim}, where.attends);
-        sum.add("attention.output", linear{.in_features = query_width, .out_features = where.hidden_size});
+        if (fused_qkv) {
+            const std::uint64_t keys_and_values = checked_multiply(2, kv_width, "attention.qkv");
+            sum.add("attention.qkv",
+                    from_hidden(checked_add(query_width, keys_and_values, "attention.qkv"), "qkv_proj", q));
+        } else {
+            sum.add("attention.qkv", from_hidden(query_width, "q_proj", q));
+            sum.add("attention.qkv", from_hidden(kv_width, "k_proj", k));
+            sum.add("attention.qkv", from_hidden(kv_width, "v_proj", v));
+        }
+        sum.add("attention.core", attention_core{num_heads, head_dim, head_dim, q, k, v, out}, where.attends);
+        sum.add("attention.output", linear{.in_features = query_width,
+                                           .out_features = where.hidden_size,
+                                           .weight = "o_proj",
+                                           .reads = static_cast<value::set>(out | gate)});
         if (gate_size != 0) {
-            sum.add("attention.gate", linear{.in_features = where.hidden_size, .out_features = gate_size});
+            sum.add("attention.gate", from_hidden(gate_size, "gate_proj", gate));
         }
         elementwise.add_to(sum);
         return sum;
@@ -88,14 +112,31 @@ struct cross_attention {
         require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked_multiply(num_heads, head_dim, "cross_attention.qkv");
         const std::uint64_t kv_width = checked_multiply(num_kv_heads, head_dim, "cross_attention.qkv");
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set v = value::made(2);
+        const value::set out = value::made(3);
+        const auto from_context = [&](std::string_view weight, value::set writes) {
+            return linear{.in_features = context_size == 0 ? where.hidden_size : context_size,
+                          .out_features = kv_width,
+                          .rows = statistic::keys,
+                          .weight = weight,
+                          .reads = value::context,
+                          .writes = writes};
+        };
         floptally::cost sum;
-        sum.add("cross_attention.qkv", linear{.in_features = where.hidden_size, .out_features = query_width});
-        sum.add("cross_attention.qkv", linear{.in_features = context_size == 0 ? where.hidden_size : context_size,
-                                              .out_features = kv_width,
-                                              .applied = 2,
-                                              .rows = statistic::keys});
-        sum.add("cross_attention.core", attention_core{num_heads, head_dim, head_dim}, mask::cross_attention());
-        sum.add("cross_attention.output", linear{.in_features = query_width, .out_features = where.hidden_size});
+        sum.add("cross_attention.qkv", linear{.in_features = where.hidden_size,
+                                              .out_features = query_width,
+                                              .weight = "q_proj",
+                                              .reads = value::stream,
+                                              .writes = q});
+        sum.add("cross_attention.qkv", from_context("k_proj", k));
+        sum.add("cross_attention.qkv", from_context("v_proj", v));
+        sum.add("cross_attention.core", attention_core{num_heads, head_dim, head_dim, q, k, v, out},
+                mask::cross_attention());
+        sum.add(
+            "cross_attention.output",
+            linear{.in_features = query_width, .out_features = where.hidden_size, .weight = "o_proj", .reads = out});
         elementwise.add_to(sum);
         return sum;
     }

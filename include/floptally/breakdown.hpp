@@ -97,7 +97,42 @@ class breakdown {
         return sum;
     }
 
+    /// The same under names that say whose work it is: "reference.attention.core".
+    [[nodiscard]] constexpr breakdown with_prefix(std::string_view prefix) const {
+        breakdown renamed = *this;
+        for (component_flops& component : renamed.components_) {
+            component.name = component_name(prefix, component.name.view());
+        }
+        return renamed;
+    }
+
+    /// Work of another pass, batch or model: components of one name add up. Where that is an error, nothing has
+    /// changed.
+    constexpr breakdown& operator+=(const breakdown& other) {
+        breakdown sum = *this;
+        for (const component_flops& more : other.components_) {
+            component_flops& own = sum.of(more.name);
+            for (std::size_t i = 0; i < 3; ++i) {
+                own.useful[i] = (flops{own.useful[i]} + flops{more.useful[i]}).value();
+                own.padded[i] = (flops{own.padded[i]} + flops{more.padded[i]}).value();
+            }
+            own.fused_backward = (flops{own.fused_backward} + flops{more.fused_backward}).value();
+            own.recomputed_forward = (flops{own.recomputed_forward} + flops{more.recomputed_forward}).value();
+        }
+        return *this = sum;
+    }
+    [[nodiscard]] friend constexpr breakdown operator+(breakdown a, const breakdown& b) { return a += b; }
+
   private:
+    constexpr component_flops& of(const component_name& name) {
+        for (component_flops& known : components_) {
+            if (known.name == name) {
+                return known;
+            }
+        }
+        return components_.push_back(component_flops{name, {}, {}, 0, 0}, "components");
+    }
+
     list components_;
 };
 

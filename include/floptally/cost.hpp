@@ -7,6 +7,7 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/component_name.hpp>
+#include <floptally/cost_row.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
@@ -15,107 +16,94 @@
 
 namespace floptally {
 
-/// One row: FLOPs of a forward pass per unit of a statistic.
-struct cost_row {
-    std::uint8_t component = 0;  ///< index into `cost::components()`
-    std::uint8_t mask = 0;       ///< index into `cost::masks()`, for `statistic::pairs`
-    statistic what = statistic::tokens;
-    term kind = term::linear;
-    std::uint64_t useful = 0;      ///< FLOPs per unit of real tokens or pairs
-    std::uint64_t padded = 0;      ///< FLOPs per unit of padded slots: a padded vocabulary is wider
-    std::uint64_t parameters = 0;  ///< weights stored: all experts, not only those a token visits
-
-    [[nodiscard]] friend constexpr bool operator==(const cost_row&, const cost_row&) = default;
-};
-
-/// A weight matrix [out_features, in_features] applied to every unit of a statistic: 2·in·out FLOPs each.
-/// Biases are additions, not products: by definition they are not counted (`term::bias` keeps their number only).
-struct linear {
-    std::uint64_t in_features = 0;
-    std::uint64_t out_features = 0;
-    std::uint64_t applied = 1;              ///< how many such matrices a unit passes through
-    std::uint64_t stored = 0;               ///< how many exist; 0: as many as are applied (experts: all of them)
-    std::uint64_t padded_out_features = 0;  ///< 0: not padded
-    statistic rows = statistic::tokens;
-    term kind = term::linear;
-    bool shared = false;  ///< the weights are another row's, which counts the parameters
-};
-
-/// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`.
-/// GQA repeats keys and values, so only query heads count.
-struct attention_core {
-    std::uint64_t num_heads = 0;
-    std::uint64_t qk_head_dim = 0;
-    std::uint64_t v_head_dim = 0;
-};
-
 /// The row of integer coefficients that a model is: FLOPs per statistic, by component.
 ///
-/// Costs add up (`a + b`: one after the other) and scale (`32 * layer`). Everything is checked; a cost is a constant
-/// expression where its descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
+/// Costs add up (`a + b`) and scale (`32 * layer`). Everything is checked; a cost is a constant expression where its
+/// descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
 class cost {
   public:
     static constexpr std::size_t max_components = 48;
     static constexpr std::size_t max_rows = 96;
+    static constexpr std::size_t max_weights = 48;
     using component_list = detail::bounded_vector<component_name, max_components>;
     using row_list = detail::bounded_vector<cost_row, max_rows>;
+    using weight_list = detail::bounded_vector<component_name, max_weights>;
 
     constexpr cost() = default;
 
     /// A weight matrix. Forward 2·in·out a unit.
     constexpr cost& add(const component_name& component, const linear& weight) {
-        const std::uint64_t size = checked_multiply(weight.in_features, weight.out_features, component.view());
-        const std::uint64_t padded_out =
-            weight.padded_out_features == 0 ? weight.out_features : weight.padded_out_features;
-        const std::uint64_t per_unit = checked_multiply(2, weight.applied, component.view());
-        return put(
-            component,
-            cost_row{
-                .what = weight.rows,
-                .kind = weight.kind,
-                .useful = checked_multiply(per_unit, size, component.view()),
-                .padded = checked_multiply(per_unit, checked_multiply(weight.in_features, padded_out, component.view()),
-                                           component.view()),
-                .parameters = weight.shared ? 0
-                                            : checked_multiply(weight.stored == 0 ? weight.applied : weight.stored,
-                                                               size, component.view())});
+        const auto product = [&component](std::uint64_t a, std::uint64_t b) {
+            return checked_multiply(a, b, component.view());
+        };
+        const std::uint64_t in = weight.in_features;
+        const std::uint64_t out = weight.out_features;
+        const std::uint64_t padded_out = weight.padded_out_features == 0 ? out : weight.padded_out_features;
+        const std::uint64_t per_unit = product(2, weight.applied);
+        const std::uint64_t stored = weight.shared ? 0 : weight.stored == 0 ? weight.applied : weight.stored;
+        cost_row row{.what = weight.rows,
+                     .kind = weight.kind,
+                     .useful = product(per_unit, product(in, out)),
+                     .padded = product(per_unit, product(in, padded_out)),
+                     .parameters = product(stored, product(in, out)),
+                     .flow = {.reads = weight.reads, .writes = weight.writes}};
+        if (weight.adaptable) {
+            row.per_rank = {.in = product(per_unit, in),
+                            .out = product(per_unit, out),
+                            .padded_out = product(per_unit, padded_out),
+                            .parameters = product(stored, checked_add(in, out, component.view()))};
+        }
+        return put(component, weight.weight, row);
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
     constexpr cost& add(const component_name& component, const attention_core& core, const mask& attends) {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
+        const auto queries_and_keys = static_cast<value::set>(core.q | core.k);
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times) {
+        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times, const dataflow& flow) {
             const std::uint64_t per_pair = checked_multiply(flops, times, component.view());
-            sum.put(component,
-                    cost_row{
-                        .mask = which, .what = statistic::pairs, .kind = kind, .useful = per_pair, .padded = per_pair});
+            sum.put(component, {},
+                    cost_row{.mask = which,
+                             .what = statistic::pairs,
+                             .kind = kind,
+                             .useful = per_pair,
+                             .padded = per_pair,
+                             .flow = flow});
         };
-        row(term::scores, heads, core.qk_head_dim);
-        row(term::values, heads, core.v_head_dim);
-        row(term::softmax, 3, core.num_heads);
+        row(term::scores, heads, core.qk_head_dim, {core.q, core.k, core.v, 0});
+        row(term::values, heads, core.v_head_dim, {queries_and_keys, core.v, 0, core.writes});
+        row(term::softmax, 3, core.num_heads, {queries_and_keys, 0, 0, 0});
         return *this = sum;
     }
 
-    /// One product of activations per attended pair, `multiply_adds` of them, as QKᵀ without a PV: scores that choose
-    /// keys.
-    constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends) {
+    /// One product of activations per attended pair, `multiply_adds` of them: scores without a PV, that choose keys.
+    constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
+                               const dataflow& flow = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        sum.put(
-            component,
-            cost_row{
-                .mask = which, .what = statistic::pairs, .kind = term::scores, .useful = per_pair, .padded = per_pair});
+        sum.put(component, {},
+                cost_row{.mask = which,
+                         .what = statistic::pairs,
+                         .kind = term::scores,
+                         .useful = per_pair,
+                         .padded = per_pair,
+                         .flow = flow});
         return *this = sum;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
     /// `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
-    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state) {
+    constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
+                              value::set reads = 0, value::set writes = 0) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
-        return put(component, cost_row{.kind = kind, .useful = per_token, .padded = per_token});
+        return put(component, {},
+                   cost_row{.kind = kind,
+                            .useful = per_token,
+                            .padded = per_token,
+                            .flow = {.reads = reads, .also_reads = reads, .writes = writes}});
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -125,10 +113,11 @@ class cost {
             return *this;
         }
         const std::uint64_t per_token = checked_multiply(2, count, component.view());
-        return put(component, cost_row{.kind = kind,
-                                       .useful = per_token,
-                                       .padded = per_token,
-                                       .parameters = kind == term::tied_embedding ? 0 : count});
+        return put(component, {},
+                   cost_row{.kind = kind,
+                            .useful = per_token,
+                            .padded = per_token,
+                            .parameters = kind == term::tied_embedding ? 0 : count});
     }
 
     constexpr cost& operator+=(const cost& other) {
@@ -149,6 +138,10 @@ class cost {
             row.useful = checked_multiply(flops_times, row.useful, name);
             row.padded = checked_multiply(flops_times, row.padded, name);
             row.parameters = checked_multiply(times, row.parameters, name);
+            row.per_rank.in = checked_multiply(flops_times, row.per_rank.in, name);
+            row.per_rank.out = checked_multiply(flops_times, row.per_rank.out, name);
+            row.per_rank.padded_out = checked_multiply(flops_times, row.per_rank.padded_out, name);
+            row.per_rank.parameters = checked_multiply(times, row.per_rank.parameters, name);
         }
         return layer;
     }
@@ -157,7 +150,7 @@ class cost {
     [[nodiscard]] constexpr cost with_shared_weights() const {
         cost sum = *this;
         for (cost_row& row : sum.rows_) {
-            row.parameters = 0;
+            row.parameters = row.per_rank.parameters = 0;
         }
         return sum;
     }
@@ -189,7 +182,7 @@ class cost {
             }
             const std::string_view name = components_[row.component].view();
             const bool kept = row.what == statistic::routed || name == "norm" || name == "bias" || name == "embedding";
-            sum.put(kept ? components_[row.component] : component_name("encoder.", name), row);
+            sum.put(kept ? components_[row.component] : component_name("encoder.", name), weight_name(row), row);
         }
         return sum;
     }
@@ -198,23 +191,7 @@ class cost {
     [[nodiscard]] constexpr cost detached() const {
         cost sum;
         for (cost_row row : rows_) {
-            switch (row.kind) {
-                case term::linear:
-                case term::router:
-                case term::scores:
-                case term::values:
-                case term::state:
-                case term::delta_rule:
-                case term::scan:
-                case term::scan_convolution:
-                    row.kind = term::detached;
-                    break;
-                case term::lm_head:
-                    row.kind = term::detached_head;
-                    break;
-                default:  // forward only already, or no product
-                    break;
-            }
+            row.kind = detached_form(row.kind);
             sum.put_from(*this, row, components_[row.component]);
         }
         return sum;
@@ -222,6 +199,11 @@ class cost {
 
     [[nodiscard]] constexpr const component_list& components() const { return components_; }
     [[nodiscard]] constexpr const row_list& rows() const { return rows_; }
+    [[nodiscard]] constexpr const weight_list& weights() const { return weights_; }
+    /// The name of a row's weight within its component; empty where it has none.
+    [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
+        return row.weight == 0 ? std::string_view{} : weights_[row.weight - 1U].view();
+    }
     /// Every mask of the model: what its tally is built with.
     [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
 
@@ -242,11 +224,11 @@ class cost {
         if (row.what == statistic::pairs) {
             row.mask = static_cast<std::uint8_t>(masks_.find_or_add(other.masks_[row.mask], "masks"));
         }
-        put(component, row);
+        put(component, other.weight_name(row), row);
     }
 
     /// A measured count of visits is one number for the whole model: all that is counted by it is one row.
-    constexpr cost& put_routed(const component_name& component, const cost_row& row) {
+    constexpr cost& put_routed(const component_name& component, std::string_view weight, const cost_row& row) {
         for (cost_row& known : rows_) {
             if (known.what != statistic::routed || (known.useful == 0 && known.padded == 0)) {
                 continue;  // or nothing but `0 * layer`
@@ -256,31 +238,45 @@ class cost {
                 throw error(component.view(), "experts of two kinds cannot share one measured count of visits");
             }
             known.parameters = checked_add(known.parameters, row.parameters, component.view());
+            known.per_rank.parameters =
+                checked_add(known.per_rank.parameters, row.per_rank.parameters, component.view());
             return *this;
         }
-        return append(component, row);
+        return append(component, weight, row);
     }
 
     /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
-    constexpr cost& put(const component_name& component, cost_row row) {
+    constexpr cost& put(const component_name& component, std::string_view weight, cost_row row) {
         row.component = static_cast<std::uint8_t>(components_.find(component));
+        row.weight = weight.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(weights_.find(weight) + 1);
         if (row.what == statistic::routed) {
-            return row.useful == 0 && row.padded == 0 ? *this : put_routed(component, row);
+            return row.useful == 0 && row.padded == 0 ? *this : put_routed(component, weight, row);
         }
         for (cost_row& known : rows_) {
             if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
-                known.mask == row.mask) {
-                row.useful = checked_add(known.useful, row.useful, component.view());
-                row.padded = checked_add(known.padded, row.padded, component.view());
-                row.parameters = checked_add(known.parameters, row.parameters, component.view());
+                known.mask == row.mask && known.weight == row.weight && known.flow == row.flow) {
+                const auto sum = [&component](std::uint64_t& of, std::uint64_t more) {
+                    of = checked_add(of, more, component.view());
+                };
+                sum(row.useful, known.useful);
+                sum(row.padded, known.padded);
+                sum(row.parameters, known.parameters);
+                sum(row.per_rank.in, known.per_rank.in);
+                sum(row.per_rank.out, known.per_rank.out);
+                sum(row.per_rank.padded_out, known.per_rank.padded_out);
+                sum(row.per_rank.parameters, known.per_rank.parameters);
                 known = row;
                 return *this;
             }
         }
-        return append(component, row);
+        return append(component, weight, row);
     }
 
-    constexpr cost& append(const component_name& component, const cost_row& row) {
+    constexpr cost& append(const component_name& component, std::string_view weight, const cost_row& row) {
+        const bool room = rows_.size() < max_rows && (row.component < components_.size() || !components_.full());
+        if (room && row.weight > weights_.size()) {
+            weights_.push_back(weight, "weights");
+        }
         if (row.component == components_.size() && rows_.size() < max_rows) {
             components_.push_back(component, "components");
         }
@@ -290,6 +286,7 @@ class cost {
 
     component_list components_;
     row_list rows_;
+    weight_list weights_;
     mask_set masks_;
 };
 

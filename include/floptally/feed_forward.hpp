@@ -9,6 +9,25 @@
 
 namespace floptally {
 
+/// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
+/// `result` is what it writes.
+constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
+    linear down = up;
+    down.in_features = up.out_features;
+    down.out_features = up.in_features;
+    down.weight = "down_proj";
+    down.reads = up.writes;
+    down.writes = result;
+    up.weight = "up_proj";
+    if (gated) {
+        linear gate = up;
+        gate.weight = "gate_proj";
+        sum.add(component, gate);
+    }
+    sum.add(component, up);
+    sum.add(component, down);
+}
+
 /// Two matrices, up and down: 2·2·h·i per token.
 struct mlp {
     std::uint64_t intermediate_size = 0;
@@ -17,7 +36,12 @@ struct mlp {
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
         floptally::cost sum;
-        sum.add("mlp", linear{.in_features = where.hidden_size, .out_features = intermediate_size, .applied = 2});
+        add_matrices(sum, "mlp",
+                     linear{.in_features = where.hidden_size,
+                            .out_features = intermediate_size,
+                            .reads = value::stream,
+                            .writes = value::made(0)},
+                     false);
         elementwise.add_to(sum);
         return sum;
     }
@@ -27,11 +51,31 @@ struct mlp {
 struct gated_mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
+    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", which has one adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
         floptally::cost sum;
-        sum.add("mlp", linear{.in_features = where.hidden_size, .out_features = intermediate_size, .applied = 3});
+        const std::uint64_t up_width =
+            fused_gate_up ? checked_multiply(2, intermediate_size, "mlp") : intermediate_size;
+        if (fused_gate_up) {
+            sum.add("mlp", linear{.in_features = where.hidden_size,
+                                  .out_features = up_width,
+                                  .weight = "gate_up_proj",
+                                  .reads = value::stream,
+                                  .writes = value::made(0)});
+            sum.add("mlp", linear{.in_features = intermediate_size,
+                                  .out_features = where.hidden_size,
+                                  .weight = "down_proj",
+                                  .reads = value::made(0)});
+        } else {
+            add_matrices(sum, "mlp",
+                         linear{.in_features = where.hidden_size,
+                                .out_features = intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(0)},
+                         true);
+        }
         elementwise.add_to(sum);
         return sum;
     }
@@ -72,21 +116,55 @@ struct moe {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t visited = num_experts_per_tok < num_experts ? num_experts_per_tok : num_experts;
         floptally::cost sum;
-        sum.add("moe.router", linear{.in_features = h, .out_features = choices, .kind = term::router});
-        sum.add("moe.experts",
-                linear{.in_features = latent_size == 0 ? h : latent_size,
-                       .out_features = intermediate_size,
-                       .applied = checked_multiply(matrices, routed_is_measured ? 1 : visited, "moe.experts"),
-                       .stored = checked_multiply(matrices, num_experts, "moe.experts"),
-                       .rows = routed_is_measured ? statistic::routed : statistic::tokens});
+        const value::set scores = value::made(0);
+        const value::set latent = latent_size == 0 ? value::stream : value::made(1);
+        const value::set result = value::made(3);
+        sum.add("moe.router", linear{.in_features = h,
+                                     .out_features = choices,
+                                     .kind = term::router,
+                                     .weight = "gate",
+                                     .reads = value::stream,
+                                     .writes = scores});
+        linear expert{.in_features = latent_size == 0 ? h : latent_size,
+                      .out_features = intermediate_size,
+                      .applied = visited,
+                      .stored = num_experts,
+                      .reads = latent,
+                      .writes = value::made(2)};
+        if (routed_is_measured) {
+            // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
+            expert.applied = matrices;
+            expert.stored = checked_multiply(matrices, num_experts, "moe.experts");
+            expert.rows = statistic::routed;
+            expert.reads = 0;
+            sum.add("moe.experts", expert);
+        } else {
+            add_matrices(sum, "moe.experts", expert, gated, result);
+        }
         if (latent_size != 0) {
-            sum.add("moe.latent", linear{.in_features = h, .out_features = latent_size, .applied = 2});
+            sum.add("moe.latent", linear{.in_features = h,
+                                         .out_features = latent_size,
+                                         .weight = "down_proj",
+                                         .reads = value::stream,
+                                         .writes = latent});
+            sum.add("moe.latent", linear{.in_features = latent_size,
+                                         .out_features = h,
+                                         .weight = "up_proj",
+                                         .reads = static_cast<value::set>(result | value::made(2) | scores)});
         }
         if (shared_intermediate_size != 0) {
-            sum.add("moe.shared",
-                    linear{.in_features = h, .out_features = shared_intermediate_size, .applied = matrices});
+            add_matrices(sum, "moe.shared",
+                         linear{.in_features = h,
+                                .out_features = shared_intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(4)},
+                         gated);
             if (shared_expert_gate) {
-                sum.add("moe.shared", linear{.in_features = h, .out_features = 1, .kind = term::router});
+                sum.add("moe.shared", linear{.in_features = h,
+                                             .out_features = 1,
+                                             .kind = term::router,
+                                             .weight = "shared_expert_gate",
+                                             .reads = value::stream});
             }
         }
         elementwise.add_to(sum);

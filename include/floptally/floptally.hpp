@@ -3,7 +3,7 @@
 
 /// @file
 /// All that counts, with nothing but the standard library. Adapters are included by name, `fmt.hpp`, `json.hpp`, and
-/// bring `report.hpp`, which only they read.
+/// bring `report.hpp`, which only they read. By name too, for what few need: `memory_probe.hpp`, `tree.hpp`.
 
 #include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
@@ -11,6 +11,7 @@
 #include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/cost_row.hpp>
 #include <floptally/error.hpp>
 #include <floptally/feed_forward.hpp>
 #include <floptally/flops.hpp>
@@ -19,12 +20,16 @@
 #include <floptally/layer.hpp>
 #include <floptally/linear_attention.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/memory.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/split_tally.hpp>
+#include <floptally/stage.hpp>
 #include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>
+#include <floptally/trained_parameters.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>
 #include <floptally/utilization.hpp>

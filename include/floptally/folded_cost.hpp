@@ -3,16 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <floptally/breakdown.hpp>
 #include <floptally/checked.hpp>
+#include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/lowered_pairs.hpp>
+#include <floptally/detail/plan_walk.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/stage.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 
@@ -28,32 +33,22 @@ class folded_cost {
     constexpr explicit folded_cost(const cost& model, const convention& how = conventions::exact,
                                    const training_plan& plan = {})
         : how_(how) {
-        for (std::size_t component = 0; component < model.components().size(); ++component) {
-            for (std::size_t kind = 0; kind < term_count; ++kind) {
-                for (const cost_row& row : model.rows()) {
-                    if (row.component == component && row.kind == static_cast<term>(kind) &&
-                        how.counted.contains(row.kind)) {
-                        const bool again = plan.recomputed_components.find(model.components()[component]) <
-                                           plan.recomputed_components.size();
-                        add(model, detail::counted_row(model, row, how), detail::passes_of(row.kind, how, plan, again));
-                    }
-                }
-            }
+        if (plan.needs_stages()) {
+            stage whole{.name = "model", .role = stage_role::anywhere, .cost = model};
+            add_planned({&whole, 1}, model, plan);
+        } else {
+            add_rows(model, plan);
         }
-        std::uint64_t sum = 0;
-        for (const group& g : groups_) {
-            const std::uint64_t runs = std::uint64_t{g.run.forward} + g.run.backward_data + g.run.backward_weights;
-            for (std::size_t i = g.first; i < g.last; ++i) {
-                const auto include = [&](view seen, std::uint64_t coefficient, std::uint64_t times) {
-                    const std::uint64_t product = checked_multiply(coefficient, times, "cost");
-                    sum = checked_add(sum, product, "cost");
-                    totals_[static_cast<std::size_t>(seen)][entries_[i].word] += product;
-                };
-                include(view::useful, entries_[i].useful, runs);
-                include(view::padded, entries_[i].padded, runs);
-                include(view::executed, entries_[i].padded, runs + g.run.fused_backward + g.run.recomputed_forward);
-            }
-        }
+        add_totals();
+    }
+
+    /// The same with a plan that may treat each layer in its own way: exact where a cost alone can only assume that a
+    /// gradient must reach its first layer.
+    constexpr explicit folded_cost(std::span<const stage> stages, const convention& how = conventions::exact,
+                                   const training_plan& plan = {})
+        : how_(how) {
+        add_planned(stages, cost_of(stages), plan);
+        add_totals();
     }
 
     /// The masks whose pairs a tally must keep for this cost.
@@ -137,10 +132,75 @@ class folded_cost {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }
 
-    /// Replaces the mask of a row by words of a tally, as the convention counts it.
-    constexpr void add(const cost& model, const cost_row& row, const passes& run) {
-        const auto component =
-            static_cast<std::uint8_t>(names_.find_or_add(model.components()[row.component], "components"));
+    /// Everything trains: the rows of a cost, kind by kind, so that those with equal passes stand together.
+    constexpr void add_rows(const cost& model, const training_plan& plan) {
+        const bool unwindowed = detail::has_layer_without_window(model);
+        for (std::size_t component = 0; component < model.components().size(); ++component) {
+            const component_name& name = model.components()[component];
+            const bool named = plan.recomputed_components.find(name) < plan.recomputed_components.size();
+            for (std::size_t kind = 0; kind < term_count; ++kind) {
+                for (const cost_row& row : model.rows()) {
+                    if (row.component == component && row.kind == static_cast<term>(kind) &&
+                        how_.counted.contains(row.kind)) {
+                        const bool again = named || detail::is_recomputed(row.kind, plan);
+                        const mask attends = row.what == statistic::pairs ? model.masks()[row.mask] : mask{};
+                        add(name, attends, detail::counted_row(model, row, how_),
+                            detail::passes_of(row.kind, how_, plan, again), unwindowed);
+                    }
+                }
+            }
+        }
+    }
+
+    constexpr void add_planned(std::span<const stage> stages, const cost& model, const training_plan& plan) {
+        const detail::plan_walk walk(stages, model, how_, plan);
+        const bool unwindowed = detail::has_layer_without_window(model);
+        for (std::size_t component = 0; component < walk.components.size(); ++component) {
+            for (std::size_t first = 0; first < walk.rows.size(); ++first) {
+                if (walk.rows[first].component == component) {
+                    add_planned(walk, first, unwindowed);
+                }
+            }
+        }
+    }
+
+    /// All rows of one component with the passes of the first of them; nothing where another came before it.
+    constexpr void add_planned(const detail::plan_walk& walk, std::size_t first, bool unwindowed) {
+        for (std::size_t i = 0; i < walk.rows.size(); ++i) {
+            const auto& [component, row, run] = walk.rows[i];
+            if (component != walk.rows[first].component || !(run == walk.rows[first].run)) {
+                continue;
+            }
+            if (i < first) {
+                return;
+            }
+            const mask attends = row.what == statistic::pairs ? walk.masks[row.mask] : mask{};
+            add(walk.components[component], attends, row, run, unwindowed);
+        }
+    }
+
+    constexpr void add_totals() {
+        std::uint64_t sum = 0;
+        for (const group& g : groups_) {
+            const std::uint64_t runs = std::uint64_t{g.run.forward} + g.run.backward_data + g.run.backward_weights;
+            for (std::size_t i = g.first; i < g.last; ++i) {
+                const auto include = [&](view seen, std::uint64_t coefficient, std::uint64_t times) {
+                    const std::uint64_t product = checked_multiply(coefficient, times, "cost");
+                    sum = checked_add(sum, product, "cost");
+                    totals_[static_cast<std::size_t>(seen)][entries_[i].word] += product;
+                };
+                include(view::useful, entries_[i].useful, runs);
+                include(view::padded, entries_[i].padded, runs);
+                include(view::executed, entries_[i].padded, runs + g.run.fused_backward + g.run.recomputed_forward);
+            }
+        }
+    }
+
+    /// Replaces the mask of a row by words of a tally, as the convention counts it. `unwindowed`: a layer of the model
+    /// has no window.
+    constexpr void add(const component_name& name, const mask& attends, const cost_row& row, const passes& run,
+                       bool unwindowed) {
+        const auto component = static_cast<std::uint8_t>(names_.find_or_add(name, "components"));
         const bool known = !groups_.empty() && groups_.back().component == component;
         if (!known || !(groups_.back().run == run)) {
             const auto end = static_cast<std::uint16_t>(entries_.size());
@@ -154,45 +214,12 @@ class folded_cost {
             e.useful = checked_add(e.useful, row.useful / divisor, "cost");
             e.padded = checked_add(e.padded, row.padded / divisor, "cost");
         };
-        const auto fixed = [](statistic what) { return static_cast<std::size_t>(what); };
-        const auto kept = [&](const mask& m) { return tally::fixed_words + masks_.find_or_add(m, "masks"); };
-
-        if (row.what != statistic::pairs) {
-            at(fixed(row.what), 1);
-            needs_routed_ = needs_routed_ || (row.what == statistic::routed && row.useful != 0);
+        if (row.what == statistic::pairs) {
+            detail::lower_pairs(attends, how_, unwindowed, masks_, at);
             return;
         }
-        const mask& attends = model.masks()[row.mask];
-        // The other kinds are sizes of products, not masks over L² of them.
-        const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
-                              attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
-        if (attends.kind() == mask_kind::cross_attention) {
-            at(fixed(statistic::crossed), 1);
-        } else if (!attends.is_polynomial() && (!windowed || how_.windows == window_pairs::exact)) {
-            at(kept(attends), 1);
-        } else if (windowed && attends.is_causal() && how_.windows == window_pairs::half_squares) {
-            at(kept(mask::squares_of(attends)), 2);
-        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::limited) {
-            at(kept(mask::within(attends)), 2);
-            at(kept(mask::limited_by(attends)), 1);
-        } else if (windowed && (how_.windows == window_pairs::half_squares || how_.windows == window_pairs::limited)) {
-            at(kept(attends), 1);
-        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::box) {
-            at(kept(mask::box_of(attends)), 1);
-        } else if (detail::is_sliding_window(attends) && how_.windows == window_pairs::half_box &&
-                   detail::has_layer_without_window(model)) {
-            at(kept(mask::box_of(attends)), 2);
-        } else if (attends.is_causal() && how_.causal != causal_pairs::full_square) {
-            // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.
-            at(fixed(statistic::squares), 2);
-            if (how_.causal == causal_pairs::exact) {
-                at(fixed(statistic::tokens), 2);
-            }
-            at(fixed(statistic::cached), 1);
-        } else {
-            at(fixed(statistic::squares), 1);
-            at(fixed(statistic::cached), 1);
-        }
+        at(static_cast<std::size_t>(row.what), 1);
+        needs_routed_ = needs_routed_ || (row.what == statistic::routed && row.useful != 0);
     }
 
     constexpr entry& entry_of(group& last, std::uint8_t word) {
@@ -258,6 +285,12 @@ class folded_cost {
 [[nodiscard]] constexpr breakdown evaluate(const cost& model, const tally& batch,
                                            const convention& how = conventions::exact, const training_plan& plan = {}) {
     return folded_cost(model, how, plan).evaluate(batch);
+}
+
+/// The same of a model's stages.
+[[nodiscard]] constexpr breakdown evaluate(std::span<const stage> stages, const tally& batch,
+                                           const convention& how = conventions::exact, const training_plan& plan = {}) {
+    return folded_cost(stages, how, plan).evaluate(batch);
 }
 
 }  // namespace floptally

@@ -39,7 +39,9 @@ namespace floptally {
                                          : detail::hf_reader(fields, detail::family_of(fields), with).read();
     };
     model_config model = read(options);
-    if (options.mla == mla_core::absorbed && read({.mtp_layers = options.mtp_layers}).cost == model.cost) {
+    read_options expanded = options;
+    expanded.mla = mla_core::expanded;
+    if (options.mla == mla_core::absorbed && read(expanded).cost == model.cost) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }
     return model;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
@@ -39,28 +40,63 @@ struct mla {
         const std::uint64_t query_width = checked_multiply(num_heads, qk_head_dim, "attention.qkv");
         const std::uint64_t latent_key = checked_add(kv_lora_rank, qk_rope_head_dim, "attention.qkv");
         floptally::cost sum;
+        const value::set q_latent = value::made(0);
+        const value::set q = value::made(1);
+        const value::set latent = value::made(2);
+        const value::set out = value::made(4);
+        const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
+                                   value::set writes) {
+            sum.add("attention.qkv",
+                    linear{.in_features = in, .out_features = width, .weight = name, .reads = reads, .writes = writes});
+        };
         if (q_lora_rank == 0) {
-            sum.add("attention.qkv", linear{.in_features = h, .out_features = query_width});
+            weight(h, query_width, "q_proj", value::stream, q);
         } else {
-            sum.add("attention.qkv", linear{.in_features = h, .out_features = q_lora_rank});
-            sum.add("attention.qkv", linear{.in_features = q_lora_rank, .out_features = query_width});
+            weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent);
+            weight(q_lora_rank, query_width, "q_b_proj", q_latent, q);
         }
-        sum.add("attention.qkv", linear{.in_features = h, .out_features = latent_key});
-        // One head's part of kv_b for keys and one for values; absorbed, the first is applied to the query and the
-        // second to the output of the core.
-        sum.add("attention.qkv",
-                linear{.in_features = kv_lora_rank, .out_features = qk_nope_head_dim, .applied = num_heads});
-        sum.add(absorbed ? "attention.output" : "attention.qkv",
-                linear{.in_features = kv_lora_rank, .out_features = v_head_dim, .applied = num_heads});
-        sum.add("attention.core",
-                absorbed ? attention_core{num_heads, latent_key, kv_lora_rank}
-                         : attention_core{num_heads, qk_head_dim, v_head_dim},
-                where.attends);
-        sum.add("attention.output",
-                linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"), .out_features = h});
+        weight(h, latent_key, "kv_a_proj", value::stream, latent);
+        if (absorbed) {
+            add_absorbed(sum, where, q, latent, out);
+        } else {
+            const value::set kv = value::made(3);
+            const auto keys = static_cast<value::set>(latent | kv);  // the part with positions skips kv_b
+            const std::uint64_t kv_width = checked_multiply(
+                num_heads, checked_add(qk_nope_head_dim, v_head_dim, "attention.qkv"), "attention.qkv");
+            weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv);
+            sum.add("attention.core", attention_core{num_heads, qk_head_dim, v_head_dim, q, keys, kv, out},
+                    where.attends);
+        }
+        sum.add("attention.output", linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"),
+                                           .out_features = h,
+                                           .weight = "o_proj",
+                                           .reads = static_cast<value::set>(out | value::made(5))});
         sum.add_parameters("norm", term::latent_norm, elementwise.norm);
         sum.add_parameters("bias", term::bias, elementwise.bias);
         return sum;
+    }
+
+  private:
+    /// One head's part of kv_b for keys is applied to the query, the one for values to the output of the core. No
+    /// adapter stands beside a weight that is taken apart.
+    constexpr void add_absorbed(floptally::cost& sum, const layer& where, value::set q, value::set latent,
+                                value::set out) const {
+        const value::set absorbed_q = value::made(3);
+        const auto part = [&](const char* component, std::uint64_t width, value::set reads, value::set writes) {
+            sum.add(component, linear{.in_features = kv_lora_rank,
+                                      .out_features = width,
+                                      .applied = num_heads,
+                                      .weight = "kv_b_proj",
+                                      .reads = reads,
+                                      .writes = writes,
+                                      .adaptable = false});
+        };
+        part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
+        part("attention.output", v_head_dim, out, value::made(5));
+        sum.add("attention.core",
+                attention_core{num_heads, checked_add(kv_lora_rank, qk_rope_head_dim, "attention.qkv"), kv_lora_rank,
+                               static_cast<value::set>(q | absorbed_q), latent, latent, out},
+                where.attends);
     }
 };
 
@@ -87,12 +123,25 @@ struct lightning_indexer {
         require_positive(query_size, "q_lora_rank");
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.indexer");
         floptally::cost sum;
-        sum.add("attention.indexer", linear{.in_features = query_size, .out_features = width});
-        sum.add("attention.indexer", linear{.in_features = where.hidden_size, .out_features = head_dim});
-        sum.add("attention.indexer", linear{.in_features = where.hidden_size, .out_features = num_heads});
+        // What the queries come from is a value of the attention's: here it may be any.
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set head_weights = value::made(2);
+        sum.add("attention.indexer",
+                linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
+                                            .out_features = head_dim,
+                                            .weight = "wk",
+                                            .reads = value::stream,
+                                            .writes = k});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
+                                            .out_features = num_heads,
+                                            .weight = "weights_proj",
+                                            .reads = value::stream,
+                                            .writes = head_weights});
         sum.add_scores("attention.indexer",
-                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width,
-                       mask::causal());
+                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, mask::causal(),
+                       {.reads = q, .also_reads = k, .fused_with = head_weights});
         if (detached) {
             sum = sum.detached();
         }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
@@ -34,14 +34,21 @@ struct gated_delta_net {
         const std::uint64_t keys = checked_multiply(num_key_heads, key_head_dim, "mixer.input");
         const std::uint64_t values = checked_multiply(num_value_heads, value_head_dim, "mixer.input");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = h, .out_features = keys, .applied = 2});
-        sum.add("mixer.input", linear{.in_features = h, .out_features = values, .applied = output_gate ? 2U : 1U});
-        sum.add("mixer.input", linear{.in_features = h, .out_features = num_value_heads, .applied = 2});
-        add_convolution(sum, conv_kernel,
-                        checked_add(checked_multiply(2, keys, "mixer.input"), values, "mixer.convolution"));
+        const value::set qkvz = value::made(0);
+        const value::set gates = value::made(1);
+        const value::set qkv = value::made(2);
+        const value::set read = value::made(3);
+        const std::uint64_t convolved =
+            checked_add(checked_multiply(2, keys, "mixer.input"), values, "mixer.convolution");
+        add_projection(sum, "mixer.input", output_gate ? "in_proj_qkvz" : "in_proj_qkv", h,
+                       checked_add(convolved, output_gate ? values : 0, "mixer.input"), value::stream, qkvz);
+        add_projection(sum, "mixer.input", "in_proj_ba", h, checked_multiply(2, num_value_heads, "mixer.input"),
+                       value::stream, gates);
+        add_convolution(sum, conv_kernel, convolved, term::linear, qkvz, qkv);
         const std::uint64_t state = checked_multiply(values, key_head_dim, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule);
-        sum.add("mixer.output", linear{.in_features = values, .out_features = h});
+        sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule,
+                      static_cast<value::set>(qkv | gates), read);
+        add_projection(sum, "mixer.output", "out_proj", values, h, static_cast<value::set>(read | qkvz));
         elementwise.add_to(sum);
         return sum;
     }
@@ -66,20 +73,34 @@ struct kda {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "mixer.input");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = h, .out_features = width, .applied = 3});
-        for (const bool full_rank : {full_forget_gate, full_output_gate}) {
-            if (full_rank) {
-                sum.add("mixer.input", linear{.in_features = h, .out_features = width});
-            } else {
-                sum.add("mixer.input", linear{.in_features = h, .out_features = head_dim});
-                sum.add("mixer.input", linear{.in_features = head_dim, .out_features = width});
-            }
+        const value::set gates = value::made(6);  // forget gate and b
+        const value::set output_gate = value::made(7);
+        const value::set read = value::made(8);
+        value::set convolved = 0;
+        const std::string_view projections[] = {"q_proj", "k_proj", "v_proj"};
+        const std::string_view convolutions[] = {"q_conv1d", "k_conv1d", "v_conv1d"};
+        for (unsigned i = 0; i < 3; ++i) {
+            add_projection(sum, "mixer.input", projections[i], h, width, value::stream, value::made(i));
+            add_convolution(sum, conv_kernel, width, term::linear, value::made(i), value::made(3 + i), convolutions[i]);
+            convolved = static_cast<value::set>(convolved | value::made(3 + i));
         }
-        sum.add("mixer.input", linear{.in_features = h, .out_features = num_heads});
-        add_convolution(sum, conv_kernel, checked_multiply(3, width, "mixer.convolution"));
+        if (full_forget_gate) {
+            add_projection(sum, "mixer.input", "f_proj", h, width, value::stream, gates);
+        } else {
+            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9));
+            add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, value::made(9), gates);
+        }
+        if (full_output_gate) {
+            add_projection(sum, "mixer.input", "g_proj", h, width, value::stream, output_gate);
+        } else {
+            add_projection(sum, "mixer.input", "g_a_proj", h, head_dim, value::stream, value::made(10));
+            add_projection(sum, "mixer.input", "g_b_proj", head_dim, width, value::made(10), output_gate);
+        }
+        add_projection(sum, "mixer.input", "b_proj", h, num_heads, value::stream, gates);
         const std::uint64_t state = checked_multiply(width, head_dim, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule);
-        sum.add("mixer.output", linear{.in_features = width, .out_features = h});
+        sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule,
+                      static_cast<value::set>(convolved | gates), read);
+        add_projection(sum, "mixer.output", "o_proj", width, h, static_cast<value::set>(read | output_gate));
         elementwise.add_to(sum);
         return sum;
     }
@@ -98,10 +119,15 @@ struct lightning_attention {
         require_positive(head_dim, "head_dim");
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "mixer.input");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = width, .applied = 4});
+        const value::set qkv = value::made(0);
+        const value::set gate = value::made(1);
+        const value::set read = value::made(2);
+        add_projection(sum, "mixer.input", "qkv_proj", where.hidden_size, checked_multiply(3, width, "mixer.input"),
+                       value::stream, qkv);
+        add_projection(sum, "mixer.input", "output_gate", where.hidden_size, width, value::stream, gate);
         const std::uint64_t state = checked_multiply(width, head_dim, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"));
-        sum.add("mixer.output", linear{.in_features = width, .out_features = where.hidden_size});
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::state, qkv, read);
+        add_projection(sum, "mixer.output", "out_proj", width, where.hidden_size, static_cast<value::set>(read | gate));
         elementwise.add_to(sum);
         return sum;
     }
@@ -126,11 +152,18 @@ struct mlstm {
         const std::uint64_t values = checked_multiply(num_heads, value_head_dim, "mixer.input");
         const std::uint64_t memory = checked_multiply(keys, value_head_dim, "mixer.state");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = h, .out_features = keys, .applied = 2});
-        sum.add("mixer.input", linear{.in_features = h, .out_features = values, .applied = 2});
-        sum.add("mixer.input", linear{.in_features = h, .out_features = num_heads, .applied = 2});
-        sum.add_state("mixer.state", checked_add(checked_multiply(2, memory, "mixer.state"), keys, "mixer.state"));
-        sum.add("mixer.output", linear{.in_features = values, .out_features = h});
+        const value::set stored = value::made(0);  // q, k, v and the gates of the memory
+        const value::set output_gate = value::made(1);
+        const value::set read = value::made(2);
+        add_projection(sum, "mixer.input", "q", h, keys, value::stream, stored);
+        add_projection(sum, "mixer.input", "k", h, keys, value::stream, stored);
+        add_projection(sum, "mixer.input", "v", h, values, value::stream, stored);
+        add_projection(sum, "mixer.input", "ogate_preact", h, values, value::stream, output_gate);
+        add_projection(sum, "mixer.input", "igate_preact", h, num_heads, value::stream, stored);
+        add_projection(sum, "mixer.input", "fgate_preact", h, num_heads, value::stream, stored);
+        sum.add_state("mixer.state", checked_add(checked_multiply(2, memory, "mixer.state"), keys, "mixer.state"),
+                      term::state, stored, read);
+        add_projection(sum, "mixer.output", "out_proj", values, h, static_cast<value::set>(read | output_gate));
         elementwise.add_to(sum);
         return sum;
     }
@@ -145,8 +178,11 @@ struct rwkv_time_mix {
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(attention_size, "attention_hidden_size");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = attention_size, .applied = 3});
-        sum.add("mixer.output", linear{.in_features = attention_size, .out_features = where.hidden_size});
+        for (const std::string_view weight : {"receptance", "key", "value"}) {
+            add_projection(sum, "mixer.input", weight, where.hidden_size, attention_size, value::stream,
+                           value::made(0));
+        }
+        add_projection(sum, "mixer.output", "output", attention_size, where.hidden_size, value::made(0));
         elementwise.add_to(sum);
         return sum;
     }
@@ -161,8 +197,9 @@ struct rwkv_channel_mix {
         require_positive(intermediate_size, "intermediate_size");
         const std::uint64_t h = where.hidden_size;
         floptally::cost sum;
-        sum.add("mlp", linear{.in_features = h, .out_features = intermediate_size, .applied = 2});
-        sum.add("mlp", linear{.in_features = h, .out_features = h});
+        add_projection(sum, "mlp", "key", h, intermediate_size, value::stream, value::made(0));
+        add_projection(sum, "mlp", "value", intermediate_size, h, value::made(0));
+        add_projection(sum, "mlp", "receptance", h, h, value::stream);
         elementwise.add_to(sum);
         return sum;
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
@@ -13,8 +14,22 @@ namespace floptally {
 ///
 /// The taps before the first token of a sequence are counted too, as the kernels run them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
-                               term kind = term::linear) {
-    sum.add("mixer.convolution", linear{.in_features = kernel_size, .out_features = channels, .kind = kind});
+                               term kind = term::linear, value::set reads = 0, value::set writes = 0,
+                               std::string_view weight = "conv1d") {
+    sum.add("mixer.convolution", linear{.in_features = kernel_size,
+                                        .out_features = channels,
+                                        .kind = kind,
+                                        .weight = weight,
+                                        .reads = reads,
+                                        .writes = writes,
+                                        .adaptable = false});
+}
+
+/// A linear of a mixer, by its width and the values that it reads and makes.
+constexpr void add_projection(floptally::cost& sum, const char* component, std::string_view weight, std::uint64_t in,
+                              std::uint64_t out, value::set reads, value::set writes = 0) {
+    sum.add(component,
+            linear{.in_features = in, .out_features = out, .weight = weight, .reads = reads, .writes = writes});
 }
 
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
@@ -37,13 +52,21 @@ struct mamba {
         const std::uint64_t from_x =
             checked_add(dt_rank, checked_multiply(2, state_size, "mixer.input"), "mixer.input");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = inner_size, .applied = 2});
-        add_convolution(sum, conv_kernel, inner_size, term::scan_convolution);
-        sum.add("mixer.input", linear{.in_features = inner_size, .out_features = from_x});
-        sum.add("mixer.input", linear{.in_features = dt_rank, .out_features = inner_size});
+        const value::set projected = value::made(0);
+        const value::set x = value::made(1);
+        const value::set selected = value::made(2);
+        const value::set dt = value::made(3);
+        const value::set read = value::made(4);
+        add_projection(sum, "mixer.input", "in_proj", where.hidden_size, checked_multiply(2, inner_size, "mixer.input"),
+                       value::stream, projected);
+        add_convolution(sum, conv_kernel, inner_size, term::scan_convolution, projected, x);
+        add_projection(sum, "mixer.input", "x_proj", inner_size, from_x, x, selected);
+        add_projection(sum, "mixer.input", "dt_proj", dt_rank, inner_size, selected, dt);
         const std::uint64_t state = checked_multiply(inner_size, state_size, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan);
-        sum.add("mixer.output", linear{.in_features = inner_size, .out_features = where.hidden_size});
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan,
+                      static_cast<value::set>(x | selected | dt), read);
+        add_projection(sum, "mixer.output", "out_proj", inner_size, where.hidden_size,
+                       static_cast<value::set>(read | projected));
         elementwise.add_to(sum);
         return sum;
     }
@@ -75,11 +98,15 @@ struct mamba2 {
         const std::uint64_t projected =
             checked_add(checked_add(inner, convolved, "mixer.input"), num_heads, "mixer.input");
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = projected});
-        add_convolution(sum, conv_kernel, convolved, term::scan_convolution);
+        const value::set all = value::made(0);
+        const value::set x_b_c = value::made(1);
+        const value::set read = value::made(2);
+        add_projection(sum, "mixer.input", "in_proj", where.hidden_size, projected, value::stream, all);
+        add_convolution(sum, conv_kernel, convolved, term::scan_convolution, all, x_b_c);
         const std::uint64_t state = checked_multiply(inner, state_size, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan);
-        sum.add("mixer.output", linear{.in_features = inner, .out_features = where.hidden_size});
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan,
+                      static_cast<value::set>(all | x_b_c), read);
+        add_projection(sum, "mixer.output", "out_proj", inner, where.hidden_size, static_cast<value::set>(read | all));
         elementwise.add_to(sum);
         return sum;
     }
@@ -105,10 +132,22 @@ struct rg_lru {
         }
         const std::uint64_t block = lru_width / num_blocks;
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = where.hidden_size, .out_features = lru_width, .applied = 2});
-        add_convolution(sum, conv_kernel, lru_width);
-        sum.add("mixer.input", linear{.in_features = block, .out_features = lru_width, .applied = 2});
-        sum.add("mixer.output", linear{.in_features = lru_width, .out_features = where.hidden_size});
+        const value::set y = value::made(0);
+        const value::set x = value::made(1);
+        const value::set convolved = value::made(2);
+        const value::set gates = value::made(3);
+        add_projection(sum, "mixer.input", "linear_y", where.hidden_size, lru_width, value::stream, y);
+        add_projection(sum, "mixer.input", "linear_x", where.hidden_size, lru_width, value::stream, x);
+        add_convolution(sum, conv_kernel, lru_width, term::linear, x, convolved);
+        sum.add("mixer.input", linear{.in_features = block,
+                                      .out_features = lru_width,
+                                      .applied = 2,
+                                      .weight = "rg_lru",
+                                      .reads = convolved,
+                                      .writes = gates,
+                                      .adaptable = false});
+        add_projection(sum, "mixer.output", "linear_out", lru_width, where.hidden_size,
+                       static_cast<value::set>(y | convolved | gates));
         elementwise.add_to(sum);
         return sum;
     }
@@ -124,9 +163,12 @@ struct short_convolution {
         require_positive(conv_kernel, "conv_L_cache");
         const std::uint64_t h = where.hidden_size;
         floptally::cost sum;
-        sum.add("mixer.input", linear{.in_features = h, .out_features = h, .applied = 3});
-        add_convolution(sum, conv_kernel, h);
-        sum.add("mixer.output", linear{.in_features = h, .out_features = h});
+        const value::set projected = value::made(0);
+        const value::set convolved = value::made(1);
+        add_projection(sum, "mixer.input", "in_proj", h, checked_multiply(3, h, "mixer.input"), value::stream,
+                       projected);
+        add_convolution(sum, conv_kernel, h, term::linear, projected, convolved);
+        add_projection(sum, "mixer.output", "out_proj", h, h, static_cast<value::set>(projected | convolved));
         elementwise.add_to(sum);
         return sum;
     }

@@ -31,6 +31,25 @@ enum class term : std::uint8_t {
 
 inline constexpr std::size_t term_count = 18;
 
+/// What a term is where its result does not reach the loss; element-wise ones stay what they are.
+[[nodiscard]] constexpr term detached_form(term kind) {
+    switch (kind) {
+        case term::linear:
+        case term::router:
+        case term::scores:
+        case term::values:
+        case term::state:
+        case term::delta_rule:
+        case term::scan:
+        case term::scan_convolution:
+            return term::detached;
+        case term::lm_head:
+            return term::detached_head;
+        default:  // forward only already, or no product
+            return kind;
+    }
+}
+
 /// A set of terms.
 class term_set {
   public:

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <floptally/component_name.hpp>
 #include <floptally/detail/bounded_vector.hpp>
@@ -20,6 +21,32 @@ enum class recompute : std::uint8_t {
 };
 
 inline constexpr std::size_t max_recomputed_components = 8;
+inline constexpr std::size_t max_plan_rules = 16;
+
+/// What happens to a weight.
+enum class weight_state : std::uint8_t {
+    trainable,
+    frozen,
+    lora  ///< frozen, with two trainable matrices beside it: A [rank, in] and B [out, rank]
+};
+
+inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
+
+/// The state of some weights.
+///
+/// `weights` is a component ("mlp", "norm", "embedding"), or a component and a weight of it ("attention.qkv/q_proj");
+/// both may end in `*` ("*/q_proj", "attention.*"). Where a rule of LoRA names many, those that no adapter fits (norms,
+/// tables, convolutions) are frozen.
+struct plan_rule {
+    component_name weights = "*";
+    weight_state state = weight_state::trainable;
+    std::uint64_t rank = 0;  ///< of LoRA
+    std::uint64_t first_layer = any_layer;
+    std::uint64_t last_layer = any_layer;  ///< included; where either is given, nothing outside the layers is meant
+    component_name stage = "*";            ///< of a model's stages: "encoder", "layer", "lm_head", "mtp"
+
+    [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
+};
 
 /// What one process executes in a training step.
 struct training_plan {
@@ -29,6 +56,31 @@ struct training_plan {
     bool flash_attention = true;
     /// Components that the backward computes again besides, by name: Megatron's `recompute_modules`.
     detail::bounded_vector<component_name, max_recomputed_components> recomputed_components{};
+    /// What trains; of rules that name the same weight the last one holds. Without any everything trains.
+    detail::bounded_vector<plan_rule, max_plan_rules> rules{};
+    /// Recompute in the n-th, 2n-th, … layer only, counted from one.
+    std::uint64_t recompute_every = 1;
+
+    /// Whether a model's layers must be told apart to count it.
+    [[nodiscard]] constexpr bool needs_stages() const { return !rules.empty() || recompute_every != 1; }
 };
+
+/// Whether a name, or one that ends in `*`, is this one.
+[[nodiscard]] constexpr bool matches(std::string_view pattern, std::string_view name) {
+    if (!pattern.empty() && pattern.back() == '*') {
+        pattern.remove_suffix(1);
+        return name.substr(0, pattern.size()) == pattern;
+    }
+    return pattern == name;
+}
+
+/// Whether a rule names this weight of this component.
+[[nodiscard]] constexpr bool matches(const plan_rule& rule, std::string_view component, std::string_view weight) {
+    const std::string_view pattern = rule.weights.view();
+    const std::size_t slash = pattern.find('/');
+    return slash == std::string_view::npos ? matches(pattern, component)
+                                           : matches(pattern.substr(0, slash), component) && !weight.empty() &&
+                                                 matches(pattern.substr(slash + 1), weight);
+}
 
 }  // namespace floptally

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <floptally/cost.hpp>
 #include <floptally/layer.hpp>
+#include <floptally/stage.hpp>
 
 namespace floptally {
 
@@ -40,7 +42,8 @@ struct vocabulary {
                                   .out_features = size,
                                   .padded_out_features = padded_size,
                                   .kind = term::lm_head,
-                                  .shared = shared_weights});
+                                  .shared = shared_weights,
+                                  .reads = value::stream});
         return sum;
     }
 };
@@ -60,12 +63,40 @@ struct multi_token_prediction {
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
         require_positive(hidden_size, "hidden_size");
-        floptally::cost depth;
-        depth.add("mtp", linear{.in_features = hidden_size, .out_features = hidden_size, .applied = 2});
+        floptally::cost depth = projection_cost(hidden_size);
         depth += last_layer;
         depth += vocab.head_cost(hidden_size, shared_head);
         elementwise.add_to(depth);
         return num_layers * depth.as_component("mtp");
+    }
+
+    /// The same as stages, which follow the model's own head: `parts` are those of one layer.
+    template <class Add>
+    constexpr void for_each_stage(std::span<const floptally::cost> parts, std::uint64_t hidden_size,
+                                  const vocabulary& vocab, Add add) const {
+        const auto put = [&](stage_role role, const floptally::cost& part) {
+            add(stage{.name = "mtp", .role = role, .cost = part.as_component("mtp")});
+        };
+        for (std::uint64_t depth = 0; depth < num_layers; ++depth) {
+            floptally::cost norms;
+            elementwise.add_to(norms);
+            put(stage_role::layer, norms);
+            put(stage_role::layer, projection_cost(hidden_size));
+            for (const floptally::cost& part : parts) {
+                put(stage_role::layer, part);
+            }
+            put(stage_role::head, vocab.head_cost(hidden_size, shared_head));
+        }
+    }
+
+  private:
+    [[nodiscard]] static constexpr floptally::cost projection_cost(std::uint64_t hidden_size) {
+        floptally::cost sum;
+        sum.add("mtp", linear{.in_features = checked_multiply(2, hidden_size, "mtp"),
+                              .out_features = hidden_size,
+                              .weight = "eh_proj",
+                              .reads = value::stream});
+        return sum;
     }
 };
 
@@ -85,9 +116,7 @@ struct transformer {
     elementwise_parameters final_elementwise{};  ///< norms before the lm_head
 
     [[nodiscard]] constexpr floptally::cost cost() const {
-        require_positive(hidden_size, "hidden_size");
-        require_positive(num_layers, "num_hidden_layers");
-        masks.require_layers(num_layers);
+        require_layers();
         floptally::cost sum;
         for (std::uint64_t index = 0; index < num_layers; ++index) {
             const layer where{index, hidden_size, masks[index]};
@@ -99,6 +128,43 @@ struct transformer {
         sum += vocab.head_cost(hidden_size);
         sum += vocab.embedding_cost(hidden_size);
         return sum;
+    }
+
+    /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
+    template <class Add>
+    constexpr void for_each_stage(Add add) const {
+        require_layers();
+        add(stage{.name = "embedding", .role = stage_role::input, .cost = vocab.embedding_cost(hidden_size)});
+        floptally::cost norms;
+        layer_elementwise.add_to(norms);
+        for (std::uint64_t index = 0; index < num_layers;) {
+            const layer where{index, hidden_size, masks[index]};
+            const floptally::cost mixer = attention.cost(where);
+            const floptally::cost feed = feed_forward.cost(where);
+            std::uint64_t next = index + 1;
+            for (; next < num_layers; ++next) {
+                const layer after{next, hidden_size, masks[next]};
+                if (!(attention.cost(after) == mixer && feed_forward.cost(after) == feed)) {
+                    break;
+                }
+            }
+            const floptally::cost* parts[] = {&norms, &mixer, &feed};
+            for (const floptally::cost* part : parts) {
+                add(stage{"layer", stage_role::layer, *part, index, next - index});
+            }
+            index = next;
+        }
+        floptally::cost last;
+        final_elementwise.add_to(last);
+        add(stage{.name = "norm", .role = stage_role::layer, .cost = last});
+        add(stage{.name = "lm_head", .role = stage_role::head, .cost = vocab.head_cost(hidden_size)});
+    }
+
+  private:
+    constexpr void require_layers() const {
+        require_positive(hidden_size, "hidden_size");
+        require_positive(num_layers, "num_hidden_layers");
+        masks.require_layers(num_layers);
     }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 
@@ -21,6 +22,13 @@ class bounded_vector {
             for (T& element : elements_) {
                 element = T{};
             }
+        }
+    }
+
+    /// The values in this order; past the capacity an error.
+    constexpr bounded_vector(std::initializer_list<T> values) : bounded_vector() {
+        for (const T& value : values) {
+            push_back(value, "list");
         }
     }
 
@@ -58,6 +66,7 @@ class bounded_vector {
 
     [[nodiscard]] constexpr std::size_t size() const { return size_; }
     [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr bool full() const { return size_ == Capacity; }
     [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
     [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
     [[nodiscard]] constexpr T& back() { return elements_[size_ - 1]; }

@@ -26,29 +26,62 @@ struct passes {
     [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
 };
 
-/// `named`: the plan names the component of the row among those that are computed again.
-[[nodiscard]] constexpr passes passes_of(term kind, const convention& how, const training_plan& plan, bool named) {
-    const bool core = kind == term::scores || kind == term::values || kind == term::softmax;
-    const bool activations_only = core || kind == term::state || kind == term::delta_rule || kind == term::scan;
-    const bool counted_as_flash = kind == term::scores && how.backward == attention_backward::flash;
+/// Which gradients a row computes.
+struct gradients {
+    bool first = true;   ///< of its input, or of the first operand
+    bool second = true;  ///< of the second operand
+    bool weight = true;
+    bool output = true;  ///< whether one arrives at all
+};
+
+[[nodiscard]] constexpr bool is_core(term kind) {
+    return kind == term::scores || kind == term::values || kind == term::softmax;
+}
+
+/// A product of two activations.
+[[nodiscard]] constexpr bool has_no_weight(term kind) {
+    return is_core(kind) || kind == term::state || kind == term::delta_rule || kind == term::scan;
+}
+
+[[nodiscard]] constexpr bool is_detached(term kind) { return kind == term::detached || kind == term::detached_head; }
+
+/// Whether the plan computes rows of this kind again, besides those whose components it names.
+[[nodiscard]] constexpr bool is_recomputed(term kind, const training_plan& plan) {
+    const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
+                          kind != term::tied_embedding && kind != term::position_embedding;
+    return plan.recomputed == recompute::full        ? in_layer
+           : plan.recomputed == recompute::attention ? is_core(kind)
+                                                     : false;
+}
+
+[[nodiscard]] constexpr passes passes_of(term kind, const convention& how, const training_plan& plan, bool recomputed,
+                                         const gradients& needed = {}) {
     passes run;
     run.forward = plan.counted == phases::backward ? 0 : 1;
     if (plan.counted == phases::forward) {
         return run;
     }
-    const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
-                          kind != term::tied_embedding && kind != term::position_embedding;
-    const bool by_plan = plan.recomputed == recompute::full        ? in_layer
-                         : plan.recomputed == recompute::attention ? core
-                                                                   : false;
-    run.recomputed_forward = named || by_plan ? 1 : 0;
-    const bool forward_only = kind == term::detached || kind == term::detached_head;
-    if (forward_only && how.parameters == counted_weights::visited) {
+    run.recomputed_forward = recomputed ? 1 : 0;
+    if (is_detached(kind) && how.parameters == counted_weights::visited) {
         return run;
     }
-    run.backward_data = static_cast<std::uint8_t>((activations_only ? 2 : 1) + (counted_as_flash ? 1 : 0));
-    run.backward_weights = activations_only ? 0 : 1;
-    run.fused_backward = kind == term::scores && plan.flash_attention && !counted_as_flash ? 1 : 0;
+    if (!has_no_weight(kind)) {
+        run.backward_data = needed.first ? 1 : 0;
+        run.backward_weights = needed.weight ? 1 : 0;
+        return run;
+    }
+    const int products = (needed.first ? 1 : 0) + (needed.second ? 1 : 0);
+    const bool fused_kernel = kind == term::scores || kind == term::values;
+    const int again = kind == term::scores ? 1 : 0;
+    if (fused_kernel && how.backward == attention_backward::flash) {
+        run.backward_data = static_cast<std::uint8_t>(needed.output ? 2 + again : 0);
+        return run;
+    }
+    run.backward_data = static_cast<std::uint8_t>(products);
+    if (fused_kernel && plan.flash_attention && needed.output) {
+        // A fused kernel computes the gradients of all three operands as soon as one is needed.
+        run.fused_backward = static_cast<std::uint8_t>(2 - products + again);
+    }
     return run;
 }
 

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
+#include <floptally/detail/stage_list.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/stage.hpp>
 #include <floptally/transformer.hpp>
 
 namespace floptally::detail {
@@ -27,18 +30,20 @@ class floptally_format {
         if (config_.contains("encoder_layers")) {
             add_encoder();
         }
-        sum_ += groups_cost("layers");
+        sum_ += groups_cost("layers", stages_);
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
             throw error("mtp", "needs vocab_size in the config");
+        } else if (options_.padded_vocab_size != 0) {
+            throw error("padded_vocab_size", "needs vocab_size in the config");
         }
         for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
             if (config_.contains(key) && !config_.contains("vocab_size")) {
                 throw error(config_.field(key), "needs vocab_size");
             }
         }
-        return {config_.text("name", "floptally"), sum_, {}};
+        return {config_.text("name", "floptally"), sum_, {}, stages_.in_order()};
     }
 
   private:
@@ -46,17 +51,26 @@ class floptally_format {
         vocabulary vocab;
         vocab.size = config_.integer({"vocab_size"}, required, 1, max_vocabulary);
         vocab.padded_size = config_.integer({"padded_vocab_size"}, 0, 0, max_vocabulary);
+        if (options_.padded_vocab_size != 0) {
+            vocab.padded_size = options_.padded_vocab_size;
+        }
         vocab.tied = config_.flag("tie_word_embeddings", false);
         sum_ += vocab.head_cost(hidden_size_);
         sum_ += vocab.embedding_cost(hidden_size_);
+        stages_.add("embedding", stage_role::input, vocab.embedding_cost(hidden_size_));
+        stages_.add("lm_head", stage_role::head, vocab.head_cost(hidden_size_));
         if (options_.mtp_layers != 0) {
-            sum_ += multi_token_prediction{.num_layers = options_.mtp_layers}.cost(last_layer_, hidden_size_, vocab);
+            const multi_token_prediction depths{.num_layers = options_.mtp_layers};
+            sum_ += depths.cost(sum_of(last_layer_), hidden_size_, vocab);
+            depths.for_each_stage(last_layer_, hidden_size_, vocab,
+                                  [this](const stage& next) { stages_.add_after(next); });
         }
     }
 
     /// The layers of the other side, each bidirectional.
     void add_encoder() {
-        const cost side = groups_cost("encoder_layers");
+        stage_list encoder;
+        const cost side = groups_cost("encoder_layers", encoder);
         for (const mask& attends : side.masks()) {
             if (!(attends == mask::bidirectional())) {
                 throw error(config_.field("encoder_layers"),
@@ -64,32 +78,44 @@ class floptally_format {
             }
         }
         sum_ += side.on_encoder();
+        encoder.append_on_encoder_to(stages_);
     }
 
-    [[nodiscard]] cost groups_cost(std::string_view key) {
+    [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {
+        cost sum;
+        for (const cost& part : parts) {
+            sum += part;
+        }
+        return sum;
+    }
+
+    [[nodiscard]] cost groups_cost(std::string_view key, stage_list& stages) {
         const json* groups = config_.array(key);
         if (groups == nullptr || groups->empty()) {
             throw error(config_.field(key), "must list at least one group of layers");
         }
         cost sum;
+        std::uint64_t index = 0;
         for (std::size_t i = 0; i < groups->size(); ++i) {
             const config_fields group((*groups)[i], indexed(config_.field(key), i));
             group.allow_only({"repeat", "parts"});
             const std::uint64_t repeat = group.integer({"repeat"}, 1, 1, max_layers);
-            last_layer_ = layer_cost(group);
-            sum += repeat * last_layer_;
+            last_layer_ = layer_parts(group);
+            sum += repeat * sum_of(last_layer_);
+            stages.add_layers(index, repeat, last_layer_);
+            index += repeat;
         }
         return sum;
     }
 
-    [[nodiscard]] cost layer_cost(const config_fields& group) const {
+    [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) const {
         const json* parts = group.array("parts");
         if (parts == nullptr || parts->empty()) {
             throw error(group.field("parts"), "must list at least one part");
         }
-        cost one;
+        std::vector<cost> one;
         for (std::size_t i = 0; i < parts->size(); ++i) {
-            one += part_cost(config_fields((*parts)[i], indexed(group.field("parts"), i)));
+            one.push_back(part_cost(config_fields((*parts)[i], indexed(group.field("parts"), i))));
         }
         return one;
     }
@@ -132,7 +158,8 @@ class floptally_format {
     const config_fields& config_;
     read_options options_;
     cost sum_;
-    cost last_layer_;
+    stage_list stages_;
+    std::vector<cost> last_layer_;
     std::uint64_t hidden_size_ = 0;
 };
 

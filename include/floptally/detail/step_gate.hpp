@@ -28,9 +28,10 @@ class step_gate {
         alignas(64) std::atomic<std::uint64_t> pending{0};
     };
 
-    explicit step_gate(const mask_set& masks) : published_(masks) {}
+    explicit step_gate(const mask_set& masks) : masks_(masks), published_(masks) {}
 
-    [[nodiscard]] const mask_set& masks() const { return published_.masks(); }
+    /// Never written to, so that workers read it without a lock.
+    [[nodiscard]] const mask_set& masks() const { return masks_; }
     /// The number of the open step, 0 where none is open.
     [[nodiscard]] std::uint64_t open_step() const noexcept { return open_.load(std::memory_order_acquire); }
 
@@ -107,9 +108,10 @@ class step_gate {
 
     void shut() {
         open_.store(0, std::memory_order_release);
-        published_ = tally{published_.masks()};
+        published_ = tally{masks_};
     }
 
+    const mask_set masks_;
     std::mutex mutex_;
     std::atomic<std::uint64_t> open_{0};
     std::uint64_t newest_ = 0;

@@ -11,9 +11,12 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/dimensions.hpp>
 #include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/stage_list.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/stage.hpp>
 #include <floptally/transformer.hpp>
 
 namespace floptally::detail {
@@ -34,12 +37,14 @@ class hf_reader {
             return hf_reader(config(), *last.of, model_.options).read();
         }
         if (family().encoder_side != nullptr) {
-            sum_ += hf_reader(config(), *family().encoder_side, {}).read_stack().on_encoder();
+            hf_reader encoder(config(), *family().encoder_side, {});
+            sum_ += encoder.read_stack().on_encoder();
+            encoder.stages_.append_on_encoder_to(stages_);
         }
         add_layers();
         add_head(last);
         add_mtp();
-        return {std::string(family().model_type), sum_, std::move(model_.notes)};
+        return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order()};
     }
 
   private:
@@ -51,8 +56,11 @@ class hf_reader {
     [[nodiscard]] cost read_stack() {
         read_sizes();
         add_layers();
-        sum_.add_parameters("embedding", term::position_embedding,
-                            checked_multiply(read_position_rows(), family().embedding_width(model_), "embedding"));
+        cost positions;
+        positions.add_parameters("embedding", term::position_embedding,
+                                 checked_multiply(read_position_rows(), family().embedding_width(model_), "embedding"));
+        sum_ += positions;
+        stages_.add("encoder", stage_role::input, positions);
         return sum_;
     }
 
@@ -95,23 +103,31 @@ class hf_reader {
 
     // ---- layers ----
 
-    [[nodiscard]] cost read_layer(const hf_layer& at) const {
-        cost one;
+    /// The parts of one layer, one after the other.
+    [[nodiscard]] std::vector<cost> read_layer(const hf_layer& at) const {
+        std::vector<cost> parts;
         if (at.mixer == 'R') {
-            one += family().recurrent(model_, at);
+            parts.push_back(family().recurrent(model_, at));
         } else if (at.mixer != '-') {
-            one += family().attention(model_, at);
+            parts.push_back(family().attention(model_, at));
         }
         if (family().cross != nullptr) {
-            one += family().cross(model_, at);
+            parts.push_back(family().cross(model_, at));
         }
         if (at.feed != '-') {
-            one += (at.feed == 'e' ? family().experts_layer : family().dense)(model_, at);
+            parts.push_back((at.feed == 'e' ? family().experts_layer : family().dense)(model_, at));
         }
         if (family().more != nullptr) {
-            one += family().more(model_, at);
+            parts.push_back(family().more(model_, at));
         }
-        return one;
+        return parts;
+    }
+
+    [[nodiscard]] cost norms(std::uint64_t count) const {
+        const auto per_channel = static_cast<std::uint64_t>(family().norm);
+        cost sum;
+        sum.add_parameters("norm", term::norm, checked_multiply(count * per_channel, hidden_size(), "norm"));
+        return sum;
     }
 
     void add_layers() {
@@ -120,14 +136,22 @@ class hf_reader {
         for (std::size_t index = 0; index < mixers.size(); ++index) {
             last_ =
                 hf_layer{{index, hidden_size(), mask_of_letter(model_, mixers[index])}, mixers[index], feeds[index]};
-            sum_ += read_layer(last_);
+            std::vector<cost> parts = read_layer(last_);
+            for (const cost& part : parts) {
+                sum_ += part;
+            }
+            parts.insert(parts.begin(), norms(family().norms_per_layer));
+            stages_.add_layer(index, std::move(parts));
         }
-        const auto per_channel = static_cast<std::uint64_t>(family().norm);
-        const std::uint64_t norms = family().norms_per_layer * mixers.size() + (family().final_norm ? 1 : 0) +
-                                    (model_.has(family().embedding_norm) ? 1 : 0);
-        sum_.add_parameters("norm", term::norm, checked_multiply(norms * per_channel, hidden_size(), "norm"));
+        const std::uint64_t first = model_.has(family().embedding_norm) ? 1 : 0;
+        const std::uint64_t last = family().final_norm ? 1 : 0;
+        sum_ += norms(family().norms_per_layer * mixers.size() + last + first);
+        stages_.add("norm", stage_role::input, norms(first));
+        stages_.add("norm", stage_role::layer, norms(last));
         if (family().once != nullptr) {
-            sum_ += family().once(model_);
+            const cost once = family().once(model_);
+            sum_ += once;
+            stages_.add("model", stage_role::anywhere, once);
         }
     }
 
@@ -149,9 +173,16 @@ class hf_reader {
         }
         // Norms of the layer, of both inputs and before the head.
         const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
-        const multi_token_prediction depth{.num_layers = model_.options.mtp_layers,
-                                           .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
-        sum_ += depth.cost(read_layer(last_), hidden_size(), vocabulary{.size = model_.sizes.vocab_size});
+        const multi_token_prediction depths{.num_layers = model_.options.mtp_layers,
+                                            .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
+        const vocabulary words{.size = model_.sizes.vocab_size, .padded_size = model_.options.padded_vocab_size};
+        const std::vector<cost> parts = read_layer(last_);
+        cost layer;
+        for (const cost& part : parts) {
+            layer += part;
+        }
+        sum_ += depths.cost(layer, hidden_size(), words);
+        depths.for_each_stage(parts, hidden_size(), words, [this](const stage& next) { stages_.add_after(next); });
     }
 
     // ---- embedding and head ----
@@ -209,21 +240,41 @@ class hf_reader {
         return rows;
     }
 
+    /// 0 where a linear of the head is not over the vocabulary.
+    [[nodiscard]] std::uint64_t padded_width(const head_linear& after, std::uint64_t width) const {
+        const std::uint64_t padded = after.out == vocabulary_width ? model_.options.padded_vocab_size : 0;
+        if (padded != 0 && padded < width) {
+            throw error("padded_vocab_size",
+                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        }
+        return padded;
+    }
+
     void add_head(const head& last) {
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
             if (width == 0) {
                 continue;
             }
-            sum_.add("lm_head", linear{.in_features = after.in(model_),
-                                       .out_features = width,
-                                       .rows = after.rows,
-                                       .kind = after.detached ? term::detached_head : term::lm_head});
+            cost matrix;
+            matrix.add("lm_head", linear{.in_features = after.in(model_),
+                                         .out_features = width,
+                                         .padded_out_features = padded_width(after, width),
+                                         .rows = after.rows,
+                                         .kind = after.detached ? term::detached_head : term::lm_head,
+                                         .reads = value::stream});
+            cost elementwise;
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
-                sum_.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
+                elementwise.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
             }
             const bool norm_bias = !after.norm_bias_key.empty() && config().flag(after.norm_bias_key, false);
-            sum_.add_parameters("norm", term::norm, (after.norm_after + (norm_bias ? 1 : 0)) * width);
+            elementwise.add_parameters("norm", term::norm, (after.norm_after + (norm_bias ? 1 : 0)) * width);
+            sum_ += matrix;
+            sum_ += elementwise;
+            // Heads over tokens and over sequences are branches of their own.
+            const char* branch = after.rows == statistic::tokens ? "lm_head" : "pooled";
+            stages_.add(branch, stage_role::head, matrix);
+            stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
         }
         if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
@@ -231,11 +282,14 @@ class hf_reader {
         }
         const vocabulary table{
             .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};
-        sum_ += table.embedding_cost(family().embedding_width(model_));
+        const cost tables = table.embedding_cost(family().embedding_width(model_));
+        sum_ += tables;
+        stages_.add("embedding", stage_role::input, tables);
     }
 
     hf_model model_;
     cost sum_;
+    stage_list stages_;
     hf_layer last_{};
     bool tied_ = false;
     bool over_vocabulary_ = false;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/convention.hpp>
+#include <floptally/detail/counted_row.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally::detail {
+
+/// Replaces a mask by words of a tally, as the convention counts it: `at(word, divisor)` for each. Masks that a tally
+/// must keep are added to `masks`. `unwindowed`: a layer of the model has no window.
+template <class At>
+constexpr void lower_pairs(const mask& attends, const convention& how, bool unwindowed, mask_set& masks, At at) {
+    const auto fixed = [](statistic what) { return static_cast<std::size_t>(what); };
+    const auto kept = [&](const mask& m) { return tally::fixed_words + masks.find_or_add(m, "masks"); };
+
+    // The other kinds are sizes of products, not masks over L² of them.
+    const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
+                          attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
+    if (attends.kind() == mask_kind::cross_attention) {
+        at(fixed(statistic::crossed), 1);
+    } else if (!attends.is_polynomial() && (!windowed || how.windows == window_pairs::exact)) {
+        at(kept(attends), 1);
+    } else if (windowed && attends.is_causal() && how.windows == window_pairs::half_squares) {
+        at(kept(mask::squares_of(attends)), 2);
+    } else if (detail::is_sliding_window(attends) && how.windows == window_pairs::limited) {
+        at(kept(mask::within(attends)), 2);
+        at(kept(mask::limited_by(attends)), 1);
+    } else if (windowed && (how.windows == window_pairs::half_squares || how.windows == window_pairs::limited)) {
+        at(kept(attends), 1);
+    } else if (detail::is_sliding_window(attends) && how.windows == window_pairs::box) {
+        at(kept(mask::box_of(attends)), 1);
+    } else if (detail::is_sliding_window(attends) && how.windows == window_pairs::half_box && unwindowed) {
+        at(kept(mask::box_of(attends)), 2);
+    } else if (attends.is_causal() && how.causal != causal_pairs::full_square) {
+        // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.
+        at(fixed(statistic::squares), 2);
+        if (how.causal == causal_pairs::exact) {
+            at(fixed(statistic::tokens), 2);
+        }
+        at(fixed(statistic::cached), 1);
+    } else {
+        at(fixed(statistic::squares), 1);
+        at(fixed(statistic::cached), 1);
+    }
+}
+
+}  // namespace floptally::detail

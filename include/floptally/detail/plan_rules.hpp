@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/counted_row.hpp>
+#include <floptally/error.hpp>
+#include <floptally/stage.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally::detail {
+
+[[nodiscard]] constexpr bool is_elementwise(term kind) {
+    return kind == term::norm || kind == term::latent_norm || kind == term::bias || kind == term::embedding ||
+           kind == term::tied_embedding || kind == term::position_embedding;
+}
+
+/// What a plan's rules say of each weight of a model.
+class plan_rules {
+  public:
+    struct decision {
+        weight_state state = weight_state::trainable;
+        std::uint64_t rank = 0;
+
+        /// Whether an adapter stands beside the row.
+        [[nodiscard]] constexpr bool adapts(const cost_row& row) const {
+            return state == weight_state::lora && row.per_rank.in != 0;
+        }
+        [[nodiscard]] friend constexpr bool operator==(const decision&, const decision&) = default;
+    };
+
+    constexpr explicit plan_rules(const training_plan& plan) : plan_(plan) {}
+
+    [[nodiscard]] constexpr decision state_of(const stage& part, std::uint64_t layer, const cost_row& row) const {
+        decision decided;
+        for (const plan_rule& rule : plan_.rules) {
+            if (names(rule, part, row) && holds_in(rule, layer)) {
+                decided = {rule.state, rule.rank};
+            }
+        }
+        return decided;
+    }
+
+    /// Whether the row brings something trainable that its result depends on.
+    [[nodiscard]] constexpr bool trains(const stage& part, std::uint64_t layer, const cost_row& row) const {
+        if (has_no_weight(row.kind) || is_detached(row.kind)) {
+            return false;
+        }
+        const decision decided = state_of(part, layer, row);
+        return decided.state == weight_state::trainable || decided.adapts(row);
+    }
+
+    /// Whether a gradient flows into what a model without embeddings, or without an encoder, is given.
+    [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
+        bool does = true;
+        for (const plan_rule& rule : plan_.rules) {
+            does = is_input(rule, input) ? rule.state == weight_state::trainable : does;
+        }
+        return does;
+    }
+
+    [[nodiscard]] constexpr bool anything_trains(std::span<const stage> stages) const {
+        bool does = input_trains("embedding") || input_trains("context");
+        for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+            does = does || trains(part, layer, row);
+        });
+        return does;
+    }
+
+    /// Calls `each` with every row of every layer.
+    template <class Each>
+    static constexpr void for_each(std::span<const stage> stages, Each each) {
+        for (const stage& part : stages) {
+            for (std::uint64_t n = 0; n < part.repeat; ++n) {
+                for (const cost_row& row : part.cost.rows()) {
+                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
+                }
+            }
+        }
+    }
+
+    /// Throws where a rule means nothing in this model.
+    constexpr void check(std::span<const stage> stages) const {
+        if (plan_.recompute_every == 0) {
+            throw error("plan.recompute_every", "must be at least 1, got 0");
+        }
+        const bool whole = stages.size() == 1 && stages.front().role == stage_role::anywhere;
+        if (whole && plan_.recompute_every != 1) {
+            throw error("plan.recompute_every", needs_stages);
+        }
+        for (std::size_t i = 0; i < plan_.rules.size(); ++i) {
+            const plan_rule& rule = plan_.rules[i];
+            if ((rule.state == weight_state::lora) != (rule.rank != 0)) {
+                throw error(field(i), rule.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
+            }
+            if (whole && (rule.names_layers() || rule.stage.view() != "*")) {
+                throw error(field(i), needs_stages);
+            }
+            check(stages, rule, i);
+        }
+        check_tied(stages);
+    }
+
+  private:
+    static constexpr const char* needs_stages = "a cost alone does not know its layers: fold the stages of the model";
+
+    [[nodiscard]] static std::string field(std::size_t i) { return "plan.rules[" + std::to_string(i) + "]"; }
+
+    [[nodiscard]] static constexpr bool names(const plan_rule& rule, const stage& part, const cost_row& row) {
+        return matches(rule.stage.view(), part.name.view()) &&
+               matches(rule, part.cost.components()[row.component].view(), part.cost.weight_name(row));
+    }
+    [[nodiscard]] static constexpr bool holds_in(const plan_rule& rule, std::uint64_t layer) {
+        const std::uint64_t first = rule.first_layer == any_layer ? 0 : rule.first_layer;
+        return !rule.names_layers() || (layer != no_layer && layer >= first && layer <= rule.last_layer);
+    }
+    [[nodiscard]] static constexpr bool is_input(const plan_rule& rule, std::string_view input) {
+        return !rule.names_layers() && rule.stage.view() == "*" && matches(rule.weights.view(), input);
+    }
+
+    static constexpr void check(std::span<const stage> stages, const plan_rule& rule, std::size_t i) {
+        bool named = is_input(rule, "embedding") || is_input(rule, "context");
+        bool held = named;
+        bool adapts = false;
+        for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+            const bool here = !has_no_weight(row.kind) && names(rule, part, row);
+            named = named || here;
+            held = held || (here && holds_in(rule, layer));
+            adapts = adapts || (here && holds_in(rule, layer) && row.per_rank.in != 0);
+        });
+        if (!named) {
+            throw error(field(i), unknown(stages, rule));
+        }
+        if (!held) {
+            throw error(field(i), "\"" + std::string(rule.weights.view()) + "\" stands in none of these layers");
+        }
+        if (rule.state == weight_state::lora && !adapts) {
+            throw error(field(i), "LoRA needs a weight matrix, and \"" + std::string(rule.weights.view()) +
+                                      "\" has none that an adapter fits");
+        }
+    }
+
+    [[nodiscard]] static std::string unknown(std::span<const stage> stages, const plan_rule& rule) {
+        std::string known;
+        std::string names_so_far = ",";
+        for (const stage& part : stages) {
+            for (const cost_row& row : part.cost.rows()) {
+                std::string name(part.cost.components()[row.component].view());
+                const std::string_view weight = part.cost.weight_name(row);
+                if (!weight.empty()) {
+                    name.append("/").append(weight);
+                }
+                if (!has_no_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
+                    names_so_far.find("," + name + ",") == std::string::npos) {
+                    names_so_far.append(name).append(",");
+                    append_item(known, name);
+                }
+            }
+        }
+        const std::string in_stage =
+            rule.stage.view() == "*" ? "" : " in stage \"" + std::string(rule.stage.view()) + "\"";
+        return "no weight is named \"" + std::string(rule.weights.view()) + "\"" + in_stage +
+               (known.empty() ? "" : "; known: " + known);
+    }
+
+    /// An lm_head that is the embedding's table trains with it or not at all.
+    constexpr void check_tied(std::span<const stage> stages) const {
+        for_each(stages, [&](const stage& input, std::uint64_t, const cost_row& table) {
+            if (table.kind != term::tied_embedding) {
+                return;
+            }
+            const bool trained = trains(input, no_layer, table);
+            for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+                const bool is_table = row.kind == term::lm_head && row.parameters >= table.useful / 2;
+                if (is_table && (state_of(part, layer, row).state == weight_state::trainable) != trained) {
+                    throw error("plan.rules", "the lm_head is the embedding's table: both train or neither");
+                }
+            });
+        });
+    }
+
+    const training_plan& plan_;
+};
+
+}  // namespace floptally::detail

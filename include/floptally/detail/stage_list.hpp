@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <floptally/component_name.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/stage.hpp>
+
+namespace floptally::detail {
+
+/// Collects the stages of a config in whatever order it is read.
+class stage_list {
+  public:
+    /// What stands outside the layers; a cost without rows is no stage.
+    void add(const component_name& name, stage_role role, const cost& one) {
+        if (!one.rows().empty()) {
+            add_after({.name = name, .role = role, .cost = one});
+        }
+    }
+
+    /// What follows the layers, unless it is an input or may be one.
+    void add_after(const stage& next) {
+        const bool before = next.role == stage_role::input || next.role == stage_role::anywhere;
+        (before ? inputs_ : after_).push_back(next);
+    }
+
+    /// The parts of one layer; equal layers that follow each other become one run.
+    void add_layer(std::uint64_t index, std::vector<cost> parts) { add_layers(index, 1, std::move(parts)); }
+
+    void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts) {
+        if (!runs_.empty() && runs_.back().parts == parts) {
+            runs_.back().repeat += repeat;
+        } else {
+            runs_.push_back({index, repeat, std::move(parts)});
+        }
+    }
+
+    /// These stages as those of an encoder, before the layers of a decoder.
+    void append_on_encoder_to(stage_list& decoder) const {
+        for (stage one : in_order("encoder", stage_role::encoder)) {
+            const bool before = one.role == stage_role::input || one.role == stage_role::anywhere;
+            one.name = "encoder";
+            one.role = before ? one.role : stage_role::encoder;
+            one.cost = one.cost.on_encoder();
+            (before ? decoder.inputs_ : decoder.encoder_).push_back(one);
+        }
+    }
+
+    /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.
+    [[nodiscard]] std::vector<stage> in_order() const { return in_order("layer", stage_role::layer); }
+
+  private:
+    struct run {
+        std::uint64_t first = 0;
+        std::uint64_t repeat = 1;
+        std::vector<cost> parts;
+    };
+
+    [[nodiscard]] std::vector<stage> in_order(const component_name& name, stage_role role) const {
+        std::vector<stage> stages = inputs_;
+        stages.insert(stages.end(), encoder_.begin(), encoder_.end());
+        for (const run& layers : runs_) {
+            for (const cost& part : layers.parts) {
+                stages.push_back({name, role, part, layers.first, layers.repeat});
+            }
+        }
+        stages.insert(stages.end(), after_.begin(), after_.end());
+        return stages;
+    }
+
+    std::vector<stage> inputs_;
+    std::vector<stage> encoder_;
+    std::vector<run> runs_;
+    std::vector<stage> after_;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <floptally/component_name.hpp>
+#include <floptally/cost.hpp>
+
+namespace floptally {
+
+/// Where a stage stands: what its gradient must pass, and what passes through it.
+enum class stage_role : std::uint8_t {
+    input,    ///< embeddings: before the layers of both sides
+    encoder,  ///< on the other side of an encoder-decoder
+    layer,    ///< on the way of the hidden states: a layer, the last norm
+    head,     ///< reads the hidden states of the last layer; no other stage reads what it makes
+    anywhere  ///< not known: its activations take gradients as soon as anything trains
+};
+
+inline constexpr std::uint64_t no_layer = ~std::uint64_t{0};
+
+/// A part of a model in its place, which a training plan may treat in a way of its own.
+///
+/// A model is a list of stages in forward order. Those that follow each other with equal name, role and layers are the
+/// parts of the same layers, one after the other: an attention and a feed-forward that repeat 32 times are two stages.
+struct stage {
+    component_name name;  ///< "embedding", "encoder", "layer", "norm", "lm_head", "mtp", …
+    stage_role role = stage_role::layer;
+    floptally::cost cost{};
+    std::uint64_t first_layer = no_layer;  ///< no_layer: stands outside the layers
+    std::uint64_t repeat = 1;              ///< how many equal layers follow each other
+
+    [[nodiscard]] constexpr bool same_layers(const stage& other) const {
+        return name == other.name && role == other.role && first_layer == other.first_layer && repeat == other.repeat;
+    }
+};
+
+/// What all stages cost together: where nothing is known of a plan, a stage is nothing but its cost.
+[[nodiscard]] constexpr cost cost_of(std::span<const stage> stages) {
+    cost sum;
+    for (const stage& one : stages) {
+        sum += one.repeat * one.cost;
+    }
+    return sum;
+}
+
+}  // namespace floptally

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// @file
+/// A tiny autograd that computes nothing: it records the products of a forward pass on a tape, walks the tape back from
+/// the loss and writes down which products a backward pass runs. Nothing of the library takes part in it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "matmul_trace.hpp"
+
+namespace autograd_trace {
+
+using matmul_trace::sequence;
+using matmul_trace::sequence_list;
+
+enum class state : std::uint8_t { trainable, frozen, lora };
+
+struct weight_rule {
+    state is = state::trainable;
+    std::uint64_t rank = 0;
+};
+
+/// Of a component ("mlp"), a weight ("up_proj"; empty: norms and tables) and a layer, −1 outside the layers.
+using rule_of = std::function<weight_rule(const std::string& component, const std::string& weight, int layer)>;
+
+struct tensor {
+    std::size_t id = 0;
+};
+
+class tape {
+  public:
+    explicit tape(rule_of rules) : rules_(std::move(rules)) {}
+
+    /// Everything until the next call belongs to this layer, or with −1 stands outside the layers.
+    void enter_layer(int index, bool recomputable = true) {
+        layer_ = index;
+        ++region_;
+        in_layer_ = recomputable;
+    }
+
+    tensor input() { return add(false); }
+    /// A look-up table.
+    tensor table(const std::string& component) { return add(rules_(component, "", layer_).is == state::trainable); }
+
+    /// Element-wise over its inputs, with weights of its own where `component` says so.
+    tensor mix(const std::vector<tensor>& inputs, const std::string& component = {}) {
+        bool requires_grad = !component.empty() && rules_(component, "", layer_).is == state::trainable;
+        for (const tensor& one : inputs) {
+            requires_grad = requires_grad || values_[one.id];
+        }
+        const tensor out = add(requires_grad);
+        for (const tensor& one : inputs) {
+            products_.push_back({"", 0, {one.id, one.id}, out.id, region_, layer_, in_layer_, 0});
+        }
+        return out;
+    }
+
+    tensor linear(const std::string& component, const std::string& weight, std::uint64_t rows, std::uint64_t in,
+                  std::uint64_t out, tensor x, bool adaptable = true) {
+        const weight_rule rule = rules_(component, weight, layer_);
+        tensor y = product(component, 2 * rows * in * out, x, parameter(rule.is == state::trainable));
+        if (rule.is == state::lora && adaptable) {
+            const tensor u = product(component, 2 * rows * in * rule.rank, x, parameter(true));
+            y = mix({y, product(component, 2 * rows * rule.rank * out, u, parameter(true))});
+        }
+        return y;
+    }
+
+    /// QKᵀ and PV over `pairs`, all heads.
+    tensor core(const std::string& component, std::uint64_t pairs, std::uint64_t heads, std::uint64_t qk_dim,
+                std::uint64_t v_dim, tensor q, tensor k, tensor v) {
+        ++core_;
+        const tensor scores = product(component, 2 * pairs * heads * qk_dim, q, k, core_);
+        return product(component, 2 * pairs * heads * v_dim, scores, v, core_);
+    }
+
+    tensor activations(const std::string& component, std::uint64_t flops, tensor a, tensor b) {
+        return product(component, flops, a, b);
+    }
+
+    void loss(tensor of) { has_gradient_.insert(of.id); }
+
+    struct sums {
+        std::array<std::uint64_t, 4> phase{};  ///< forward, to data, to weights, recompute
+        std::uint64_t fused = 0;               ///< what a fused attention backward runs besides
+    };
+    struct plan {
+        bool forward = true;
+        bool backward = true;
+        bool recompute_layers = false;
+        bool recompute_cores = false;
+        std::set<std::string> recomputed;
+        int every = 1;
+    };
+
+    [[nodiscard]] std::map<std::string, sums> run(const plan& how) {
+        std::map<std::string, sums> total;
+        std::set<std::size_t> regions;
+        std::set<std::pair<std::size_t, std::string>> components;
+        std::map<std::size_t, std::uint64_t> cores;
+        std::set<std::size_t> gradients;
+        for (const std::size_t id : has_gradient_) {
+            if (values_[id]) {
+                gradients.insert(id);
+            }
+        }
+        for (std::size_t i = products_.size(); i-- > 0;) {
+            record& one = products_[i];
+            one.run = 0;
+            if (gradients.count(one.out) == 0) {
+                continue;
+            }
+            regions.insert(one.region);
+            components.emplace(one.region, one.component);
+            cores[one.core] += 1;
+            for (std::size_t operand = 0; operand < 2; ++operand) {
+                const std::size_t id = one.operands[operand];
+                if (!values_[id] || (operand == 1 && one.component.empty())) {
+                    continue;
+                }
+                gradients.insert(id);
+                one.run += 1;
+                if (how.backward) {
+                    total[one.component].phase[parameters_.count(id) != 0 ? 2 : 1] += one.flops;
+                }
+            }
+        }
+        for (const record& one : products_) {
+            sums& sum = total[one.component];
+            sum.phase[0] += how.forward ? one.flops : 0;
+            if (!how.backward) {
+                continue;
+            }
+            const bool is_core = one.core != 0 && cores.count(one.core) != 0;
+            if (is_core) {
+                const bool first = &one == &products_.front() || (&one - 1)->core != one.core;
+                sum.fused += one.flops * (2 - one.run + (first ? 1U : 0U));
+            }
+            const bool due = one.layer < 0 || (one.layer + 1) % how.every == 0;
+            const bool again =
+                (how.recompute_layers && one.in_layer && regions.count(one.region) != 0) ||
+                (how.recompute_cores && is_core) ||
+                (how.recomputed.count(one.component) != 0 && components.count({one.region, one.component}) != 0);
+            sum.phase[3] += due && again ? one.flops : 0;
+        }
+        total.erase("");
+        return total;
+    }
+
+  private:
+    struct record {
+        std::string component;
+        std::uint64_t flops;
+        std::array<std::size_t, 2> operands;
+        std::size_t out;
+        std::size_t region;
+        int layer;
+        bool in_layer;
+        std::size_t core;
+        std::uint64_t run = 0;
+    };
+
+    tensor add(bool requires_grad) {
+        values_.push_back(requires_grad);
+        return {values_.size() - 1};
+    }
+    tensor parameter(bool trains) {
+        const tensor one = add(trains);
+        parameters_.insert(one.id);
+        return one;
+    }
+    tensor product(const std::string& component, std::uint64_t flops, tensor a, tensor b, std::size_t core = 0) {
+        const tensor out = add(values_[a.id] || values_[b.id]);
+        products_.push_back({component, flops, {a.id, b.id}, out.id, region_, layer_, in_layer_, core});
+        return out;
+    }
+
+    rule_of rules_;
+    std::vector<bool> values_;
+    std::set<std::size_t> parameters_;
+    std::set<std::size_t> has_gradient_;
+    std::vector<record> products_;
+    std::size_t region_ = 0;
+    std::size_t core_ = 0;
+    int layer_ = -1;
+    bool in_layer_ = false;
+};
+
+}  // namespace autograd_trace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stages that the reader records of every config of the zoo.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <floptally/folded_cost.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+using namespace floptally;
+using nlohmann::json;
+
+std::vector<model_config> every_model() {
+    std::vector<model_config> all;
+    std::set<std::string> seen;
+    for (const auto& entry : std::filesystem::directory_iterator(FLOPTALLY_GOLDEN_DIR "/zoo")) {
+        if (entry.path().extension() != ".json") {
+            continue;
+        }
+        std::ifstream file(entry.path());
+        for (const json& model : json::parse(file)) {
+            if (seen.insert(model["config"].dump()).second) {
+                all.push_back(read_config(model["config"]));
+            }
+        }
+    }
+    return all;
+}
+
+/// All that a row says, with names in place of numbers, in an order of its own.
+std::multiset<std::string> rows_of(const cost& model) {
+    std::multiset<std::string> rows;
+    for (const cost_row& row : model.rows()) {
+        if (row.useful == 0 && row.padded == 0) {
+            continue;
+        }
+        std::string text(model.components()[row.component].view());
+        text.append("/").append(model.weight_name(row));
+        if (row.what == statistic::pairs) {
+            text.append(" ").append(model.masks()[row.mask].name());
+        }
+        for (const std::uint64_t number :
+             {std::uint64_t{static_cast<std::uint8_t>(row.what)}, std::uint64_t{static_cast<std::uint8_t>(row.kind)},
+              row.useful, row.padded, row.parameters, row.per_rank.in, row.per_rank.out, row.per_rank.parameters,
+              std::uint64_t{row.flow.reads}, std::uint64_t{row.flow.also_reads}, std::uint64_t{row.flow.writes}}) {
+            text.append(" ").append(std::to_string(number));
+        }
+        rows.insert(text);
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the stages of every config are its cost, to the row") {
+    for (const model_config& model : every_model()) {
+        INFO(model.model_type);
+        CHECK(rows_of(cost_of(model.stages)) == rows_of(model.cost));
+    }
+}
+
+TEST_CASE("M7: any config can be frozen and adapted") {
+    for (const model_config& model : every_model()) {
+        INFO(model.model_type);
+        const auto work = [&](const training_plan& plan) {
+            const folded_cost folded(model.stages, conventions::exact, plan);
+            tally batch{folded.masks()};
+            batch.add(sequence{.length = 9, .keys = 7});
+            return folded.evaluate(batch);
+        };
+        const breakdown trained = work({});
+        tally batch{model.cost.masks()};
+        batch.add(sequence{.length = 9, .keys = 7});
+        const breakdown whole = evaluate(model.cost, batch);
+        for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+            CHECK(trained.get(view::executed, during) == whole.get(view::executed, during));
+        }
+        const breakdown frozen = work({.recomputed = recompute::full, .rules = {{"*", weight_state::frozen}}});
+        CHECK(frozen.total(view::executed) == whole.get(view::executed, phase::forward));
+
+        const breakdown adapted = work({.rules = {{"*", weight_state::lora, 4}}});
+        CHECK(adapted.get(view::useful, phase::forward) > whole.get(view::useful, phase::forward));
+        CHECK(adapted.get(view::useful, phase::backward_weights) > flops{});
+        CHECK(adapted.get(view::useful, phase::backward_weights) < whole.get(view::useful, phase::backward_weights));
+    }
+}
