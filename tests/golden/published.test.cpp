@@ -68,6 +68,14 @@ TEST_CASE("a type of the hub under another name costs what the known type does")
     config["model_type"] = "llama";
     config["architectures"] = {"LlamaForCausalLM"};
     CHECK(internlm == floptally::read_config(config).cost);
+    config["attention_bias"] = true;
+    const floptally::cost biased = floptally::read_config(config).cost;
+    config["model_type"] = "internlm2";
+    config["architectures"] = {"InternLM2ForCausalLM"};
+    config["bias"] = true;
+    CHECK(biased == floptally::read_config(config).cost);
+    config.erase("bias");
+    CHECK(biased == floptally::read_config(config).cost);
 
     config = config_of("Qwen/Qwen-7B");
     const floptally::cost qwen = floptally::read_config(config).cost;
@@ -99,6 +107,7 @@ TEST_CASE("a config that asks T5 for an lm_head of its own is counted as tied, a
     REQUIRE(flan.notes.size() == 1);
     CHECK(flan.notes.front() == "tie_word_embeddings is false: counted as tied, which the class does anyway");
     CHECK(floptally::read_config(config_of("google-t5/t5-base")).notes.empty());
+    CHECK(floptally::read_config(config_of("huggyllama/llama-7b")).notes.empty());
 }
 
 TEST_CASE("the layers that a saved config of GPT-Neo names win over the pattern that made them") {
