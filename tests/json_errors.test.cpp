@@ -373,7 +373,7 @@ constexpr malformed malformed_configs[] = {
      "num_experts_per_tok: is not supported for model_type zaya; must be 1 or absent, got 2"},
     {"{'model_type': 'jetmoe', 'num_experts_per_tok': 9}", "num_experts_per_tok: must be at most the 8 experts, got 9"},
     {"{'model_type': 'mixtral', 'hidden_size': 16777216, 'intermediate_size': 16777216, 'num_local_experts': 16777216}",
-     "moe.experts: 50331648 x 281474976710656 does not fit 64 bits"},
+     "moe.experts: 16777216 x 281474976710656 does not fit 64 bits"},
     {"{'model_type': 'mamba', 'time_step_rank': 'full'}",
      R"(time_step_rank: must be an integer from 1 to 16777216, got "full")"},
     {"{'model_type': 'mamba2', 'num_heads': 3}", "num_heads: must divide the 8192 channels, got 3"},

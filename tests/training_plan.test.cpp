@@ -642,15 +642,15 @@ TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more o
     tally batch;
     batch.add(sequence{.length = 7});
     const auto work = [&](const training_plan& plan) { return evaluate(model, batch, conventions::exact, plan); };
-    const flops products{2 * heads * pairs * (qk + v)};
+    const flops core{2 * heads * pairs * (qk + v)};
     const flops matrix{2 * 7 * h * 20};
     const flops hardware{2 * heads * pairs * (4 * qk + 3 * v)};
-    CHECK(work({})["core"].total(view::useful) == 3 * products);
+    CHECK(work({})["core"].total(view::useful) == 3 * core);
     CHECK(work({})["mlp"].total(view::useful) == 3 * matrix);
     CHECK(work({})["core"].total(view::executed) == hardware);
     CHECK(work({})["mlp"].total(view::executed) == 3 * matrix);
     const training_plan again{.recomputed = recompute::full};
-    CHECK(work(again)["core"].total(view::executed) == hardware + products);
+    CHECK(work(again)["core"].total(view::executed) == hardware + core);
     CHECK(work(again)["mlp"].total(view::executed) == 4 * matrix);
     CHECK(work(again).total(view::useful) == work({}).total(view::useful));
 }
