@@ -8,10 +8,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "markdown.hpp"
 
 namespace {
 
@@ -540,8 +542,8 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'mt5', 'feed_forward_proj': 'silu-gated'}",
      R"(feed_forward_proj: must be an activation or "gated-" and one, got "silu-gated")"},
     {"{'model_type': 't5', 'architectures': ['T5ForCausalLM']}",
-     R"(architectures[0]: unknown class "T5ForCausalLM" for model_type t5; known: T5ForConditionalGeneration, T5Model, )"
-     "T5EncoderModel, T5ForSequenceClassification, T5ForTokenClassification, T5ForQuestionAnswering"},
+     R"(architectures[0]: unknown class "T5ForCausalLM" for model_type t5; known: T5ForConditionalGeneration, T5WithLMHeadModel, )"
+     "T5Model, T5EncoderModel, T5ForSequenceClassification, T5ForTokenClassification, T5ForQuestionAnswering"},
     {"{'model_type': 'bart', 'encoder_attention_heads': 7}",
      "encoder_attention_heads: must divide hidden_size (1024), got 7"},
     {"{'model_type': 'bart', 'decoder_attention_heads': 7}",
@@ -550,6 +552,30 @@ constexpr malformed malformed_configs[] = {
      "use_prompt: is not supported for model_type mvp; must be false or absent, got true"},
     {"{'model_type': 'marian', 'architectures': ['MarianForCausalLM'], 'decoder_vocab_size': 5}",
      "decoder_vocab_size: must be vocab_size (58101) in a decoder on its own, got 5"},
+    {"{'model_type': 'llava', 'text_config': {'model_type': 'llama'}, 'vision_config': {}}",
+     R"(model_type: "llava" is more than a text model; pass its text_config alone, a llama)"},
+    {"{'model_type': 'qwen3_omni_moe', 'thinker_config': {'text_config': {'model_type': 'qwen3_moe'}}}",
+     R"(model_type: "qwen3_omni_moe" is more than a text model; pass its thinker_config.text_config alone, a qwen3_moe)"},
+    {"{'model_type': 'llava', 'text_config': {'model_type': 'nobody'}}",
+     R"(model_type: unknown type "llava"; known: *)"},
+    {"{'model_type': 'llava', 'text_config': {'hidden_size': 8}}", R"(model_type: unknown type "llava"; known: *)"},
+    {"{'model_type': 'llava', 'text_config': 7}", R"(model_type: unknown type "llava"; known: *)"},
+    {"{'model_type': 'mpt', 'attn_config': {'attn_type': 'grouped_query_attention', 'kv_n_heads': 8}}",
+     "attn_config.attn_type: is not supported for model_type mpt; must be \"multihead_attention\", "
+     "\"multiquery_attention\" or absent, got \"grouped_query_attention\""},
+    {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global']}",
+     "attention_layers: must name the 2 layers, got 1"},
+    {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global', 'windowed']}",
+     R"(attention_layers[1]: must name "global" or "local", got "windowed")"},
+    {"{'model_type': 'mpt', 'attn_config': {'attn_type': 7}}", "attn_config.attn_type: must be a string, got 7"},
+    {"{'model_type': 'baichuan', 'vocab_size': 64000}",
+     "hidden_size: is missing; must be an integer from 1 to 16777216"},
+    {"{'model_type': 'qwen', 'vocab_size': 9, 'hidden_size': 256, 'num_hidden_layers': 1, 'num_attention_heads': 2, "
+     "'intermediate_size': 33}",
+     "intermediate_size: must be even, got 33"},
+    {"{'model_type': 'deepseek', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, 'num_attention_heads': 2, "
+     "'moe_layer_freq': 2}",
+     "moe_layer_freq: is not supported for model_type deepseek; must be 1 or absent, got 2"},
 };
 
 constexpr malformed malformed_own[] = {
@@ -783,4 +809,16 @@ TEST_CASE("too many different masks are an error, not a wrong count") {
     }
     std::istringstream text("{\"model_type\": \"floptally\", \"hidden_size\": 4, \"layers\": [" + groups + "]}");
     CHECK(error_of([&] { static_cast<void>(floptally::read_config(text)); }) == "masks: more than the 16 that fit");
+}
+
+TEST_CASE("no type that docs/limitations.md lists as not read is known") {
+    const std::string text = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/limitations.md");
+    std::istringstream section(text.substr(text.find("## Text types that are not read")));
+    std::size_t listed = 0;
+    const std::vector<std::string_view> known = floptally::known_model_types();
+    for (std::string before, name; std::getline(section, before, '`') && std::getline(section, name, '`'); ++listed) {
+        INFO(name);
+        CHECK(std::find(known.begin(), known.end(), name) == known.end());
+    }
+    CHECK(listed > 60);
 }

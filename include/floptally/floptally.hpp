@@ -3,7 +3,7 @@
 
 /// @file
 /// All that counts, with nothing but the standard library. Adapters are included by name, `fmt.hpp`, `json.hpp`, and
-/// bring `report.hpp`, which only they read.
+/// bring `report.hpp`, which only they read. By name too, for what few need: `memory_probe.hpp`, `tree.hpp`.
 
 #include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
@@ -20,8 +20,10 @@
 #include <floptally/layer.hpp>
 #include <floptally/linear_attention.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/memory.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/split_tally.hpp>
 #include <floptally/stage.hpp>
 #include <floptally/state_space.hpp>
 #include <floptally/statistic.hpp>

@@ -36,10 +36,12 @@ namespace floptally {
     const std::string model_type = fields.text("model_type");
     const auto read = [&](const read_options& with) {
         return model_type == "floptally" ? detail::floptally_format(fields, with).read()
-                                         : detail::hf_reader(fields, detail::family_of(model_type), with).read();
+                                         : detail::hf_reader(fields, detail::family_of(fields), with).read();
     };
     model_config model = read(options);
-    if (options.mla == mla_core::absorbed && read({.mtp_layers = options.mtp_layers}).cost == model.cost) {
+    read_options expanded = options;
+    expanded.mla = mla_core::expanded;
+    if (options.mla == mla_core::absorbed && read(expanded).cost == model.cost) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }
     return model;

@@ -18,6 +18,8 @@ enum class mla_core : std::uint8_t { expanded, absorbed };
 struct read_options {
     mla_core mla = mla_core::expanded;
     std::uint64_t mtp_layers = 0;  ///< layers of multi-token prediction that are trained
+    std::uint64_t padded_vocab_size =
+        0;  ///< of the lm_head as kernels run it, in the padded view; 0: as the config says
 };
 
 /// A model as a config describes it.

@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <floptally/checked.hpp>
+#include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
@@ -64,6 +66,38 @@ class tally {
         const std::span view_of{lengths};
         const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks(), field);
         words_.commit(sums, sums);
+    }
+
+    /// A BSHD batch: one row for each length, all of them padded to `row_length`. A row of no token is a mock sequence.
+    template <detail::integer_range Lengths>
+    constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
+        const std::span view_of{lengths};
+        const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), masks(), field);
+        if (row_length > max_sequence_length) {
+            throw error("row_length", "must be at most " + std::to_string(max_sequence_length) + ", got " +
+                                          std::to_string(row_length));
+        }
+        for (std::size_t i = 0; i < view_of.size(); ++i) {
+            if (std::cmp_greater(view_of[i], row_length)) {
+                throw error(indexed(field, i), "must be at most the row_length, " + std::to_string(row_length) +
+                                                   ", got " + std::to_string(view_of[i]));
+            }
+        }
+        words_.commit(useful, amounts_of({static_cast<std::uint32_t>(row_length)}, view_of.size()));
+    }
+
+    /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row: its ones are useful, its shape is
+    /// padded. The ones of a row stand together, with padding on either side.
+    template <detail::flag_range Flags>
+    constexpr void add_attention_mask(const Flags& attention_mask, std::size_t rows, std::size_t columns) {
+        const std::span flags{attention_mask};
+        const detail::attention_mask_rows<typename decltype(flags)::value_type> batch{flags.data(), flags.size(), rows,
+                                                                                      columns};
+        tally sum{masks()};
+        for (std::size_t row = 0; row < rows; ++row) {
+            sum.add({.length = batch.length(row)}, {.length = static_cast<std::uint32_t>(columns)});
+        }
+        *this += sum;
     }
 
     /// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.

@@ -142,14 +142,12 @@ convention without_rule(convention how, const std::string& part) {
 
 // ---- models and batches ----
 
-/// Types that the reader knows; the others are built from parts.
+/// Configs of Hugging Face types; the others, and a Qwen3-Next without the gate that its class has, are built from
+/// parts.
 bool is_read(const json& model) {
-    for (const char* type : {"llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "gemma3_text", "gpt_oss"}) {
-        if (model.value("model_type", "") == type && model.contains("vocab_size")) {
-            return true;
-        }
-    }
-    return false;
+    const auto types = known_model_types();
+    return model.contains("vocab_size") && model.value("shared_expert_gate", true) &&
+           std::count(types.begin(), types.end(), model.value("model_type", "")) == 1;
 }
 
 /// A config that says how many experts a token visits and not how many there are: its router is not known.

@@ -2,9 +2,12 @@
 //
 // Every header in two units of one program: a function that is not inline would be a duplicate symbol.
 
+#include <floptally/component_rates.hpp>
+#include <floptally/experiment_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
+#include <floptally/meter_json.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <floptally/component_rates.hpp>
+#include <floptally/experiment_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
+#include <floptally/meter_json.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

@@ -35,6 +35,8 @@ class floptally_format {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
             throw error("mtp", "needs vocab_size in the config");
+        } else if (options_.padded_vocab_size != 0) {
+            throw error("padded_vocab_size", "needs vocab_size in the config");
         }
         for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
             if (config_.contains(key) && !config_.contains("vocab_size")) {
@@ -49,6 +51,9 @@ class floptally_format {
         vocabulary vocab;
         vocab.size = config_.integer({"vocab_size"}, required, 1, max_vocabulary);
         vocab.padded_size = config_.integer({"padded_vocab_size"}, 0, 0, max_vocabulary);
+        if (options_.padded_vocab_size != 0) {
+            vocab.padded_size = options_.padded_vocab_size;
+        }
         vocab.tied = config_.flag("tie_word_embeddings", false);
         sum_ += vocab.head_cost(hidden_size_);
         sum_ += vocab.embedding_cost(hidden_size_);

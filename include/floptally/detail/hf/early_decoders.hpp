@@ -85,6 +85,19 @@ inline constexpr std::array opt_heads{
     head{"ForQuestionAnswering", {{.out = fixed_width<2>, .bias = true, .in = opt_embedding_width}}},
 };
 
+/// The class has as many key and value heads as queries, whatever this says, and takes these two names only.
+inline void refuse_mpt_attention(hf_model& model) {
+    if (!model.config.has_value("attn_config")) {
+        return;
+    }
+    const config_fields attention(*model.config.find("attn_config"), model.config.field("attn_config"));
+    const std::string type = attention.text("attn_type", "multihead_attention");
+    if (type != "multihead_attention" && type != "multiquery_attention") {
+        throw error(attention.field("attn_type"),
+                    model.refusal(R"("multihead_attention", "multiquery_attention")", *attention.find("attn_type")));
+    }
+}
+
 inline constexpr std::array early_decoders{
     hf_family{.model_type = "bloom",
               .class_prefix = "Bloom",
@@ -162,7 +175,8 @@ inline constexpr std::array early_decoders{
               .has_head_dim = false,
               .heads_divide_hidden = true,
               .tie_word_embeddings = true,
-              .mlp = mlp_kind::plain},
+              .mlp = mlp_kind::plain,
+              .resolve = refuse_mpt_attention},
     hf_family{.model_type = "biogpt",
               .class_prefix = "BioGpt",
               .heads = all_gpt_neox_heads.first(4),

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
@@ -13,6 +14,7 @@
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
+#include <floptally/detail/hf/hub_decoders.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
@@ -54,6 +56,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     shared_expert_decoders,     //
     latent_decoders,            //
     convolved_decoders,         //
+    hub_decoders,               //
     linear_attention_decoders,  //
     recurrent_decoders,         //
     state_space_decoders,       //
@@ -87,15 +90,45 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     return known + " (any composition, written down)";
 }
 
-/// The family of a `model_type`, or an error that lists the known ones.
-[[nodiscard]] inline const hf_family& family_of(std::string_view model_type) {
+[[nodiscard]] inline const hf_family* find_family(std::string_view model_type) {
     for (const std::span<const hf_family> table : hf_tables) {
         for (const hf_family& family : table) {
             if (family.model_type == model_type) {
-                return family;
+                return &family;
             }
         }
     }
+    return nullptr;
+}
+
+/// Throws where the config wraps that of a text model that is known: of images and text, say.
+inline void refuse_wrapper(const config_fields& config, const std::string& model_type) {
+    for (const std::string_view key : {"text_config", "llm_config", "language_config", "thinker_config", "decoder"}) {
+        const json* inner = config.find(key);
+        if (inner == nullptr || !inner->is_object()) {
+            continue;
+        }
+        const config_fields text(*inner, config.field(key));
+        refuse_wrapper(text, model_type);
+        const json* type = text.find("model_type");
+        if (type != nullptr && type->is_string() && find_family(type->get<std::string>()) != nullptr) {
+            throw error("model_type", std::string("\"")
+                                          .append(model_type)
+                                          .append("\" is more than a text model; pass its ")
+                                          .append(config.field(key))
+                                          .append(" alone, a ")
+                                          .append(type->get<std::string>()));
+        }
+    }
+}
+
+/// The family of a config, or an error that lists the known ones.
+[[nodiscard]] inline const hf_family& family_of(const config_fields& config) {
+    const std::string model_type = config.text("model_type");
+    if (const hf_family* known = find_family(model_type)) {
+        return *known;
+    }
+    refuse_wrapper(config, model_type);
     throw error("model_type",
                 std::string("unknown type \"").append(model_type).append("\"; known: ").append(known_families()));
 }

@@ -221,4 +221,10 @@ struct hf_family {
     hf_size mtp{};                            ///< declared layers of multi-token prediction
 };
 
+/// The same model under another name.
+[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type) {
+    family.model_type = model_type;
+    return family;
+}
+
 }  // namespace floptally::detail

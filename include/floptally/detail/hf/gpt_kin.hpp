@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -25,8 +26,32 @@ inline void resolve_gpt_bigcode(hf_model& model) {
     }
 }
 
-/// GPT-Neo's `attention_types`, a list of [[kind, ...], repetitions]: F where the kind is "global", L where "local".
+[[nodiscard]] inline char letter_of_gpt_neo(const json& kind, const std::string& field) {
+    if (kind != "global" && kind != "local") {
+        throw error(field, R"(must name "global" or "local", got )" + shown(kind));
+    }
+    return kind == "global" ? 'F' : 'L';
+}
+
+/// GPT-Neo's `attention_layers`, a name for each layer: what a saved config has, and what its class then reads.
+[[nodiscard]] inline std::string by_attention_layers(const hf_model& model, const json& layers) {
+    const std::string key = model.config.field("attention_layers");
+    if (layers.size() != model.sizes.num_layers) {
+        throw error(key, "must name the " + std::to_string(model.sizes.num_layers) + " layers, got " +
+                             std::to_string(layers.size()));
+    }
+    std::string letters;
+    for (std::size_t index = 0; index < layers.size(); ++index) {
+        letters += letter_of_gpt_neo(layers[index], indexed(key, index));
+    }
+    return letters;
+}
+
+/// Without it, `attention_types`, a list of [[kind, ...], repetitions]: F where the kind is "global", L where "local".
 [[nodiscard]] inline std::string by_attention_types(const hf_model& model) {
+    if (const json* layers = model.config.array("attention_layers")) {
+        return by_attention_layers(model, *layers);
+    }
     const std::string key = model.config.field("attention_types");
     const json fallback = json::array({json::array({json::array({"global", "local"}), 12})});
     const json* given = model.config.array("attention_types");
@@ -38,10 +63,7 @@ inline void resolve_gpt_bigcode(hf_model& model) {
         }
         std::string kinds;
         for (const json& kind : group[0]) {
-            if (kind != "global" && kind != "local") {
-                throw error(key, R"(must name "global" or "local", got )" + shown(kind));
-            }
-            kinds += kind == "global" ? 'F' : 'L';
+            kinds += letter_of_gpt_neo(kind, key);
         }
         const std::uint64_t times = config_fields::as_integer(group[1], key, 0, max_layers);
         listed += times * kinds.size();

@@ -14,12 +14,6 @@
 
 namespace floptally::detail {
 
-/// The same model under another name.
-[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type) {
-    family.model_type = model_type;
-    return family;
-}
-
 /// Norms of queries and keys per head, with biases, where `qk_layernorm`.
 template <bool Default>
 [[nodiscard]] cost query_key_layer_norms(const hf_model& model, const hf_layer&) {

@@ -11,6 +11,7 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/dimensions.hpp>
 #include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/stage_list.hpp>
@@ -174,7 +175,7 @@ class hf_reader {
         const std::uint64_t norms = static_cast<std::uint64_t>(family().norm) * (family().norms_per_layer + 3);
         const multi_token_prediction depths{.num_layers = model_.options.mtp_layers,
                                             .elementwise = {.norm = checked_multiply(norms, hidden_size(), "norm")}};
-        const vocabulary words{.size = model_.sizes.vocab_size};
+        const vocabulary words{.size = model_.sizes.vocab_size, .padded_size = model_.options.padded_vocab_size};
         const std::vector<cost> parts = read_layer(last_);
         cost layer;
         for (const cost& part : parts) {
@@ -185,6 +186,20 @@ class hf_reader {
     }
 
     // ---- embedding and head ----
+
+    /// Files that are older than the class in transformers spell it "MPTForCausalLM", "Ernie4_5_ForCausalLM".
+    [[nodiscard]] static bool is_spelling_of(const std::string& full, const json& name) {
+        const auto letters = [](std::string_view text) {
+            std::string plain;
+            for (const char c : text) {
+                if (c != '_') {
+                    plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+                }
+            }
+            return plain;
+        };
+        return name.is_string() && letters(name.get<std::string>()) == letters(full);
+    }
 
     [[nodiscard]] const head& read_head() {
         const std::string prefix{family().class_prefix};
@@ -200,7 +215,7 @@ class hf_reader {
         std::string known;
         for (const head& candidate : family().heads) {
             const std::string full = prefix + std::string(candidate.suffix);
-            if (name == full) {
+            if (is_spelling_of(full, name)) {
                 return candidate;
             }
             append_item(known, full);
@@ -225,6 +240,16 @@ class hf_reader {
         return rows;
     }
 
+    /// 0 where a linear of the head is not over the vocabulary.
+    [[nodiscard]] std::uint64_t padded_width(const head_linear& after, std::uint64_t width) const {
+        const std::uint64_t padded = after.out == vocabulary_width ? model_.options.padded_vocab_size : 0;
+        if (padded != 0 && padded < width) {
+            throw error("padded_vocab_size",
+                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        }
+        return padded;
+    }
+
     void add_head(const head& last) {
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
@@ -234,6 +259,7 @@ class hf_reader {
             cost matrix;
             matrix.add("lm_head", linear{.in_features = after.in(model_),
                                          .out_features = width,
+                                         .padded_out_features = padded_width(after, width),
                                          .rows = after.rows,
                                          .kind = after.detached ? term::detached_head : term::lm_head,
                                          .reads = value::stream});
@@ -250,6 +276,9 @@ class hf_reader {
             stages_.add(branch, stage_role::head, matrix);
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
+            model_.notes.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
         }
         const vocabulary table{
             .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};

@@ -116,6 +116,7 @@ inline constexpr hf_family t5_encoder = [] {
 template <const t5_kind& Kind>
 inline constexpr std::array t5_heads{
     head{"ForConditionalGeneration", {{vocabulary_width}}},
+    head{"WithLMHeadModel", {{vocabulary_width}}},  // its name in 2020, and in files of that year
     head{"Model", {}},
     head{"EncoderModel", {}, &t5_encoder<Kind>},
     head{"ForSequenceClassification", {{hidden_width, per_sequence, true}, {labels_width, per_sequence, true}}},

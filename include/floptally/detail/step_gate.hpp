@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally::detail {
+
+/// Where the workers of a step hand in what they have counted.
+///
+/// Its mutex is taken when a worker comes, publishes or goes, and when a step opens or closes; a worker that adds
+/// lengths reads one atomic and writes one that no other thread writes.
+class step_gate {
+  public:
+    /// The step whose microbatches a worker has not published yet, 0 for none. Written by that worker, and by
+    /// `discard`.
+    struct ticket {
+        alignas(64) std::atomic<std::uint64_t> pending{0};
+    };
+
+    explicit step_gate(const mask_set& masks) : masks_(masks), published_(masks) {}
+
+    /// Never written to, so that workers read it without a lock.
+    [[nodiscard]] const mask_set& masks() const { return masks_; }
+    /// The number of the open step, 0 where none is open.
+    [[nodiscard]] std::uint64_t open_step() const noexcept { return open_.load(std::memory_order_acquire); }
+
+    void enter(ticket& worker) {
+        const std::lock_guard lock(mutex_);
+        workers_.push_back(&worker);
+    }
+
+    /// A worker goes, and what it has not published is, where its step still is open.
+    void leave(ticket& worker, const tally& counted) noexcept {
+        const std::lock_guard lock(mutex_);
+        workers_.erase(std::remove(workers_.begin(), workers_.end(), &worker), workers_.end());
+        const std::uint64_t step = worker.pending.load(std::memory_order_relaxed);
+        if (step == 0) {
+            return;
+        }
+        try {
+            add(step, counted);
+        } catch (const error&) {
+            ++lost_workers_;
+        }
+    }
+
+    void publish(ticket& worker, const tally& counted) {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t step = worker.pending.load(std::memory_order_relaxed);
+        if (step != 0) {
+            add(step, counted);
+            worker.pending.store(0, std::memory_order_relaxed);
+        }
+    }
+
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_.store(++newest_, std::memory_order_release);
+    }
+
+    /// Closes the step, unless `commit`, which is given what was published, throws.
+    template <class Commit>
+    void close(Commit commit) {
+        const std::lock_guard lock(mutex_);
+        if (const std::size_t lost = std::exchange(lost_workers_, 0); lost != 0) {
+            throw error("microbatch", "workers that are gone (" + std::to_string(lost) +
+                                          ") had microbatches that belong to no step: they are not counted");
+        }
+        const auto pending = std::count_if(workers_.begin(), workers_.end(), [](const ticket* worker) {
+            return worker->pending.load(std::memory_order_relaxed) != 0;
+        });
+        if (pending != 0) {
+            throw error("microbatch", "workers (" + std::to_string(pending) +
+                                          ") have not published theirs: call publish() in each, then end the step");
+        }
+        commit(static_cast<const tally&>(published_));
+        shut();
+    }
+
+    /// Closes the step and forgets all its microbatches, published or not.
+    void discard() {
+        const std::lock_guard lock(mutex_);
+        for (ticket* worker : workers_) {
+            worker->pending.store(0, std::memory_order_relaxed);
+        }
+        shut();
+    }
+
+  private:
+    void add(std::uint64_t step, const tally& counted) {
+        if (step != open_.load(std::memory_order_relaxed)) {
+            throw error("microbatch", "step " + std::to_string(step) +
+                                          " ended before this worker published: its microbatches are not counted");
+        }
+        published_ += counted;
+    }
+
+    void shut() {
+        open_.store(0, std::memory_order_release);
+        published_ = tally{masks_};
+    }
+
+    const mask_set masks_;
+    std::mutex mutex_;
+    std::atomic<std::uint64_t> open_{0};
+    std::uint64_t newest_ = 0;
+    std::size_t lost_workers_ = 0;
+    tally published_;
+    std::vector<ticket*> workers_;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/error.hpp>
+
+namespace floptally {
+
+/// What a device says about its memory, in bytes.
+struct memory_sample {
+    std::uint64_t free = 0;  ///< of the whole device
+    std::uint64_t total = 0;
+    std::uint64_t pool_used_high = 0;      ///< most that was in use at once since the marks were reset
+    std::uint64_t pool_reserved_high = 0;  ///< most that the pool held at once
+
+    [[nodiscard]] friend constexpr bool operator==(const memory_sample&, const memory_sample&) = default;
+};
+
+/// Where samples come from: a CUDA memory pool, a framework's allocator, a test.
+template <class Backend>
+concept memory_backend = requires(Backend& device) {
+    device.reset_high_marks();
+    { device.sample() } -> std::same_as<memory_sample>;
+};
+
+/// Where a process stands.
+struct parallel_rank {
+    std::uint32_t global = 0;
+    std::uint32_t pipeline = 0;
+    std::uint32_t data = 0;
+    std::uint32_t context = 0;
+    std::uint32_t tensor = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const parallel_rank&, const parallel_rank&) = default;
+};
+
+/// "snapshot_rank03_p0d1c0t1", as AReaL names its files: the rank in two digits at least, without an extension.
+[[nodiscard]] inline std::string snapshot_name(const parallel_rank& at) {
+    std::string name = at.global < 10 ? "snapshot_rank0" : "snapshot_rank";
+    name.append(std::to_string(at.global)).append("_p").append(std::to_string(at.pipeline));
+    name.append("d").append(std::to_string(at.data)).append("c").append(std::to_string(at.context));
+    return name.append("t").append(std::to_string(at.tensor));
+}
+
+/// One profiled step.
+struct memory_row {
+    std::uint64_t step = 0;
+    parallel_rank at{};
+    memory_sample before{};  ///< at the begin of the step
+    memory_sample after{};   ///< at its end; the high marks are those of the step
+
+    [[nodiscard]] friend constexpr bool operator==(const memory_row&, const memory_row&) = default;
+};
+
+/// The row as one line of JSON, without a line break.
+[[nodiscard]] inline std::string to_json_line(const memory_row& row) {
+    std::string line;
+    const auto put = [&line](const char* key, std::uint64_t value) {
+        line.append(line.empty() ? "{\"" : ", \"").append(key).append("\": ").append(std::to_string(value));
+    };
+    put("step", row.step);
+    put("rank", row.at.global);
+    put("p", row.at.pipeline);
+    put("d", row.at.data);
+    put("c", row.at.context);
+    put("t", row.at.tensor);
+    put("free_before", row.before.free);
+    put("free_after", row.after.free);
+    put("total", row.after.total);
+    put("pool_used_high", row.after.pool_used_high);
+    put("pool_reserved_high", row.after.pool_reserved_high);
+    return line.append("}");
+}
+
+/// What a probe does. As it stands: nothing.
+struct memory_probe_options {
+    std::vector<std::uint64_t> profile_steps{};  ///< steps that are sampled; no step, no call
+    std::size_t max_entries = 100'000;           ///< events that a recorder may keep; AReaL's default
+    parallel_rank at{};
+    /// A framework's own recorder: begin to record, at most `max_entries` events; stop and write the file of that name.
+    std::function<void(std::size_t max_entries)> start{};
+    std::function<void(const std::string& name)> stop{};
+};
+
+/// Memory of chosen steps, beside their MFU. Off by default: without `profile_steps` the backend and the hooks are
+/// never called. Not for several threads.
+template <memory_backend Backend>
+class memory_probe {
+  public:
+    explicit memory_probe(Backend backend, memory_probe_options options = {})
+        : backend_(std::move(backend)), options_(std::move(options)) {
+        if (options_.max_entries == 0) {
+            throw error("max_entries", "must be at least 1, got 0");
+        }
+    }
+
+    void begin_step(std::uint64_t step) {
+        if (!profiles(step)) {
+            return;
+        }
+        if (open_) {
+            const std::uint64_t before = open_->step;
+            open_.reset();  // It is lost; the next step can begin.
+            throw error("begin_step", "step " + std::to_string(before) + " has not ended");
+        }
+        backend_.reset_high_marks();
+        const memory_row opened{.step = step, .at = options_.at, .before = backend_.sample(), .after = {}};
+        if (options_.start) {
+            options_.start(options_.max_entries);
+        }
+        open_ = opened;
+    }
+
+    void end_step(std::uint64_t step) {
+        if (!profiles(step)) {
+            return;
+        }
+        if (!open_ || open_->step != step) {
+            throw error("end_step", "step " + std::to_string(step) + " has not begun");
+        }
+        memory_row row = *open_;
+        open_.reset();  // Whatever the backend or the hook throws, the next step can begin.
+        row.after = backend_.sample();
+        rows_.push_back(row);
+        if (options_.stop) {
+            options_.stop(snapshot_name(options_.at));
+        }
+    }
+
+    [[nodiscard]] const std::vector<memory_row>& rows() const { return rows_; }
+    [[nodiscard]] const Backend& backend() const { return backend_; }
+
+  private:
+    [[nodiscard]] bool profiles(std::uint64_t step) const {
+        const std::vector<std::uint64_t>& steps = options_.profile_steps;
+        return std::find(steps.begin(), steps.end(), step) != steps.end();
+    }
+
+    Backend backend_;
+    memory_probe_options options_;
+    std::optional<memory_row> open_;
+    std::vector<memory_row> rows_;
+};
+
+}  // namespace floptally

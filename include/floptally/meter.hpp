@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <floptally/convention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/step_gate.hpp>
+#include <floptally/error.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/step_totals.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+#include <floptally/utilization.hpp>
+
+namespace floptally {
+
+/// What a meter measures against.
+struct metered_hardware {
+    std::uint64_t gpus = 0;     ///< all those that work on the sequences which the meter is given
+    double peak_tflops = 0;     ///< of one GPU, dense, in 10¹² FLOP/s
+    std::string accelerator{};  ///< its name, for the log
+    std::string precision{};    ///< that of the peak, for the log
+};
+
+/// Seconds of the steady clock.
+[[nodiscard]] inline double steady_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The object of a training loop that says what its steps did: last step, interval and run.
+///
+///     begin_step(); microbatch().add_cu_seqlens(…); end_step();
+///
+/// One thread begins and ends steps and reads totals; others count through a `meter_worker` each. Every error leaves
+/// the totals as they were, and a step that could not be ended stays open: end it again with a right time.
+class meter {
+  public:
+    using seconds_clock = std::function<double()>;
+
+    meter(const folded_cost& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
+        : model_(model),
+          hardware_(std::move(hardware)),
+          clock_(std::move(clock)),
+          gate_(model.masks()),
+          own_(model.masks()) {
+        if (!clock_) {
+            throw error("clock", "must be callable, got an empty function");
+        }
+        static_cast<void>(detail::gpu_seconds_of({1, hardware_.gpus, hardware_.peak_tflops}));
+        last_.batch = own_;
+        forget(interval_);
+        forget(run_);
+    }
+
+    meter(const cost& model, const convention& how, const training_plan& plan, metered_hardware hardware,
+          seconds_clock clock = steady_seconds)
+        : meter(folded_cost(model, how, plan), std::move(hardware), std::move(clock)) {}
+
+    meter(const meter&) = delete;  // its workers know where it is
+    meter& operator=(const meter&) = delete;
+
+    void begin_step() {
+        if (in_step()) {
+            throw error("step", "begins inside a step: end_step() or discard_step() comes first");
+        }
+        started_ = clock_();
+        gate_.open();
+    }
+
+    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: that is what is checked.
+    [[nodiscard]] tally& microbatch() {
+        if (!in_step()) {
+            throw error("microbatch", "is outside a step: begin_step() comes first");
+        }
+        return own_;
+    }
+
+    /// Ends the step by the clock.
+    void end_step() {
+        require_begun();
+        end_step(clock_() - started_);
+    }
+
+    /// Ends the step, which took `seconds`, as a GPU's own timer says.
+    void end_step(double seconds) {
+        require_begun();
+        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
+        gate_.close([&](const tally& published) {
+            step_totals step{.steps = 1,
+                             .batch = own_,
+                             .seconds = seconds,
+                             .gpu_seconds = gpu_seconds,
+                             .peak_tflop = gpu_seconds * hardware_.peak_tflops};
+            detail::require_finite_positive(step.peak_tflop, "seconds");
+            step.batch += published;
+            step.useful = model_.total(step.batch, view::useful);
+            step.padded = model_.total(step.batch, view::padded);
+            step.executed = model_.total(step.batch, view::executed);
+            step_totals interval = interval_.totals;
+            step_totals run = run_.totals;
+            interval += step;
+            run += step;
+            // From here on nothing throws.
+            last_ = step;
+            interval_.totals = interval;
+            run_.totals = run;
+            interval_.step_seconds.add(seconds);
+            run_.step_seconds.add(seconds);
+        });
+        own_ = tally{model_.masks()};
+    }
+
+    /// Forgets the open step, with the microbatches of all workers: it failed, or is to be repeated.
+    void discard_step() {
+        require_begun();
+        gate_.discard();
+        own_ = tally{model_.masks()};
+    }
+
+    [[nodiscard]] bool in_step() const noexcept { return gate_.open_step() != 0; }
+
+    [[nodiscard]] const step_totals& last_step() const { return last_; }
+    [[nodiscard]] const step_series& interval() const { return interval_; }
+    [[nodiscard]] const step_series& run() const { return run_; }
+
+    /// Begins a new interval, as after each line of a log.
+    void reset_interval() { forget(interval_); }
+
+    /// Goes on from the run totals of an earlier process. They must be of the same model, convention and plan: their
+    /// FLOPs are counted again from their lengths.
+    void resume(const step_series& earlier) {
+        if (in_step() || run_.totals.steps != 0) {
+            throw error("resume", "must come before the first step");
+        }
+        const step_totals& done = earlier.totals;
+        if (!(done.batch.masks() == model_.masks())) {
+            throw error("masks", "the totals to be resumed are of a model with other masks");
+        }
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            if (model_.total(done.batch, seen) != done.total(seen)) {
+                throw error("flops", "the totals to be resumed have " + to_string(done.total(seen)) +
+                                         ", and this model, convention and plan " +
+                                         to_string(model_.total(done.batch, seen)) + " for the same lengths");
+            }
+        }
+        if (earlier.step_seconds.count() != done.steps) {
+            throw error("steps", "the totals to be resumed are of " + std::to_string(done.steps) + " steps and " +
+                                     std::to_string(earlier.step_seconds.count()) + " durations");
+        }
+        if (done.steps != 0) {
+            detail::require_finite_positive(done.seconds, "seconds");
+            detail::require_finite_positive(done.gpu_seconds, "gpu_seconds");
+            detail::require_finite_positive(done.peak_tflop, "peak_tflop");
+        }
+        run_ = earlier;
+    }
+
+    [[nodiscard]] const folded_cost& model() const { return model_; }
+    [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
+
+  private:
+    friend class meter_worker;
+
+    void require_begun() const {
+        if (!in_step()) {
+            throw error("step", "ends without a begin: begin_step() comes first");
+        }
+    }
+
+    void forget(step_series& series) const {
+        series = step_series{};
+        series.totals.batch = tally{model_.masks()};
+    }
+
+    folded_cost model_;
+    metered_hardware hardware_;
+    seconds_clock clock_;
+    detail::step_gate gate_;
+    tally own_;
+    double started_ = 0;
+    step_totals last_;
+    step_series interval_;
+    step_series run_;
+};
+
+/// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock
+/// or contention, and hands it in with `publish`, once a step, before the step is ended.
+class meter_worker {
+  public:
+    explicit meter_worker(meter& of) : gate_(of.gate_), own_(gate_.masks()) { gate_.enter(ticket_); }
+    meter_worker(const meter_worker&) = delete;
+    meter_worker& operator=(const meter_worker&) = delete;
+    /// Publishes what was not; where its step is over, the meter's next `end_step` is an error that says so.
+    ~meter_worker() { gate_.leave(ticket_, own_); }
+
+    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: that is what is checked.
+    [[nodiscard]] tally& microbatch() {
+        const std::uint64_t step = gate_.open_step();
+        if (step == 0) {
+            throw error("microbatch", "is outside a step: begin_step() comes first");
+        }
+        const std::uint64_t pending = ticket_.pending.load(std::memory_order_relaxed);
+        if (pending != step) {
+            if (pending != 0) {
+                publish();  // throws: that step is over
+            }
+            own_ = tally{gate_.masks()};  // of a step that was discarded
+            ticket_.pending.store(step, std::memory_order_relaxed);
+        }
+        return own_;
+    }
+
+    /// Adds this thread's microbatches to the step. Those of a step that is over are dropped, with an error.
+    void publish() {
+        try {
+            gate_.publish(ticket_, own_);
+        } catch (const overflow&) {
+            throw;  // the step is open: they can still be handed in
+        } catch (const error&) {
+            ticket_.pending.store(0, std::memory_order_relaxed);
+            throw;
+        }
+    }
+
+  private:
+    detail::step_gate& gate_;
+    detail::step_gate::ticket ticket_;
+    tally own_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs each fuzz target for SECONDS and says how many inputs it survived: run.sh BUILD_FOLDER SECONDS [target...]
+# Configs start from those of tests/golden/zoo, so that the fuzzer need not invent model types.
+set -eu
+build=$(realpath "$1")
+seconds=$2
+shift 2
+here=$(realpath "$(dirname "$0")")
+[ $# -gt 0 ] || set -- $(cd "$here" && ls ./*.fuzz.cpp | sed 's|./\(.*\)\.fuzz\.cpp|\1|')
+for target in "$@"; do
+    corpus="$build/corpus/$target"
+    mkdir -p "$corpus"
+    if [ "$target" = config ]; then
+        python3 - "$here/../golden" "$corpus" <<'P'
+import json, pathlib, sys
+golden, corpus = map(pathlib.Path, sys.argv[1:])
+for file in [*golden.glob("zoo/*.json"), golden / "bionemo_models.json"]:
+    for i, case in enumerate(json.loads(file.read_text())):
+        text = "\0" + json.dumps(case["config"], separators=(",", ":"))
+        (corpus / f"{file.stem}-{i}").write_text(text)
+P
+    fi
+    options=""
+    [ ! -f "$here/$target.dict" ] || options="-dict=$here/$target.dict"
+    echo "== $target, $seconds s"
+    log="$build/$target.log"
+    # shellcheck disable=SC2086  # one option or none
+    if ! (cd "$build" && "$build/tests/fuzz/${target}_fuzz" "$corpus" $options -max_total_time="$seconds" \
+        -max_len=8192 -len_control=0 -timeout=10 -print_final_stats=1) >"$log" 2>&1; then
+        tail -n 40 "$log"
+        exit 1
+    fi
+    sed -n 's/^stat::number_of_executed_units: /survived inputs: /p' "$log"
+done

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Published models with the whole of their config.json, legacy and irrelevant fields included: each is read, and its
+// number of parameters is the published one, or the one that transformers builds (published.py), to the integer.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+const json& published() {
+    static const json models = [] {
+        std::ifstream file(FLOPTALLY_GOLDEN_DIR "/published.json");
+        return json::parse(file);
+    }();
+    return models;
+}
+
+/// The config of a model, by its name on the hub.
+json config_of(const std::string& name) {
+    for (const json& model : published()) {
+        if (model["name"] == name) {
+            return model["config"];
+        }
+    }
+    FAIL(name << " is not in published.json");
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("the config of every published model is read, and its number of parameters is equal to the integer") {
+    std::set<std::string> types;
+    for (const json& model : published()) {
+        INFO(model["name"] << ", " << model["known"]);
+        try {
+            CHECK(floptally::read_config(model["config"]).cost.parameters() ==
+                  model["parameters"].get<std::uint64_t>());
+        } catch (const std::exception& error) {
+            FAIL_CHECK(error.what());
+        }
+        types.insert(model["config"]["model_type"].get<std::string>());
+    }
+    CHECK(published().size() >= 200);
+    CHECK(types.size() >= 100);
+}
+
+TEST_CASE("a type of the hub under another name costs what the known type does") {
+    json config = config_of("moonshotai/Kimi-K2-Instruct");
+    const floptally::cost kimi = floptally::read_config(config).cost;
+    config["model_type"] = "deepseek_v3";
+    CHECK(kimi == floptally::read_config(config).cost);
+
+    config = config_of("internlm/internlm2-7b");
+    const floptally::cost internlm = floptally::read_config(config).cost;
+    config["model_type"] = "llama";
+    config["architectures"] = {"LlamaForCausalLM"};
+    CHECK(internlm == floptally::read_config(config).cost);
+
+    config = config_of("Qwen/Qwen-7B");
+    const floptally::cost qwen = floptally::read_config(config).cost;
+    config["model_type"] = "qwen2";
+    config["architectures"] = {"Qwen2ForCausalLM"};
+    config["intermediate_size"] = 11008;
+    CHECK(qwen == floptally::read_config(config).cost);
+
+    config = config_of("LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct");
+    const floptally::cost exaone = floptally::read_config(config).cost;
+    config["model_type"] = "llama";
+    config["architectures"] = {"LlamaForCausalLM"};
+    config["num_hidden_layers"] = config["num_layers"];
+    CHECK(exaone == floptally::read_config(config).cost);
+}
+
+TEST_CASE("a class is known in the spelling of older files") {
+    const auto named = [](const char* model_type, const char* architecture) {
+        return floptally::read_config(json{{"model_type", model_type}, {"architectures", {architecture}}}).cost;
+    };
+    CHECK(named("mpt", "MPTForCausalLM") == named("mpt", "MptForCausalLM"));
+    CHECK(named("ernie4_5", "Ernie4_5_ForCausalLM") == named("ernie4_5", "Ernie4_5ForCausalLM"));
+    CHECK(named("t5", "T5WithLMHeadModel") == named("t5", "T5ForConditionalGeneration"));
+    CHECK_THROWS_AS(named("mpt", "MPTForCausalLMs"), floptally::error);
+}
+
+TEST_CASE("a config that asks T5 for an lm_head of its own is counted as tied, and says so") {
+    const floptally::model_config flan = floptally::read_config(config_of("google/flan-t5-base"));
+    REQUIRE(flan.notes.size() == 1);
+    CHECK(flan.notes.front() == "tie_word_embeddings is false: counted as tied, which the class does anyway");
+    CHECK(floptally::read_config(config_of("google-t5/t5-base")).notes.empty());
+}
+
+TEST_CASE("the layers that a saved config of GPT-Neo names win over the pattern that made them") {
+    const auto cost_of = [](const json& fields) {
+        json config{{"model_type", "gpt_neo"}, {"num_layers", 2}};
+        config.update(fields);
+        return floptally::read_config(config).cost;
+    };
+    const json local{{"attention_layers", {"local", "local"}}};
+    const json types = json::parse(R"({"attention_types": [[["local"], 2]]})");
+    const json others =
+        json::parse(R"({"attention_types": [[["global"], 2]], "attention_layers": ["local", "local"]})");
+    CHECK(cost_of(local) == cost_of(types));
+    CHECK(cost_of(others) == cost_of(types));
+    CHECK(cost_of(others).masks().size() == 1);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <floptally/memory_probe.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::memory_probe;
+using floptally::memory_probe_options;
+using floptally::memory_sample;
+using floptally::parallel_rank;
+
+/// Writes every call down, in order, and answers with rising numbers.
+struct recorded_device {
+    std::vector<std::string>* calls;
+
+    void reset_high_marks() const { calls->emplace_back("reset"); }
+    [[nodiscard]] memory_sample sample() const {
+        calls->emplace_back("sample");
+        const std::uint64_t n = calls->size();
+        return {.free = 1000 - n, .total = 1000, .pool_used_high = 10 * n, .pool_reserved_high = 100 * n};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("A9: a probe is off by default and calls nothing", "[memory]") {
+    std::vector<std::string> calls;
+    memory_probe_options options;
+    options.start = [&](std::size_t) { calls.emplace_back("start"); };
+    options.stop = [&](const std::string&) { calls.emplace_back("stop"); };
+    memory_probe probe(recorded_device{&calls}, options);
+    for (std::uint64_t step = 0; step < 10; ++step) {
+        probe.begin_step(step);
+        probe.end_step(step);
+    }
+    CHECK(calls.empty());
+    CHECK(probe.rows().empty());
+}
+
+TEST_CASE("A9: profiled steps are sampled, between the hooks of a recorder", "[memory]") {
+    std::vector<std::string> calls;
+    memory_probe_options options;
+    options.profile_steps = {7, 3};
+    options.max_entries = 500;
+    options.at = {.global = 3, .pipeline = 1, .data = 2, .context = 0, .tensor = 5};
+    options.start = [&](std::size_t entries) { calls.push_back("start " + std::to_string(entries)); };
+    options.stop = [&](const std::string& name) { calls.push_back("stop " + name); };
+    memory_probe probe(recorded_device{&calls}, options);
+    for (std::uint64_t step = 0; step < 10; ++step) {
+        probe.begin_step(step);
+        probe.end_step(step);
+    }
+    const std::vector<std::string> once{"reset", "sample", "start 500", "sample", "stop snapshot_rank03_p1d2c0t5"};
+    std::vector<std::string> twice = once;
+    twice.insert(twice.end(), once.begin(), once.end());
+    CHECK(calls == twice);
+
+    REQUIRE(probe.rows().size() == 2);
+    const floptally::memory_row& row = probe.rows()[0];
+    CHECK(row.step == 3);
+    CHECK(row.at == options.at);
+    CHECK(row.before == memory_sample{998, 1000, 20, 200});
+    CHECK(row.after == memory_sample{996, 1000, 40, 400});
+    CHECK(probe.rows()[1].step == 7);
+    CHECK(to_json_line(row) ==
+          "{\"step\": 3, \"rank\": 3, \"p\": 1, \"d\": 2, \"c\": 0, \"t\": 5, \"free_before\": 998, "
+          "\"free_after\": 996, \"total\": 1000, \"pool_used_high\": 40, \"pool_reserved_high\": 400}");
+}
+
+TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[memory]") {
+    std::vector<std::string> calls;
+    memory_probe_options options;
+    options.profile_steps = {0};
+    memory_probe probe(recorded_device{&calls}, options);
+    probe.begin_step(0);
+    probe.end_step(0);
+    CHECK(calls == std::vector<std::string>{"reset", "sample", "sample"});
+    CHECK(options.max_entries == 100'000);
+    CHECK(floptally::snapshot_name({}) == "snapshot_rank00_p0d0c0t0");
+    CHECK(floptally::snapshot_name({.global = 9}) == "snapshot_rank09_p0d0c0t0");
+    CHECK(floptally::snapshot_name({.global = 10, .data = 10}) == "snapshot_rank10_p0d10c0t0");
+    CHECK(floptally::snapshot_name({.global = 1023, .pipeline = 7, .data = 3, .context = 2, .tensor = 1}) ==
+          "snapshot_rank1023_p7d3c2t1");
+}
+
+TEST_CASE("A9: a step that ends without a begin, or begins twice, is an error and the probe goes on", "[memory]") {
+    std::vector<std::string> calls;
+    memory_probe_options options;
+    options.profile_steps = {1, 2, 3};
+    memory_probe probe(recorded_device{&calls}, options);
+    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun");
+    probe.begin_step(1);
+    CHECK(error_of([&] { return probe.end_step(2), 0; }) == "end_step: step 2 has not begun");
+    CHECK(error_of([&] { return probe.begin_step(2), 0; }) == "begin_step: step 1 has not ended");
+    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun");
+    probe.begin_step(3);
+    probe.end_step(3);
+    REQUIRE(probe.rows().size() == 1);
+    CHECK(probe.rows()[0].step == 3);
+
+    options.stop = [](const std::string&) { throw std::runtime_error("disk full"); };
+    memory_probe full(recorded_device{&calls}, options);
+    full.begin_step(1);
+    CHECK_THROWS_AS(full.end_step(1), std::runtime_error);
+    CHECK(full.rows().size() == 1);
+    CHECK_NOTHROW(full.begin_step(2));
+
+    options.max_entries = 0;
+    CHECK(error_of([&] { return memory_probe(recorded_device{&calls}, options).rows().size(); }) ==
+          "max_entries: must be at least 1, got 0");
+}

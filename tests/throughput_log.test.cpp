@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The log lines of recsys-examples, and the comparison that is made of them.
+
+#include <cstddef>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/experiment_table.hpp>
+#include <floptally/throughput_log.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::experiment;
+using floptally::experiment_row;
+using floptally::layer_line;
+using floptally::throughput_log;
+using floptally::train_line;
+
+const std::string step_text =
+    "[train] [iter 99, tokens 131168, elapsed_time 58.51 ms, achieved FLOPS 1092.00 TFLOPS, MFU 6.90%]";
+const std::string layer_text =
+    "[LAYER] [train_fwd] tokens 131168;time (median): 12.345 ms;achieved flops: 345.60 TFLOPS;MFU: 34.94%";
+
+throughput_log read(const std::string& text) {
+    std::istringstream in(text);
+    return floptally::read_throughput_log(in);
+}
+
+std::string read_error(const std::string& text) {
+    return error_of([&] { return read(text).steps.size(); });
+}
+
+experiment run_of(std::string name, const std::vector<double>& tflops) {
+    experiment run{.name = std::move(name), .gpus = 16, .peak_tflops = 989};
+    for (const double rate : tflops) {
+        run.steps.push_back({.iteration = 1, .tokens = 1, .milliseconds = 10, .tflops = rate, .mfu_pct = 0});
+    }
+    return run;
+}
+
+std::string two_decimals(double value) { return floptally::detail::fixed_decimal(value, 2); }
+
+}  // namespace
+
+TEST_CASE("H8: the two log lines are written and read as they stand") {
+    const train_line step{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.9};
+    const layer_line layer{
+        .pass = "train_fwd", .tokens = 131168, .milliseconds = 12.345, .tflops = 345.6, .mfu_pct = 34.94};
+    CHECK(floptally::to_string(step) == step_text);
+    CHECK(floptally::to_string(layer) == layer_text);
+
+    const throughput_log log = read("starting\n[rank0] 12:00 " + step_text + "\r\n\n" + layer_text + "\n" +
+                                    "[eval] [iter 3, auc 0.7]\n" + step_text);
+    CHECK(log.steps == std::vector<train_line>{step, step});
+    CHECK(log.layers == std::vector<layer_line>{layer});
+    CHECK(read("").steps.empty());
+}
+
+TEST_CASE("H8: lines of a step and of a layer come from exact FLOPs and a time") {
+    floptally::tally batch;
+    batch.add({.length = 1000}, {.length = 1024});
+    const floptally::step_totals done{.steps = 2,
+                                      .batch = batch,
+                                      .useful = floptally::flops{floptally::uint128{4'000'000'000'000'000U}},
+                                      .seconds = 0.5,
+                                      .gpu_seconds = 8,
+                                      .peak_tflop = 8.0 * 1000};
+    CHECK(floptally::to_string(floptally::train_line_of(7, done)) ==
+          "[train] [iter 7, tokens 1000, elapsed_time 500.00 ms, achieved FLOPS 8000.00 TFLOPS, MFU 50.00%]");
+    CHECK(floptally::to_string(floptally::layer_line_of("train_fwd", 1000, done.useful, {0.5, 16, 1000})) ==
+          "[LAYER] [train_fwd] tokens 1000;time (median): 500.000 ms;achieved flops: 8000.00 TFLOPS;MFU: 50.00%");
+    CHECK(error_of([&] {
+              return floptally::layer_line_of("train_fwd", 1, done.useful, {0, 16, 1000}).tokens;
+          }).rfind("seconds: must be", 0) == 0);
+}
+
+TEST_CASE("H8: every prefix of a line that has begun is an error with its line number") {
+    for (const auto& [text, begin] : {std::pair{step_text, std::string("[train] [iter ").size()},
+                                      std::pair{layer_text, std::string("[LAYER] [").size()}}) {
+        for (std::size_t size = begin; size < text.size(); ++size) {
+            const std::string problem = read_error("first line\n" + text.substr(0, size) + "\nlast line\n");
+            INFO(text.substr(0, size) << " -> " << problem);
+            CHECK(problem.rfind("line 2: must read \"[", 0) == 0);
+        }
+    }
+    CHECK(read_error(step_text + "\n" + step_text + " \n").rfind("line 2: must read", 0) == 0);
+    CHECK(read_error("[train] [iter 1, tokens 2]") ==
+          "line 1: must read \"[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]\", got "
+          "\"[train] [iter 1, tokens 2]\"");
+}
+
+TEST_CASE("H8: numbers that are no counts or no finite rates are errors") {
+    const auto with = [](const std::string& from, const std::string& to) {
+        std::string text = step_text;
+        text.replace(text.find(from), from.size(), to);
+        return read_error(text);
+    };
+    CHECK(with("99", "98") == "no error");
+    CHECK(with("58.51", "5.851e1") == "no error");
+    for (const char* bad : {"-1", "1.5", "x", "", "18446744073709551616"}) {
+        CHECK(with("131168", bad).rfind("line 1: must read", 0) == 0);
+    }
+    for (const char* bad : {"nan", "inf", "-1.0", "-0", "", "1e999", "1,5", " 1"}) {
+        INFO(bad);
+        CHECK(with("58.51", bad).rfind("line 1: must read", 0) == 0);
+        CHECK(with("1092.00", bad).rfind("line 1: must read", 0) == 0);
+        CHECK(with("6.90", bad).rfind("line 1: must read", 0) == 0);
+    }
+    CHECK(read_error("[LAYER] [] tokens 1;time (median): 1 ms;achieved flops: 1 TFLOPS;MFU: 1%")
+              .rfind("line 1: must read", 0) == 0);
+}
+
+TEST_CASE("H9: the published table comes out of the published inputs") {
+    // 16 H100, bf16 dense 989 TFLOPS; global TFLOPS of the five published experiments.
+    const std::vector<double> published{1092, 1667, 3933, 3919, 2880};
+    std::vector<experiment> runs;
+    for (const double tflops : published) {
+        std::istringstream log("[train] [iter 1, tokens 1, elapsed_time 10.00 ms, achieved FLOPS " +
+                               std::to_string(tflops) + " TFLOPS, MFU 0.00%]\n");
+        runs.push_back({.name = "exp" + std::to_string(runs.size()),
+                        .gpus = 16,
+                        .peak_tflops = 989,
+                        .steps = floptally::read_throughput_log(log).steps});
+    }
+    const std::vector<experiment_row> rows = floptally::compare(runs);
+    const std::vector<std::string> mfu{"6.90", "10.53", "24.85", "24.77", "18.20"};
+    REQUIRE(rows.size() == mfu.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        CHECK(two_decimals(rows[i].mfu_pct) == mfu[i]);
+        CHECK(rows[i].tflops_per_gpu == published[i] / 16);
+        CHECK(rows[i].best_tflops_per_gpu == published[i] / 16);
+        CHECK(two_decimals(rows[i].speed_up) == two_decimals(published[i] / 1092));
+    }
+    // The PR's own column, 6.38 to 22.96, is the same rates over 1070.5.
+    for (experiment& run : runs) {
+        run.peak_tflops = 1070.5;
+    }
+    CHECK(two_decimals(floptally::compare(runs)[0].mfu_pct) == "6.38");
+    CHECK(two_decimals(floptally::compare(runs)[2].mfu_pct) == "22.96");
+}
+
+TEST_CASE("H8: an average weighs by time, the peak is the best line, and the table shows both") {
+    experiment uneven = run_of("uneven", {1600, 3200});
+    uneven.steps[0].milliseconds = 30;  // 30 ms at 1600 and 10 ms at 3200: 80 TFLOP in 40 ms
+    const std::vector<experiment> runs{run_of("base", {1600}), uneven};
+    CHECK(floptally::to_markdown(floptally::compare(runs)) ==
+          "| experiment | TFLOPS/GPU | peak TFLOPS/GPU | MFU | speed-up |\n"
+          "| --- | --: | --: | --: | --: |\n"
+          "| base | 100.00 | 100.00 | 10.11 % | 1.00x |\n"
+          "| uneven | 125.00 | 200.00 | 12.64 % | 1.25x |\n");
+}
+
+TEST_CASE("H8: experiments that cannot be compared are errors") {
+    const auto problem = [](const experiment& run) {
+        return error_of([&] { return floptally::compare(std::vector<experiment>{run}).size(); });
+    };
+    CHECK(problem(run_of("empty", {})) == "steps: \"empty\" has no line of a step in its log");
+    CHECK(problem(run_of("still", {0})).rfind("achieved FLOPS: must be", 0) == 0);
+    experiment run = run_of("a", {1});
+    run.gpus = 0;
+    CHECK(problem(run) == "gpus: must be at least 1, got 0 in \"a\"");
+    run = run_of("a", {1});
+    run.peak_tflops = std::numeric_limits<double>::infinity();
+    CHECK(problem(run).rfind("peak_tflops: must be", 0) == 0);
+    run = run_of("a", {1});
+    run.steps[0].milliseconds = 0;
+    CHECK(problem(run).rfind("elapsed_time: must be", 0) == 0);
+}
