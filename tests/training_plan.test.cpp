@@ -630,6 +630,31 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
     }
 }
 
+TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more of what is recomputed",
+          "[training_plan]") {
+    constexpr std::uint64_t heads = 3;
+    constexpr std::uint64_t qk = 5;
+    constexpr std::uint64_t v = 11;
+    constexpr std::uint64_t pairs = 7 * 8 / 2;
+    cost model;
+    model.add("core", attention_core{heads, qk, v}, mask::causal());
+    model.add("mlp", linear{.in_features = h, .out_features = 20});
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const auto work = [&](const training_plan& plan) { return evaluate(model, batch, conventions::exact, plan); };
+    const flops core{2 * heads * pairs * (qk + v)};
+    const flops matrix{2 * 7 * h * 20};
+    const flops hardware{2 * heads * pairs * (4 * qk + 3 * v)};
+    CHECK(work({})["core"].total(view::useful) == 3 * core);
+    CHECK(work({})["mlp"].total(view::useful) == 3 * matrix);
+    CHECK(work({})["core"].total(view::executed) == hardware);
+    CHECK(work({})["mlp"].total(view::executed) == 3 * matrix);
+    const training_plan again{.recomputed = recompute::full};
+    CHECK(work(again)["core"].total(view::executed) == hardware + core);
+    CHECK(work(again)["mlp"].total(view::executed) == 4 * matrix);
+    CHECK(work(again).total(view::useful) == work({}).total(view::useful));
+}
+
 TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.stages);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <floptally/error.hpp>
 
@@ -16,17 +17,31 @@ class component_name {
     static constexpr std::size_t capacity = 39;
 
     component_name() = default;
-    constexpr component_name(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is text
+    constexpr component_name(std::string_view text)  // NOLINT(google-explicit-constructor): a name is text
+        : text_{}, length_{} {
         assign("", text);
     }
     /// "encoder." and "mlp": "encoder.mlp".
-    constexpr component_name(std::string_view prefix, std::string_view text) { assign(prefix, text); }
+    constexpr component_name(std::string_view prefix, std::string_view text) : text_{}, length_{} {
+        assign(prefix, text);
+    }
     constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
     component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
 
     [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
     [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
-        return a.view() == b.view();
+        return a.is(b.view());
+    }
+    /// Whether this is the name. A constant expression pays for each step: a plain loop has the fewest.
+    [[nodiscard]] constexpr bool is(std::string_view text) const {
+        if (!std::is_constant_evaluated()) {
+            return view() == text;
+        }
+        std::size_t i = length_ == text.size() ? length_ : capacity + 1;
+        while (i != 0 && i <= capacity && text_[i - 1] == text[i - 1]) {  // names differ at their ends
+            --i;
+        }
+        return i == 0;
     }
 
   private:
@@ -36,9 +51,9 @@ class component_name {
             throw error("component",
                         "a name must have 1 to 39 characters, got \"" + std::string(prefix).append(text).append("\""));
         }
-        for (std::size_t i = 0; i < capacity; ++i) {
-            text_[i] = i < prefix.size() ? prefix[i] : i < length ? text[i - prefix.size()] : '\0';
-            if (i < length && text_[i] >= 0 && text_[i] < ' ') {
+        for (std::size_t i = 0; i < length; ++i) {
+            text_[i] = i < prefix.size() ? prefix[i] : text[i - prefix.size()];
+            if (text_[i] >= 0 && text_[i] < ' ') {
                 throw error("component", "a name must not have control characters, got \"" +
                                              std::string(prefix).append(text).append("\""));
             }

@@ -78,7 +78,7 @@ class cost {
         return *this = sum;
     }
 
-    /// One product of activations per attended pair, `multiply_adds` of them: scores without a PV, that choose keys.
+    /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
                                const dataflow& flow = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
@@ -146,7 +146,7 @@ class cost {
         return layer;
     }
 
-    /// The same once more, with the weights of the first: they are counted there.
+    /// The same with the weights of another, which counts them.
     [[nodiscard]] constexpr cost with_shared_weights() const {
         cost sum = *this;
         for (cost_row& row : sum.rows_) {
@@ -219,7 +219,6 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    /// Adds a row of another cost under a component.
     constexpr void put_from(const cost& other, cost_row row, const component_name& component) {
         if (row.what == statistic::pairs) {
             row.mask = static_cast<std::uint8_t>(masks_.find_or_add(other.masks_[row.mask], "masks"));
@@ -248,7 +247,7 @@ class cost {
     /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
     constexpr cost& put(const component_name& component, std::string_view weight, cost_row row) {
         row.component = static_cast<std::uint8_t>(components_.find(component));
-        row.weight = weight.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(weights_.find(weight) + 1);
+        row.weight = weight.empty() ? std::uint8_t{0} : index_of_weight(weight);
         if (row.what == statistic::routed) {
             return row.useful == 0 && row.padded == 0 ? *this : put_routed(component, weight, row);
         }
@@ -270,6 +269,14 @@ class cost {
             }
         }
         return append(component, weight, row);
+    }
+
+    [[nodiscard]] constexpr std::uint8_t index_of_weight(std::string_view weight) const {
+        std::size_t index = 0;
+        while (index < weights_.size() && !weights_[index].is(weight)) {
+            ++index;
+        }
+        return static_cast<std::uint8_t>(index + 1);
     }
 
     constexpr cost& append(const component_name& component, std::string_view weight, const cost_row& row) {

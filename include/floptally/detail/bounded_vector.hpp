@@ -19,9 +19,7 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            for (T& element : elements_) {
-                element = T{};
-            }
+            *this = bounded_vector(cleared{});  // in one step, where a loop is a step for each element
         }
     }
 
@@ -89,6 +87,9 @@ class bounded_vector {
     }
 
   private:
+    struct cleared {};
+    constexpr explicit bounded_vector(cleared) : elements_{} {}
+
     T elements_[Capacity];
     std::size_t size_ = 0;
 };

@@ -36,6 +36,18 @@ class plan_rules {
 
     constexpr explicit plan_rules(const training_plan& plan) : plan_(plan) {}
 
+    /// Calls `each` with every row of every layer.
+    template <class Each>
+    static constexpr void for_each(std::span<const stage> stages, Each each) {
+        for (const stage& part : stages) {
+            for (std::uint64_t n = 0; n < part.repeat; ++n) {
+                for (const cost_row& row : part.cost.rows()) {
+                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
+                }
+            }
+        }
+    }
+
     [[nodiscard]] constexpr decision state_of(const stage& part, std::uint64_t layer, const cost_row& row) const {
         decision decided;
         for (const plan_rule& rule : plan_.rules) {
@@ -70,18 +82,6 @@ class plan_rules {
             does = does || trains(part, layer, row);
         });
         return does;
-    }
-
-    /// Calls `each` with every row of every layer.
-    template <class Each>
-    static constexpr void for_each(std::span<const stage> stages, Each each) {
-        for (const stage& part : stages) {
-            for (std::uint64_t n = 0; n < part.repeat; ++n) {
-                for (const cost_row& row : part.cost.rows()) {
-                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
-                }
-            }
-        }
     }
 
     /// Throws where a rule means nothing in this model.

@@ -76,49 +76,6 @@ class plan_walk {
         return false;
     }
 
-    /// One layer, or what stands outside the layers: its parts one after the other.
-    constexpr void run(std::span<const stage> parts, std::uint64_t layer) {
-        const stage_role role = parts.front().role;
-        const bool before = role == stage_role::encoder ? context_ : hidden_;
-        region again;
-        bool stream = before;
-        for (const stage& part : parts) {
-            stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed) {
-                if (needed.output && !is_detached(row.kind)) {
-                    again.components.find_or_add(part.cost.components()[row.component], "components");
-                }
-            });
-        }
-        again.reached = stream;
-        bool entering = before;
-        for (const stage& part : parts) {
-            entering = visit(part, layer, entering, [&](const cost_row& row, const gradients& needed) {
-                emit(part, layer, row, needed, recomputes(part, layer, row, needed, again));
-            });
-        }
-        if (role == stage_role::encoder || role == stage_role::input) {
-            context_ = context_ || stream;
-        }
-        if (role == stage_role::layer || role == stage_role::input) {
-            hidden_ = stream;
-        }
-        if (role == stage_role::anywhere) {  // it may stand before everything
-            hidden_ = hidden_ || trains(parts, layer);
-            context_ = context_ || trains(parts, layer);
-        }
-    }
-
-    [[nodiscard]] constexpr bool trains(std::span<const stage> parts, std::uint64_t layer) const {
-        for (const stage& part : parts) {
-            for (const cost_row& row : part.cost.rows()) {
-                if (rules_.trains(part, layer, row)) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
     /// Calls `each` with every row of a part and the gradients that it computes; whether the result requires one.
     template <class Each>
     constexpr bool visit(const stage& part, std::uint64_t layer, bool stream, Each each) const {
@@ -160,6 +117,49 @@ class plan_walk {
             each(row, needed);
         }
         return result;
+    }
+
+    /// One layer, or what stands outside the layers: its parts one after the other.
+    constexpr void run(std::span<const stage> parts, std::uint64_t layer) {
+        const stage_role role = parts.front().role;
+        const bool before = role == stage_role::encoder ? context_ : hidden_;
+        region again;
+        bool stream = before;
+        for (const stage& part : parts) {
+            stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed) {
+                if (needed.output && !is_detached(row.kind)) {
+                    again.components.find_or_add(part.cost.components()[row.component], "components");
+                }
+            });
+        }
+        again.reached = stream;
+        bool entering = before;
+        for (const stage& part : parts) {
+            entering = visit(part, layer, entering, [&](const cost_row& row, const gradients& needed) {
+                emit(part, layer, row, needed, recomputes(part, layer, row, needed, again));
+            });
+        }
+        if (role == stage_role::encoder || role == stage_role::input) {
+            context_ = context_ || stream;
+        }
+        if (role == stage_role::layer || role == stage_role::input) {
+            hidden_ = stream;
+        }
+        if (role == stage_role::anywhere) {  // it may stand before everything
+            hidden_ = hidden_ || trains(parts, layer);
+            context_ = context_ || trains(parts, layer);
+        }
+    }
+
+    [[nodiscard]] constexpr bool trains(std::span<const stage> parts, std::uint64_t layer) const {
+        for (const stage& part : parts) {
+            for (const cost_row& row : part.cost.rows()) {
+                if (rules_.trains(part, layer, row)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     [[nodiscard]] constexpr bool recomputes(const stage& part, std::uint64_t layer, const cost_row& row,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Real models of which only parts train, against PyTorch's FlopCounterMode (generate_frozen.py).
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include <floptally/folded_cost.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+
+namespace {
+
+using namespace floptally;
+using nlohmann::json;
+
+training_plan plan_of(const json& rules) {
+    training_plan plan;
+    for (const json& said : rules) {
+        const std::string weights = said["weights"];
+        const std::string state = said["state"];
+        plan_rule rule;
+        rule.weights = std::string_view(weights);
+        rule.state = state == "lora"     ? weight_state::lora
+                     : state == "frozen" ? weight_state::frozen
+                                         : weight_state::trainable;
+        rule.rank = said.value("rank", std::uint64_t{0});
+        rule.first_layer = said.value("first_layer", any_layer);
+        rule.last_layer = said.value("last_layer", any_layer);
+        plan.rules.push_back(rule, "rules");
+    }
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, to the integer") {
+    std::ifstream file(FLOPTALLY_GOLDEN_DIR "/frozen.json");
+    const json cases = json::parse(file);
+    REQUIRE(cases.size() >= 25);
+    for (const json& model : cases) {
+        INFO(model["id"]);
+        const model_config config = read_config(model["config"]);
+        const folded_cost folded(config.stages, conventions::torch_flop_counter_eager, plan_of(model["rules"]));
+        tally batch{folded.masks()};
+        batch.add(sequence{.length = model["length"].get<std::uint32_t>(),
+                           .keys = model["encoder_length"].get<std::uint32_t>()});
+        const breakdown work = folded.evaluate(batch);
+        CHECK(to_string(work.get(view::useful, phase::forward)) ==
+              std::to_string(model["forward"].get<std::uint64_t>()));
+        CHECK(to_string(work.backward(view::useful)) == std::to_string(model["backward"].get<std::uint64_t>()));
+    }
+}
