@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -679,6 +680,18 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
         return evaluate(small.cost(), one, conventions::exact, {.rules = {{"*", weight_state::frozen}}}).total() ==
                evaluate(small.cost(), one, conventions::exact, {.counted = phases::forward}).total();
     }());
+}
+
+TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", "[training_plan]") {
+    const layer where{.hidden_size = h};
+    const stage one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const breakdown work = evaluate(std::span(&one, 1), batch, conventions::exact,
+                                    {.rules = {{"*", weight_state::frozen}, {"norm", weight_state::trainable}}});
+    CHECK(work["attention.qkv"].get(view::useful, phase::backward_data) == flops{2 * 7 * h * (12 + 6 + 6)});
+    CHECK(work["attention.core"].get(view::useful, phase::backward_data) == flops{2 * 2 * 28 * 4 * (3 + 3)});
+    CHECK(work.get(view::useful, phase::backward_weights) == flops{});
 }
 
 TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
