@@ -24,14 +24,14 @@ constexpr void lower_pairs(const mask& attends, const convention& how, bool unwi
                           attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
     if (attends.kind() == mask_kind::cross_attention) {
         at(fixed(statistic::crossed), 1);
-    } else if (!attends.is_polynomial() && (!windowed || how.windows == window_pairs::exact)) {
-        at(kept(attends), 1);
     } else if (windowed && attends.is_causal() && how.windows == window_pairs::half_squares) {
         at(kept(mask::squares_of(attends)), 2);
     } else if (detail::is_sliding_window(attends) && how.windows == window_pairs::limited) {
         at(kept(mask::within(attends)), 2);
         at(kept(mask::limited_by(attends)), 1);
-    } else if (windowed && (how.windows == window_pairs::half_squares || how.windows == window_pairs::limited)) {
+    } else if (!attends.is_polynomial() &&
+               (!windowed || how.windows == window_pairs::exact || how.windows == window_pairs::half_squares ||
+                how.windows == window_pairs::limited)) {
         at(kept(attends), 1);
     } else if (detail::is_sliding_window(attends) && how.windows == window_pairs::box) {
         at(kept(mask::box_of(attends)), 1);

@@ -123,7 +123,7 @@ inline void refuse_layer_lists(hf_model& model) {
     const std::string listed = block_letters(model, keys, types);
     const bool is_listed = model.config.has_value(model.config.spelling(keys));
     const std::string key = is_listed ? std::string(model.config.spelling(keys)) : "hybrid_override_pattern";
-    const std::string pattern = is_listed ? listed : model.config.text(key, "ME*-");
+    std::string pattern = is_listed ? listed : model.config.text(key, "ME*-");
     if (pattern.empty() || pattern.size() > max_layers) {
         throw error(model.config.field(key), "must have from 1 to " + std::to_string(max_layers) + " layers, got " +
                                                  std::to_string(pattern.size()));

@@ -78,7 +78,7 @@ struct shared_block_adapters {
 [[nodiscard]] inline std::string zamba_letters(const hf_model& model, config_fields::names keys,
                                                const std::string& usual) {
     constexpr block_type types[] = {{"linear_attention", 'R'}, {"hybrid", 'H'}};
-    const std::string letters = layer_letters(model, keys, types);
+    std::string letters = layer_letters(model, keys, types);
     if (!letters.empty()) {
         return letters;
     }
