@@ -56,6 +56,16 @@ template <std::uint64_t Width>
     return summary_of(model, labels_width(model));
 }
 
+/// The width that kernels compute; 0 where a linear of the head is not over the vocabulary.
+[[nodiscard]] inline std::uint64_t padded_width(const hf_model& model, const head_linear& after, std::uint64_t width) {
+    const std::uint64_t padded = after.out == vocabulary_width ? model.options.padded_vocab_size : 0;
+    if (padded != 0 && padded < width) {
+        throw error("padded_vocab_size",
+                    "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+    }
+    return padded;
+}
+
 inline constexpr statistic per_sequence = statistic::count;
 inline constexpr statistic per_token = statistic::tokens;
 

@@ -240,16 +240,6 @@ class hf_reader {
         return rows;
     }
 
-    /// 0 where a linear of the head is not over the vocabulary.
-    [[nodiscard]] std::uint64_t padded_width(const head_linear& after, std::uint64_t width) const {
-        const std::uint64_t padded = after.out == vocabulary_width ? model_.options.padded_vocab_size : 0;
-        if (padded != 0 && padded < width) {
-            throw error("padded_vocab_size",
-                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
-        }
-        return padded;
-    }
-
     void add_head(const head& last) {
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
@@ -259,7 +249,7 @@ class hf_reader {
             cost matrix;
             matrix.add("lm_head", linear{.in_features = after.in(model_),
                                          .out_features = width,
-                                         .padded_out_features = padded_width(after, width),
+                                         .padded_out_features = padded_width(model_, after, width),
                                          .rows = after.rows,
                                          .kind = after.detached ? term::detached_head : term::lm_head,
                                          .reads = value::stream});
@@ -276,6 +266,9 @@ class hf_reader {
             stages_.add(branch, stage_role::head, matrix);
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
+            throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
         }
         if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
             model_.notes.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
