@@ -114,7 +114,7 @@ class tally {
         const detail::given_lengths<typename decltype(other)::value_type> encoder{other.data(), "encoder_lengths"};
         tally sum{masks()};
         for (std::size_t i = 0; i < own.size(); ++i) {
-            sum.add({.length = decoder.checked(i), .keys = encoder.checked(i)});
+            sum.add(sequence{.length = decoder.checked(i), .keys = encoder.checked(i)});
         }
         *this += sum;
     }

@@ -74,7 +74,7 @@ inline void add_tree(tally& batch, const Parents& parents, const Lengths& length
                                                       " tokens, above " + std::to_string(max_sequence_length));
         }
         ends[node] = depth + length;
-        sum.add({.length = length, .past = static_cast<std::uint32_t>(depth)});
+        sum.add(sequence{.length = length, .past = static_cast<std::uint32_t>(depth)});
     }
     batch += sum;
 }
