@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of models with a vision or audio tower, without processors: tiny random tensors and placeholder tokens.
+
+A feed is a function (model, run) of two values: a dict of forward's inputs, and what the run adds to a tally,
+
+    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...]}
+
+Lengths are of text with its placeholders (or of a decoder), grids in patches before merging, one for each image or
+clip; frames are those that enter the tower. A case names one, `_feed=feeds.pixels`, and may replace its runs by
+`_samples=(run, run)`. What a run is, each feed says; `feed.runs` are those that a case without `_samples` has.
+
+No row is padded: text fills every sample of a run up to the length of the longest. How many placeholders an image has
+is asked of the model (`get_image_features` and its kin), so a new type mostly needs no code here.
+"""
+
+import functools
+
+
+def feed(*runs):
+    """A feed with its default runs."""
+    def with_runs(function):
+        function.runs = runs
+        return function
+    return with_runs
+
+
+def variant(function, *runs, **fixed):
+    """The same feed with some arguments fixed, or other default runs."""
+    other = functools.partial(function, **fixed)
+    other.runs = runs or function.runs
+    return other
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Text around placeholders.
+
+
+def pair(size):
+    """(height, width) of a size that may be one number."""
+    return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+
+
+def inner(config, *names):
+    """The first config of these names inside a config, else the config itself."""
+    return next((getattr(config, name) for name in names if getattr(config, name, None) is not None), config)
+
+
+def vision_of(config):
+    return inner(config, "vision_config")
+
+
+def audio_of(config):
+    return inner(config, "audio_config", "encoder_config")
+
+
+def special_tokens(config):
+    """Every token that a config names, its inner configs' too."""
+    found = set()
+    for name, value in vars(config).items():
+        if name.endswith(("_token_id", "_token_index", "_token_ids")):
+            found |= set(value if isinstance(value, (list, tuple)) else [value])
+        elif hasattr(value, "to_dict"):
+            found |= special_tokens(value)
+    return {token for token in found if isinstance(token, int)}
+
+
+def words(config, *shape):
+    """Random tokens of the text model, none of them special."""
+    import torch
+    vocabulary = config.get_text_config().vocab_size
+    plain = torch.tensor(sorted(set(range(vocabulary - 1)) - special_tokens(config) - set(range(5))))
+    return plain[torch.randint(0, len(plain), shape)]
+
+
+def placeholder_of(config, *kinds):
+    for kind in kinds or ("image",):
+        for name in (kind + "_token_id", kind + "_token_index"):
+            if getattr(config, name, None) is not None:
+                return getattr(config, name)
+    raise ValueError("the config names no placeholder token")
+
+
+def text_around(model, rows, token, text=5):
+    """input_ids of samples with a word before each block of `rows[sample][i]` placeholders and words to the end.
+
+    Given under the names that forward has for it: the mask of placeholders as mm_token_type_ids too."""
+    import inspect
+
+    import torch
+    length = max(sum(blocks) + len(blocks) for blocks in rows) + text
+    ids = words(model.config, len(rows), length)
+    for sample, blocks in enumerate(rows):
+        start = 1
+        for block in blocks:
+            ids[sample, start:start + block] = token
+            start += block + 1
+    inputs = {"input_ids": ids, "use_cache": False}
+    names = inspect.signature(model.forward).parameters
+    if "mm_token_type_ids" in names:
+        inputs["mm_token_type_ids"] = (ids == token).int()
+    if "token_type_ids" in names:
+        inputs["token_type_ids"] = (ids == token).long()
+    if "attention_mask" in names:
+        inputs["attention_mask"] = torch.ones_like(ids)
+    return inputs, [length] * len(rows)
+
+
+def rows_of(features):
+    """How many rows each image or clip has in what get_image_features returns: a list, a padded or a flat tensor."""
+    features = getattr(features, "pooler_output", features)
+    if isinstance(features, (list, tuple)):
+        return [part.numel() // part.shape[-1] for part in features]
+    return [image.numel() // features.shape[-1] for image in features]
+
+
+def ask(model, name, inputs):
+    """What model.<name>(**inputs) returns, of the model or of the one inside it."""
+    import torch
+    owner = model if hasattr(model, name) else model.model
+    with torch.no_grad():
+        return getattr(owner, name)(**inputs)
+
+
+def by_sample(rows, counts):
+    """Rows of images, grouped by the number of images of each sample."""
+    assert sum(counts) == len(rows), (counts, rows)
+    rows = iter(rows)
+    return [[next(rows) for _ in range(count)] for count in counts]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Images of the config's size.
+
+
+def image_batch(config, count, grid=None):
+    """`count` random images and the grid of each; of `grid` patches, else of the config's image_size."""
+    import torch
+    vision = vision_of(config)
+    patch = pair(vision.patch_size)
+    height, width = pair(vision.image_size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    channels = next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
+                     if getattr(vision, name, None) is not None), 3)
+    return (torch.randn(count, channels, height, width),
+            [[1, height // patch[0], width // patch[1]] for _ in range(count)])
+
+
+@feed(2, 3)
+def pixels(model, images):
+    """A plain vision model: pixel_values. A run is a number of images of the config's size, or (number, (t, h, w))."""
+    count, grid = images if isinstance(images, tuple) else (images, None)
+    values, grids = image_batch(model.config, count, grid)
+    return {"pixel_values": values}, {"lengths": [], "grids": grids}
+
+
+@feed((2, 4), (3, 2))
+def frames(model, run, name="pixel_values"):
+    """A video model: [batch, frames, channels, height, width]. A run is (clips, frames). Attention is over the whole
+    clip, so its grid is one frame, higher by the number of tubelets."""
+    import torch
+    clips, count = run
+    vision = vision_of(model.config)
+    values, grids = image_batch(model.config, clips * count)
+    values = values.unflatten(0, (clips, count))
+    _, height, width = grids[0]
+    return {name: values}, {"lengths": [], "grids": [[1, count // vision.tubelet_size * height, width]] * clips}
+
+
+@feed((2, 11, 3), (3, 7, 2))
+def contrastive(model, run, text=True):
+    """clip and siglip: texts and images side by side. A run is (texts, length, images)."""
+    texts, length, images = run
+    values, grids = image_batch(model.config, images)
+    return ({"input_ids": words(model.config, texts, length), "pixel_values": values},
+            {"lengths": [length] * texts, "grids": grids})
+
+
+@feed((1, 1), (2, 1))
+def image_text(model, counts, extra=None):
+    """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is
+    (model, images) to more inputs of get_image_features and of forward."""
+    values, grids = image_batch(model.config, sum(counts))
+    images = {"pixel_values": values, **(extra(model, sum(counts)) if extra else {})}
+    rows = by_sample(rows_of(ask(model, "get_image_features", images)), counts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Images of any size.
+
+# Two samples of one image each, of different sizes; one sample with two images.
+GRIDS = ((((1, 4, 6),), ((1, 8, 4),)), (((1, 6, 4), (1, 4, 4)),))
+
+
+def flatten(samples):
+    return [grid for sample in samples for grid in sample]
+
+
+def patch_width(vision):
+    """Values of one flattened patch of Qwen-VL kin."""
+    import math
+    channels = getattr(vision, "in_channels", None) or getattr(vision, "in_chans", 3)
+    return channels * getattr(vision, "temporal_patch_size", 1) * math.prod(pair(vision.patch_size))
+
+
+@feed(*GRIDS)
+def patches(model, samples):
+    """Qwen-VL kin: flattened patches and image_grid_thw. A run is the grids of each sample's images, as tuples
+    (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t above 1."""
+    import torch
+    grids = flatten(samples)
+    images = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config))),
+              "image_grid_thw": torch.tensor(grids)}
+    rows = by_sample(rows_of(ask(model, "get_image_features", images)), [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(*GRIDS)
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
+    """The vision tower of Qwen-VL kin by itself."""
+    import torch
+    grids = flatten(samples)
+    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
+    return ({values_name: values, grid_name: torch.tensor(grids)},
+            {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed(*GRIDS)
+def images_in_one_canvas(model, samples):
+    """pixtral, mistral3: images padded to the largest (the padding is cut before the first block), with image_sizes."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    patch = pair(vision.patch_size)
+    sizes = [(h * patch[0], w * patch[1]) for _, h, w in grids]
+    values = torch.randn(len(grids), getattr(vision, "num_channels", 3), *(max(side) for side in zip(*sizes)))
+    images = {"pixel_values": values, "image_sizes": torch.tensor(sizes)}
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is config:
+        return images, record
+    rows = by_sample(rows_of(ask(model, "get_image_features", images)), [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, record
+
+
+def padded_patches(vision, grids, slots):
+    """pixel_values [images, slots, values], pixel_attention_mask and spatial_shapes of siglip2."""
+    import torch
+    mask = torch.tensor([[int(slot < h * w) for slot in range(slots)] for _, h, w in grids])
+    return {"pixel_values": torch.randn(len(grids), slots, patch_width(vision)), "pixel_attention_mask": mask,
+            "spatial_shapes": torch.tensor([[h, w] for _, h, w in grids])}
+
+
+@feed(*GRIDS)
+def padded(model, samples, slots=40):
+    """siglip2's tower: images of any size, each padded to `slots` patches (max_num_patches of the processor)."""
+    grids = flatten(samples)
+    return (padded_patches(vision_of(model.config), grids, slots),
+            {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Audio.
+
+
+@feed((2, 11), (3, 7))
+def speech_to_text(model, run):
+    """whisper: input_features of the length that the encoder demands, and a decoder. A run is (clips, length of the
+    decoder). Frames are mel frames, before the stem of stride 2; encoder_length is the decoder's number of keys."""
+    import torch
+    clips, length = run
+    config = model.config
+    count = 2 * config.max_source_positions
+    inputs = {"input_features": torch.randn(clips, config.num_mel_bins, count),
+              "decoder_input_ids": words(config, clips, length), "use_cache": False}
+    return inputs, {"lengths": [length] * clips, "audio_frames": [count] * clips,
+                    "encoder_length": config.max_source_positions}
+
+
+@feed(2, 3)
+def mel(model, clips, bins="num_mel_bins"):
+    """An encoder of mel frames by itself: whisper's for classification."""
+    import torch
+    count = 2 * model.config.max_source_positions
+    return ({"input_features": torch.randn(clips, getattr(model.config, bins), count)},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+def samples_of(config, count):
+    """The shortest waveform of which the convolutions leave `count` frames."""
+    for kernel, stride in zip(reversed(config.conv_kernel), reversed(config.conv_stride)):
+        count = (count - 1) * stride + kernel
+    return count
+
+
+@feed((2, 9), (3, 6))
+def waveform(model, run):
+    """wav2vec2 and kin: input_values. A run is (clips, frames), the frames being those that the stem of convolutions
+    leaves of the waveform: its length is chosen so that no stride has a rest."""
+    import torch
+    clips, count = run
+    return ({"input_values": torch.randn(clips, samples_of(model.config, count))},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed((1, 1), (2, 1))
+def audio_text(model, counts):
+    """qwen2_audio, voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of
+    clips of each sample."""
+    import inspect
+
+    import torch
+    config = model.config
+    audio = audio_of(config)
+    count = 2 * audio.max_source_positions
+    clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count)}
+    for name in ("feature_attention_mask", "input_features_mask"):
+        if name in inspect.signature(model.forward).parameters:
+            clips[name] = torch.ones(sum(counts), count, dtype=torch.long)
+    rows = by_sample(rows_of(ask(model, "get_audio_features", clips)), counts)
+    inputs, lengths = text_around(model, rows, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
