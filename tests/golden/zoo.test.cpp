@@ -84,9 +84,8 @@ floptally::tally batch_of(const json& run, const floptally::cost& model) {
         batch.add(floptally::sequence{.length = each, .past = 0, .keys = run.value("encoder_length", 0U)});
     }
     for (const json& grid : run.value("grids", json::array())) {
-        batch.add(floptally::grid{.t = grid[0].get<std::uint32_t>(),
-                                  .h = grid[1].get<std::uint32_t>(),
-                                  .w = grid[2].get<std::uint32_t>()});
+        batch.add(floptally::grid{
+            .t = grid[0].get<std::uint32_t>(), .h = grid[1].get<std::uint32_t>(), .w = grid[2].get<std::uint32_t>()});
     }
     return batch;
 }

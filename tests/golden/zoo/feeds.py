@@ -53,6 +53,11 @@ def audio_of(config):
     return inner(config, "audio_config", "encoder_config")
 
 
+def channels_of(vision):
+    return next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
+                 if getattr(vision, name, None) is not None), 3)
+
+
 def special_tokens(config):
     """Every token that a config names, its inner configs' too."""
     found = set()
@@ -132,41 +137,43 @@ def by_sample(rows, counts):
 # Images of the config's size.
 
 
-def image_batch(config, count, grid=None):
-    """`count` random images and the grid of each; of `grid` patches, else of the config's image_size."""
+def image_batch(config, count, grid=None, patch=None):
+    """`count` random images and the grid of each; of `grid` patches, else of the config's image_size. `patch` is the
+    stride of the first convolution, where the config has no patch_size that says so."""
     import torch
     vision = vision_of(config)
-    patch = pair(vision.patch_size)
-    height, width = pair(vision.image_size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
-    channels = next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
-                     if getattr(vision, name, None) is not None), 3)
-    return (torch.randn(count, channels, height, width),
+    patch = pair(patch or getattr(vision, "patch_size", None) or vision.tubelet_size[1:])
+    size = getattr(vision, "image_size", None) or vision.crop_size
+    height, width = pair(size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    return (torch.randn(count, channels_of(vision), height, width),
             [[1, height // patch[0], width // patch[1]] for _ in range(count)])
 
 
 @feed(2, 3)
-def pixels(model, images):
+def pixels(model, images, patch=None):
     """A plain vision model: pixel_values. A run is a number of images of the config's size, or (number, (t, h, w))."""
     count, grid = images if isinstance(images, tuple) else (images, None)
-    values, grids = image_batch(model.config, count, grid)
+    values, grids = image_batch(model.config, count, grid, patch)
     return {"pixel_values": values}, {"lengths": [], "grids": grids}
 
 
-@feed((2, 4), (3, 2))
+@feed(2, 3)
 def frames(model, run, name="pixel_values"):
-    """A video model: [batch, frames, channels, height, width]. A run is (clips, frames). Attention is over the whole
-    clip, so its grid is one frame, higher by the number of tubelets."""
-    import torch
-    clips, count = run
+    """A video model: [batch, frames, channels, height, width]. A run is a number of clips of the config's frames, or
+    (clips, frames). Attention is over the whole clip, so its grid is one frame, higher by the number of tubelets."""
     vision = vision_of(model.config)
+    count = getattr(vision, "num_frames", None) or getattr(vision, "frames_per_clip", None)
+    clips, count = run if isinstance(run, tuple) else (run, count)
     values, grids = image_batch(model.config, clips * count)
     values = values.unflatten(0, (clips, count))
+    tubelet = getattr(vision, "tubelet_size", 1)
+    tubelets = count // (tubelet[0] if isinstance(tubelet, (list, tuple)) else tubelet)
     _, height, width = grids[0]
-    return {name: values}, {"lengths": [], "grids": [[1, count // vision.tubelet_size * height, width]] * clips}
+    return {name: values}, {"lengths": [], "grids": [[1, tubelets * height, width]] * clips}
 
 
 @feed((2, 11, 3), (3, 7, 2))
-def contrastive(model, run, text=True):
+def contrastive(model, run):
     """clip and siglip: texts and images side by side. A run is (texts, length, images)."""
     texts, length, images = run
     values, grids = image_batch(model.config, images)
@@ -199,8 +206,7 @@ def flatten(samples):
 def patch_width(vision):
     """Values of one flattened patch of Qwen-VL kin."""
     import math
-    channels = getattr(vision, "in_channels", None) or getattr(vision, "in_chans", 3)
-    return channels * getattr(vision, "temporal_patch_size", 1) * math.prod(pair(vision.patch_size))
+    return channels_of(vision) * getattr(vision, "temporal_patch_size", 1) * math.prod(pair(vision.patch_size))
 
 
 @feed(*GRIDS)
@@ -235,7 +241,7 @@ def images_in_one_canvas(model, samples):
     grids = flatten(samples)
     patch = pair(vision.patch_size)
     sizes = [(h * patch[0], w * patch[1]) for _, h, w in grids]
-    values = torch.randn(len(grids), getattr(vision, "num_channels", 3), *(max(side) for side in zip(*sizes)))
+    values = torch.randn(len(grids), channels_of(vision), *(max(side) for side in zip(*sizes)))
     images = {"pixel_values": values, "image_sizes": torch.tensor(sizes)}
     record = {"lengths": [], "grids": [list(grid) for grid in grids]}
     if vision is config:
@@ -259,6 +265,14 @@ def padded(model, samples, slots=40):
     grids = flatten(samples)
     return (padded_patches(vision_of(model.config), grids, slots),
             {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))
+def contrastive_padded(model, run, slots=40):
+    """siglip2: texts beside padded images. A run is (texts, length, grids of each sample)."""
+    texts, length, samples = run
+    images, record = padded(model, samples, slots)
+    return {"input_ids": words(model.config, texts, length), **images}, {**record, "lengths": [length] * texts}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

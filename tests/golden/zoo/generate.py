@@ -30,8 +30,8 @@ Options:
 
     _attention=("eager",)  implementations to run; default: eager, and sdpa where the class supports it
     _shapes=((2, 11),)     (batch, length), or (batch, decoder length, encoder length) of an encoder-decoder
-    _inputs=function       (config, batch, length), and encoder_length= of an encoder-decoder: a dict of more inputs,
-                           or other ones; None takes an input away
+    _inputs=function       (config, batch, length), and the keywords that differences have (below): a dict of more
+                           inputs, or other ones; None takes an input away
     _feed=feeds.pixels     a model with a vision or audio tower: the function of feeds.py that makes its inputs
     _samples=(run, run)    the runs of such a case, in place of the feed's own; feeds.py says what a run is
     _kwargs={...}          further arguments of forward
@@ -308,15 +308,22 @@ def visible_pairs(model, inputs, options, length, cross):
 def fed(model, options, shape):
     """The inputs that a feed gives, and what the entry of its run has of shapes."""
     inputs, record = options["feed"](model, shape)
-    inputs.update(options.get("kwargs", {}))
-    if "use_cache" not in forward_names(model):
-        inputs.pop("use_cache", None)
     lengths = record["lengths"]
     if len(set(lengths)) > 1:
         raise ValueError("a feed fills every text to the same length")
-    batch = len(lengths or record.get("grids") or record["audio_frames"])
+    batch, length = len(lengths or record.get("grids") or record["audio_frames"]), lengths[0] if lengths else 0
+    inputs.update(options.get("kwargs", {}))
+    if "inputs" in options:
+        inputs.update(options["inputs"](model.config, batch, length, **extras(record)))
+    if "use_cache" not in forward_names(model):
+        inputs.pop("use_cache", None)
     return ({name: value for name, value in inputs.items() if value is not None},
-            {"batch": batch, "length": lengths[0] if lengths else 0, **record})
+            {"batch": batch, "length": length, **record})
+
+
+def extras(shapes):
+    """What functions of a case take beside batch and length."""
+    return {name: value for name, value in shapes.items() if name not in ("batch", "length", "lengths")}
 
 
 def run(item, built, attention, shape):
@@ -324,7 +331,7 @@ def run(item, built, attention, shape):
     model = build(item, built, attention)
     if "feed" in options:
         inputs, shapes = fed(model, options, shape)
-        cross = {name: value for name, value in shapes.items() if name not in ("batch", "length", "lengths")}
+        cross = extras(shapes)
     else:
         cross = {"encoder_length": shape[2]} if len(shape) > 2 else {}
         shapes = {"batch": shape[0], "length": shape[1], **cross}
