@@ -110,12 +110,14 @@ def text_around(model, rows, token, text=5):
     return inputs, [length] * len(rows)
 
 
-def rows_of(features):
-    """How many rows each image or clip has in what get_image_features returns: a list, a padded or a flat tensor."""
-    features = getattr(features, "pooler_output", features)
-    if isinstance(features, (list, tuple)):
-        return [part.numel() // part.shape[-1] for part in features]
-    return [image.numel() // features.shape[-1] for image in features]
+def rows_of(features, count):
+    """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any other
+    nesting of equal ones."""
+    features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
+                     if getattr(features, name, None) is not None), features)
+    parts = features if isinstance(features, (list, tuple)) else [features]
+    rows = [part.numel() // part.shape[-1] for part in parts]
+    return rows if len(rows) == count else [sum(rows) // count] * count
 
 
 def ask(model, name, inputs):
@@ -128,9 +130,15 @@ def ask(model, name, inputs):
 
 def by_sample(rows, counts):
     """Rows of images, grouped by the number of images of each sample."""
-    assert sum(counts) == len(rows), (counts, rows)
+    if sum(counts) != len(rows):
+        raise ValueError(f"{sum(counts)} images, features of {len(rows)}")
     rows = iter(rows)
     return [[next(rows) for _ in range(count)] for count in counts]
+
+
+def placeholders(model, method, media, counts):
+    """The number of placeholders of every image or clip, by sample: what the model's own features say."""
+    return by_sample(rows_of(ask(model, method, media), sum(counts)), counts)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -187,9 +195,51 @@ def image_text(model, counts, extra=None):
     (model, images) to more inputs of get_image_features and of forward."""
     values, grids = image_batch(model.config, sum(counts))
     images = {"pixel_values": values, **(extra(model, sum(counts)) if extra else {})}
-    rows = by_sample(rows_of(ask(model, "get_image_features", images)), counts)
+    rows = placeholders(model, "get_image_features", images, counts)
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+@feed((((30, 41),), ((40, 12),)), (((20, 20), (41, 41)),))
+def tiles(model, samples, tiles_per_image=None):
+    """llava_next and kin: the tiles of images of any size, image_sizes. A run is the sizes in pixels of each sample's
+    images; which tiles they have follows from image_grid_pinpoints. Every tile is a grid."""
+    import importlib
+
+    import torch
+    config = model.config
+    sizes = flatten(samples)
+    module = importlib.import_module(type(model).__module__)
+    side = config.vision_config.image_size
+    count = tiles_per_image or (lambda size: module.image_size_to_num_patches(size, config.image_grid_pinpoints, side))
+    counts = [count(size) for size in sizes]
+    values, grids = image_batch(config, len(sizes) * max(counts))
+    images = {"pixel_values": values.unflatten(0, (len(sizes), max(counts))), "image_sizes": torch.tensor(sizes)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
+
+
+@feed((1, 1), (2, 2))
+def cross_attended(model, counts):
+    """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
+    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile."""
+    import torch
+    config = model.config
+    vision = config.vision_config
+    samples, images, slots = len(counts), counts[0], vision.max_num_tiles
+    values, grids = image_batch(config, samples * images * slots)
+    length = 9 + 2 * images
+    ids = words(config, samples, length)
+    ids[:, :images] = placeholder_of(config)
+    inputs = {"input_ids": ids, "use_cache": False,
+              "pixel_values": values.unflatten(0, (samples, images, slots)),
+              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
+              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long),
+              "cross_attention_mask": torch.ones(samples, length, images, slots, dtype=torch.long)}
+    _, height, width = grids[0]
+    return inputs, {"lengths": [length] * samples, "grids": grids,
+                    "encoder_length": images * slots * (height * width + 1)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -210,14 +260,17 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples):
-    """Qwen-VL kin: flattened patches and image_grid_thw. A run is the grids of each sample's images, as tuples
-    (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t above 1."""
+def patches(model, samples, square=False):
+    """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
+    each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
+    above 1."""
     import torch
     grids = flatten(samples)
-    images = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config))),
-              "image_grid_thw": torch.tensor(grids)}
-    rows = by_sample(rows_of(ask(model, "get_image_features", images)), [len(sample) for sample in samples])
+    vision = vision_of(model.config)
+    count = sum(t * h * w for t, h, w in grids)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
@@ -246,9 +299,37 @@ def images_in_one_canvas(model, samples):
     record = {"lengths": [], "grids": [list(grid) for grid in grids]}
     if vision is config:
         return images, record
-    rows = by_sample(rows_of(ask(model, "get_image_features", images)), [len(sample) for sample in samples])
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
     return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
+def masked_canvas(model, samples, square=False):
+    """idefics2, idefics3, smolvlm: images padded to the largest of the run (to a square for the latter two), with
+    pixel_attention_mask. The blocks run on the padding."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    patch = pair(vision.patch_size)
+    sizes = [(h * patch[0], w * patch[1]) for _, h, w in grids]
+    height, width = (max(side) for side in zip(*sizes))
+    if square:
+        height = width = max(height, width)
+    most = max(len(sample) for sample in samples)
+    values = torch.zeros(len(samples), most, channels_of(vision), height, width)
+    mask = torch.zeros(len(samples), most, height, width, dtype=torch.bool)
+    sizes = iter(sizes)
+    for row, sample in enumerate(samples):
+        for image in range(len(sample)):
+            h, w = next(sizes)
+            values[row, image, :, :h, :w] = torch.rand(channels_of(vision), h, w) + 0.5
+            mask[row, image, :h, :w] = True
+    images = {"pixel_values": values, "pixel_attention_mask": mask}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
 def padded_patches(vision, grids, slots):
@@ -333,6 +414,6 @@ def audio_text(model, counts):
     for name in ("feature_attention_mask", "input_features_mask"):
         if name in inspect.signature(model.forward).parameters:
             clips[name] = torch.ones(sum(counts), count, dtype=torch.long)
-    rows = by_sample(rows_of(ask(model, "get_audio_features", clips)), counts)
+    rows = placeholders(model, "get_audio_features", clips, counts)
     inputs, lengths = text_around(model, rows, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
