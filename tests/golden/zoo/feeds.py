@@ -400,20 +400,71 @@ def waveform(model, run):
             {"lengths": [], "audio_frames": [count] * clips})
 
 
+@feed((2, 9), (3, 6))
+def features(model, run, width):
+    """An encoder of given features, [batch, frames, width]. A run is (clips, frames), `width` the config's field."""
+    import torch
+    clips, count = run
+    return ({"input_features": torch.randn(clips, count, getattr(audio_of(model.config), width)),
+             "attention_mask": torch.ones(clips, count, dtype=torch.long)},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed(2, 3)
+def spectrogram(model, clips):
+    """audio-spectrogram-transformer: [batch, frames, mel bins] cut into overlapping patches. A run is a number of
+    clips, each of which is a grid, as an image is."""
+    import torch
+    config = model.config
+    height = (config.num_mel_bins - config.patch_size) // config.frequency_stride + 1
+    width = (config.max_length - config.patch_size) // config.time_stride + 1
+    return ({"input_values": torch.randn(clips, config.max_length, config.num_mel_bins)},
+            {"lengths": [], "grids": [[1, height, width]] * clips})
+
+
+@feed((2, 11, 21), (3, 7, 33))
+def speech_features(model, run):
+    """speech_to_text: [batch, frames, features] and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    keys = count
+    for _ in range(config.num_conv_layers):
+        keys = (keys - 1) // 2 + 1
+    return ({"input_features": torch.randn(clips, count, config.input_feat_per_channel * config.input_channels),
+             "attention_mask": torch.ones(clips, count, dtype=torch.long),
+             "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 9), (3, 7, 5))
+def speech_waveform(model, run, kernels=(127, 7, 3), strides=(64, 3, 2)):
+    """moonshine: a waveform and a decoder. A run is (clips, length of the decoder, frames that the stem leaves)."""
+    import torch
+    clips, length, frames = run
+    count = frames
+    for kernel, stride in zip(reversed(kernels), reversed(strides)):
+        count = (count - 1) * stride + kernel
+    return ({"input_values": torch.randn(clips, count), "decoder_input_ids": words(model.config, clips, length),
+             "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [frames] * clips, "encoder_length": frames})
+
+
 @feed((1, 1), (2, 1))
-def audio_text(model, counts):
-    """qwen2_audio, voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of
-    clips of each sample."""
+def audio_text(model, counts, rows=None):
+    """voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of clips of each
+    sample. `rows` is the number of placeholders by mel frames, where the model has no get_audio_features."""
     import inspect
 
     import torch
     config = model.config
     audio = audio_of(config)
-    count = 2 * audio.max_source_positions
+    count = 2 * (getattr(audio, "max_source_positions", None) or audio.max_position_embeddings)
     clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count)}
     for name in ("feature_attention_mask", "input_features_mask"):
         if name in inspect.signature(model.forward).parameters:
             clips[name] = torch.ones(sum(counts), count, dtype=torch.long)
-    rows = placeholders(model, "get_audio_features", clips, counts)
-    inputs, lengths = text_around(model, rows, placeholder_of(config, "audio"))
+    blocks = ([[rows(count)] * number for number in counts] if rows else
+              placeholders(model, "get_audio_features", clips, counts))
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}

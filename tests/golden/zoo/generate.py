@@ -149,7 +149,7 @@ IGNORED = set(
     "experts_implementation transformers_version dtype torch_dtype label2id "
     "output_attentions output_hidden_states output_router_logits output_scores output_past return_dict "
     "return_dict_in_generate torchscript use_return_dict use_cache cache_implementation generation_config "
-    "chunk_size_feed_forward problem_type tokenizer_class prefix task_specific_params finetuning_task "
+    "apply_spec_augment chunk_size_feed_forward problem_type tokenizer_class prefix task_specific_params finetuning_task "
     "initializer_range initializer_factor initializer_cutoff_factor init_std init_method_std init_xavier init_scale "
     "embed_init_std embedding_init_std attn_softmax_bf16 "
     "rope_theta rope_scaling rope_parameters rope_local_base_freq rope_interleave rope_interleaved rotary_pct "
@@ -199,7 +199,7 @@ def load(written, keep_dropout):
         if getattr(part, "use_cache", None) is not None:
             part.use_cache = False
         part._experts_implementation = "eager"
-        if hasattr(part, "apply_spec_augment"):
+        if hasattr(part, "mask_time_prob"):
             part.apply_spec_augment = False
     return config
 
