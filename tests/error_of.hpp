@@ -9,7 +9,7 @@
 template <class Call>
 std::string error_of(Call call) {
     try {
-        static_cast<void>(call());
+        call();
     } catch (const floptally::error& problem) {
         return problem.what();
     }

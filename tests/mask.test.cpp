@@ -443,7 +443,7 @@ TEST_CASE("cross attention attends every key whatever the cached prefix") {
         }
     }
     CHECK(all.first_difference() == "");
-    CHECK(mask::cross_attention().pairs({0xFFFF'FFFFU, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
+    CHECK(mask::cross_attention().pairs(sequence{0xFFFF'FFFFU, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
 TEST_CASE("an encoder's mask attends every pair of the other side, whatever this side is") {
@@ -455,13 +455,13 @@ TEST_CASE("an encoder's mask attends every pair of the other side, whatever this
         }
     }
     CHECK(all.first_difference() == "");
-    CHECK(mask::encoder().pairs({0, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
+    CHECK(mask::encoder().pairs(sequence{0, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
 TEST_CASE("no mask but cross attention and an encoder's looks at the keys of the other side") {
     for (const definition& d : every_definition(6)) {
         if (d.which != rule::cross_attention && d.which != rule::encoder) {
-            CHECK(d.made().pairs({9, 4, 0}) == d.made().pairs({9, 4, 1000}));
+            CHECK(d.made().pairs(sequence{9, 4, 0}) == d.made().pairs(sequence{9, 4, 1000}));
         }
     }
 }

@@ -21,7 +21,6 @@
 namespace {
 
 using floptally::error;
-using floptally::grid;
 using floptally::mask;
 using floptally::mask_set;
 using floptally::overflow;
@@ -176,7 +175,7 @@ constexpr tally of_constants() {
     t.add_lengths(lengths);
     const std::int64_t cu_seqlens[] = {0, 200, 500, 1200};
     t.add_cu_seqlens(cu_seqlens);
-    t.add(grid{2, 10, 10});
+    t.add_lengths(std::array<int, 2>{100, 100});
     t.add(sequence{3, 4, 5}, sequence{4, 4, 5});
     return t;
 }
@@ -187,7 +186,7 @@ static_assert(of_constants().get(view::padded, statistic::tokens) == 1200 + 1200
 static_assert(of_constants().get(view::useful, statistic::squares) == 620'000 + 620'000 + 20'000 + 9);
 static_assert(of_constants().get(view::useful, statistic::cached) == 12);
 static_assert(of_constants().get(view::padded, statistic::crossed) == 20);
-// 3 tokens after 4 see 5, 6 and 7 keys; two frames of 100 patches see 5050 each.
+// 3 tokens after 4 see 5, 6 and 7 keys; two sequences of 100 see 5050 each.
 static_assert(of_constants().pairs(view::useful, mask::sliding_window(400)) == 285'450 + 265'450 + 10'100 + 18);
 static_assert(of_constants().pairs(view::useful, mask::causal()) == 310'600 + 310'600 + 10'100 + 18);
 static_assert(tally::from_words(of_constants().masks(), of_constants().words()) == of_constants());
@@ -405,7 +404,7 @@ TEST_CASE("a word that overflows is named and the whole addition is left out") {
     }
 }
 
-TEST_CASE("lengths, boundaries and grids that overflow a sum are left out as a whole") {
+TEST_CASE("lengths and boundaries that overflow a sum are left out as a whole") {
     const std::vector<std::string> names{"count",  "tokens",  "keys",   "squares",
                                          "cached", "crossed", "routed", "sliding_window(5)"};
     const mask_set masks = set_of({mask::sliding_window(5)});
@@ -422,9 +421,7 @@ TEST_CASE("lengths, boundaries and grids that overflow a sum are left out as a w
             CHECK(refusal<overflow>(
                       full, [&](tally& t) { t.add_cu_seqlens(boundaries(lengths), boundaries(lengths)); }) == expected);
         }
-        CHECK(refusal<overflow>(full, [](tally& t) { t.add(grid{2, 3, 4}); }) == expected);
         full.add_lengths(std::vector<int>{0, 0});
-        full.add(grid{0, 3, 4});
         full.add(sequence{});
         CHECK(words(full) == sums);
     }
@@ -454,16 +451,6 @@ TEST_CASE("two of the longest sequences overflow the squares") {
     CHECK(refusal<overflow>(none, [](tally& empty) {
               empty.add_cu_seqlens(std::vector<std::int64_t>{0, max32, 2 * std::int64_t{max32}});
           }).starts_with("squares: "));
-}
-
-TEST_CASE("a clip whose frames overflow a sum is left out as a whole") {
-    tally t = something();
-    // 65535 · 65537 = 2^32 − 1 patches, twice.
-    CHECK(refusal<overflow>(t, [](tally& full) { full.add(grid{2, 65535, 65537}); }) != "no error");
-    CHECK(refusal<overflow>(t, [](tally& full) { full.add(grid{max32, max32, 1}); }) != "no error");
-    tally empty;
-    empty.add(grid{1, 65535, 65537});
-    CHECK(empty.get(view::useful, statistic::squares) == 18446744065119617025U);
 }
 
 // ---- boundaries ----
@@ -645,60 +632,6 @@ TEST_CASE("a sequence longer than its slot, or past the longest position, is ref
     CHECK(longest.pairs(view::useful, mask::bidirectional()) == 9223372030412324865U);
 }
 
-// ---- grids ----
-
-TEST_CASE("the squares of a grid are of its frames and never of the whole clip") {
-    struct clip_row {
-        std::vector<grid> grids;
-        std::uint64_t patches;
-        std::uint64_t squares;
-    };
-    // NVIDIA-NeMo/Megatron-Bridge@067f987df03b: the first is asserted in its tests/unit_tests/training/utils/
-    // test_flop_utils.py:1891, the others were computed by its src/megatron/bridge/training/utils/flop_utils.py:499.
-    const std::vector<clip_row> rows{
-        {{{2, 10, 10}}, 200, 20'000},
-        {{{1, 32, 32}}, 1024, 1'048'576},
-        {{{1, 32, 32}, {1, 20, 46}, {1, 64, 64}, {1, 2, 2}}, 6044, 18'672'208},
-        {{{4, 24, 42}}, 4032, 4'064'256},
-        {{{1, 36, 50}, {8, 16, 16}}, 3848, 3'764'288},
-    };
-    for (const clip_row& row : rows) {
-        tally t;
-        std::uint64_t frames = 0;
-        for (const grid& clip : row.grids) {
-            t.add(clip);
-            frames += clip.t;
-        }
-        for (const view seen : {view::useful, view::padded}) {
-            CHECK(t.get(seen, statistic::count) == frames);
-            CHECK(t.get(seen, statistic::tokens) == row.patches);
-            CHECK(t.get(seen, statistic::squares) == row.squares);
-            CHECK(t.pairs(seen, mask::bidirectional()) == row.squares);
-        }
-    }
-}
-
-TEST_CASE("a grid is its frames, one by one") {
-    random_batches random;
-    for (int round = 0; round < 100; ++round) {
-        const grid clip{random.upto(6), random.upto(12), random.upto(12)};
-        tally whole{kept};
-        whole.add(clip);
-        const std::vector<std::uint32_t> frames(clip.t, clip.h * clip.w);
-        REQUIRE(words(whole) == added_up(of_lengths(frames), kept));
-    }
-}
-
-TEST_CASE("a frame of more patches than the longest sequence is refused") {
-    tally t = something();
-    CHECK(refusal(t, [](tally& unchanged) {
-              unchanged.add(grid{1, 65536, 65536});
-          }) == "grid: a frame of 65536 x 65536 patches is above 4294967295");
-    CHECK(refusal(t, [](tally& unchanged) {
-              unchanged.add(grid{0, max32, max32});
-          }) == "grid: a frame of 4294967295 x 4294967295 patches is above 4294967295");
-}
-
 // ---- pairs ----
 
 TEST_CASE("both sides of an encoder-decoder are added together or not at all") {
@@ -823,7 +756,7 @@ TEST_CASE("a tally of as many masks as there may be keeps them apart") {
     const std::vector<slotted> batch{{{20, 3}, {24, 3}}, {{}, {11}}};
     tally t = tally_of(batch, most);
     CHECK(words(t) == added_up(batch, most));
-    CHECK(t.pairs(view::useful, most[15]) == most[15].pairs({20, 3}));
+    CHECK(t.pairs(view::useful, most[15]) == most[15].pairs(sequence{20, 3}));
     CHECK(tally::from_words(most, t.words()) == t);
     CHECK_THROWS_AS(most.push_back(mask::sliding_window(99), "masks"), error);
 }

@@ -9,10 +9,13 @@
 #include <floptally/component_name.hpp>
 #include <floptally/cost_row.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/cost_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/term.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -22,9 +25,9 @@ namespace floptally {
 /// descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
 class cost {
   public:
-    static constexpr std::size_t max_components = 48;
-    static constexpr std::size_t max_rows = 96;
-    static constexpr std::size_t max_weights = 48;
+    static constexpr std::size_t max_components = detail::cost_rows::max_components;
+    static constexpr std::size_t max_rows = detail::cost_rows::max_rows;
+    static constexpr std::size_t max_weights = detail::cost_rows::max_weights;
     using component_list = detail::bounded_vector<component_name, max_components>;
     using row_list = detail::bounded_vector<cost_row, max_rows>;
     using weight_list = detail::bounded_vector<component_name, max_weights>;
@@ -33,48 +36,35 @@ class cost {
 
     /// A weight matrix. Forward 2·in·out a unit.
     constexpr cost& add(const component_name& component, const linear& weight) {
-        const auto product = [&component](std::uint64_t a, std::uint64_t b) {
-            return checked_multiply(a, b, component.view());
-        };
-        const std::uint64_t in = weight.in_features;
-        const std::uint64_t out = weight.out_features;
-        const std::uint64_t padded_out = weight.padded_out_features == 0 ? out : weight.padded_out_features;
-        const std::uint64_t per_unit = product(2, weight.applied);
-        const std::uint64_t stored = weight.shared ? 0 : weight.stored == 0 ? weight.applied : weight.stored;
-        cost_row row{.what = weight.rows,
-                     .kind = weight.kind,
-                     .useful = product(per_unit, product(in, out)),
-                     .padded = product(per_unit, product(in, padded_out)),
-                     .parameters = product(stored, product(in, out)),
-                     .flow = {.reads = weight.reads, .writes = weight.writes}};
-        if (weight.adaptable) {
-            row.per_rank = {.in = product(per_unit, in),
-                            .out = product(per_unit, out),
-                            .padded_out = product(per_unit, padded_out),
-                            .parameters = product(stored, checked_add(in, out, component.view()))};
-        }
-        return put(component, weight.weight, row);
+        table_.put(component, weight.weight, detail::row_of(component, weight));
+        return *this;
+    }
+
+    /// The same, applied to the units that `units` counts: patches after merging, frames after convolutions.
+    constexpr cost& add(const component_name& component, const linear& weight, const mask& units) {
+        cost sum = *this;
+        cost_row row = detail::row_of(component, weight);
+        row.what = statistic::pairs;
+        row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(units, "masks"));
+        row.in = units.in();
+        sum.table_.put(component, weight.weight, row);
+        return *this = sum;
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
     constexpr cost& add(const component_name& component, const attention_core& core, const mask& attends) {
-        const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
-        const auto queries_and_keys = static_cast<value::set>(core.q | core.k);
         cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times, const dataflow& flow) {
-            const std::uint64_t per_pair = checked_multiply(flops, times, component.view());
-            sum.put(component, {},
-                    cost_row{.mask = which,
-                             .what = statistic::pairs,
-                             .kind = kind,
-                             .useful = per_pair,
-                             .padded = per_pair,
-                             .flow = flow});
-        };
-        row(term::scores, heads, core.qk_head_dim, {core.q, core.k, core.v, 0});
-        row(term::values, heads, core.v_head_dim, {queries_and_keys, core.v, 0, core.writes});
-        row(term::softmax, 3, core.num_heads, {queries_and_keys, 0, 0, 0});
+        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
+        sum.put_core(component, core, {.mask = which, .what = statistic::pairs, .in = attends.in()}, 1);
+        return *this = sum;
+    }
+
+    /// The same with a fixed number of pairs for each unit of a statistic: learned queries over themselves (`count`) or
+    /// over the tokens.
+    constexpr cost& add(const component_name& component, const attention_core& core, statistic unit,
+                        std::uint64_t pairs_per_unit) {
+        cost sum = *this;
+        sum.put_core(component, core, {.what = unit}, pairs_per_unit);
         return *this = sum;
     }
 
@@ -83,14 +73,15 @@ class cost {
                                const dataflow& flow = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
         cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.masks_.find_or_add(attends, "masks"));
-        sum.put(component, {},
-                cost_row{.mask = which,
-                         .what = statistic::pairs,
-                         .kind = term::scores,
-                         .useful = per_pair,
-                         .padded = per_pair,
-                         .flow = flow});
+        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
+        sum.table_.put(component, {},
+                       cost_row{.mask = which,
+                                .what = statistic::pairs,
+                                .kind = term::scores,
+                                .in = attends.in(),
+                                .useful = per_pair,
+                                .padded = per_pair,
+                                .flow = flow});
         return *this = sum;
     }
 
@@ -99,11 +90,12 @@ class cost {
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
                               value::set reads = 0, value::set writes = 0) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
-        return put(component, {},
+        table_.put(component, {},
                    cost_row{.kind = kind,
                             .useful = per_token,
                             .padded = per_token,
                             .flow = {.reads = reads, .also_reads = reads, .writes = writes}});
+        return *this;
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
@@ -113,17 +105,18 @@ class cost {
             return *this;
         }
         const std::uint64_t per_token = checked_multiply(2, count, component.view());
-        return put(component, {},
+        table_.put(component, {},
                    cost_row{.kind = kind,
                             .useful = per_token,
                             .padded = per_token,
                             .parameters = kind == term::tied_embedding ? 0 : count});
+        return *this;
     }
 
     constexpr cost& operator+=(const cost& other) {
         cost sum = *this;
-        for (const cost_row& row : other.rows_) {
-            sum.put_from(other, row, other.components_[row.component]);
+        for (const cost_row& row : other.table_.rows) {
+            sum.table_.put_from(other.table_, row, other.table_.components[row.component]);
         }
         return *this = sum;
     }
@@ -132,8 +125,8 @@ class cost {
     /// `times` copies of the same layer, each with weights of its own. FLOPs per routed visit stay as they are: the
     /// visits are already those of all layers.
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
-        for (cost_row& row : layer.rows_) {
-            const std::string_view name = layer.components_[row.component].view();
+        for (cost_row& row : layer.table_.rows) {
+            const std::string_view name = layer.table_.components[row.component].view();
             const std::uint64_t flops_times = row.what == statistic::routed && times != 0 ? 1 : times;
             row.useful = checked_multiply(flops_times, row.useful, name);
             row.padded = checked_multiply(flops_times, row.padded, name);
@@ -149,7 +142,7 @@ class cost {
     /// The same with the weights of another, which counts them.
     [[nodiscard]] constexpr cost with_shared_weights() const {
         cost sum = *this;
-        for (cost_row& row : sum.rows_) {
+        for (cost_row& row : sum.table_.rows) {
             row.parameters = row.per_rank.parameters = 0;
         }
         return sum;
@@ -159,8 +152,9 @@ class cost {
     /// one measured count belongs to all of them.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
         cost sum;
-        for (const cost_row& row : rows_) {
-            sum.put_from(*this, row, row.what == statistic::routed ? components_[row.component] : component);
+        for (const cost_row& row : table_.rows) {
+            sum.table_.put_from(table_, row,
+                                row.what == statistic::routed ? table_.components[row.component] : component);
         }
         return sum;
     }
@@ -170,19 +164,21 @@ class cost {
     /// visits. A mask other than bidirectional has no such form.
     [[nodiscard]] constexpr cost on_encoder() const {
         cost sum;
-        for (cost_row row : rows_) {
+        for (cost_row row : table_.rows) {
             if (row.what == statistic::tokens) {
                 row.what = statistic::keys;
-            } else if (row.what == statistic::pairs && masks_[row.mask] == mask::bidirectional()) {
-                row.mask = static_cast<std::uint8_t>(sum.masks_.find_or_add(mask::encoder(), "masks"));
+            } else if (row.what == statistic::pairs && table_.masks[row.mask] == mask::bidirectional()) {
+                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(mask::encoder(), "masks"));
             } else if (row.what == statistic::pairs) {
-                throw error("masks", masks_[row.mask].name() + " has no form on an encoder's side: only bidirectional");
+                throw error("masks",
+                            table_.masks[row.mask].name() + " has no form on an encoder's side: only bidirectional");
             } else if (row.what != statistic::count && row.what != statistic::routed) {
-                throw error(components_[row.component].view(), "an encoder has no other side to attend");
+                throw error(table_.components[row.component].view(), "an encoder has no other side to attend");
             }
-            const std::string_view name = components_[row.component].view();
+            const std::string_view name = table_.components[row.component].view();
             const bool kept = row.what == statistic::routed || name == "norm" || name == "bias" || name == "embedding";
-            sum.put(kept ? components_[row.component] : component_name("encoder.", name), weight_name(row), row);
+            sum.table_.put(kept ? table_.components[row.component] : component_name("encoder.", name), weight_name(row),
+                           row);
         }
         return sum;
     }
@@ -190,27 +186,68 @@ class cost {
     /// The same, where its result does not reach the loss: forward only.
     [[nodiscard]] constexpr cost detached() const {
         cost sum;
-        for (cost_row row : rows_) {
+        for (cost_row row : table_.rows) {
             row.kind = detached_form(row.kind);
-            sum.put_from(*this, row, components_[row.component]);
+            sum.table_.put_from(table_, row, table_.components[row.component]);
         }
         return sum;
     }
 
-    [[nodiscard]] constexpr const component_list& components() const { return components_; }
-    [[nodiscard]] constexpr const row_list& rows() const { return rows_; }
-    [[nodiscard]] constexpr const weight_list& weights() const { return weights_; }
-    /// The name of a row's weight within its component; empty where it has none.
-    [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
-        return row.weight == 0 ? std::string_view{} : weights_[row.weight - 1U].view();
+    /// The same over the statistics of a tower.
+    [[nodiscard]] constexpr cost in(tower which) const {
+        cost sum;
+        for (cost_row row : table_.rows) {
+            if (row.what == statistic::pairs) {
+                row.mask =
+                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
+            }
+            row.in = which;
+            sum.table_.put(table_.components[row.component], weight_name(row), row);
+        }
+        return sum;
     }
+
+    /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
+    /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
+    [[nodiscard]] constexpr cost with_prefix_tokens(std::uint64_t n) const {
+        cost sum = *this;
+        const auto add = [&](cost_row more, statistic unit, std::uint64_t times) {
+            const component_name& component = table_.components[more.component];
+            more.what = unit;
+            more.parameters = more.per_rank.parameters = 0;
+            for (std::uint64_t* flops :
+                 {&more.useful, &more.padded, &more.per_rank.in, &more.per_rank.out, &more.per_rank.padded_out}) {
+                *flops = checked_multiply(times, *flops, component.view());
+            }
+            sum.table_.put(component, weight_name(more), more);
+        };
+        for (const cost_row& row : table_.rows) {
+            if (row.what == statistic::tokens) {
+                add(row, statistic::count, n);
+            } else if (row.what == statistic::pairs) {
+                const mask& attends = table_.masks[row.mask];
+                if (!(attends == mask::bidirectional().in(attends.in()))) {
+                    throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
+                }
+                add(row, statistic::tokens, checked_multiply(2, n, "prefix tokens"));
+                add(row, statistic::count, checked_multiply(n, n, "prefix tokens"));
+            }
+        }
+        return sum;
+    }
+
+    [[nodiscard]] constexpr const component_list& components() const { return table_.components; }
+    [[nodiscard]] constexpr const row_list& rows() const { return table_.rows; }
+    [[nodiscard]] constexpr const weight_list& weights() const { return table_.weights; }
+    /// The name of a row's weight within its component; empty where it has none.
+    [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const { return table_.weight_name(row); }
     /// Every mask of the model: what its tally is built with.
-    [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
+    [[nodiscard]] constexpr const mask_set& masks() const { return table_.masks; }
 
     /// Weights stored: all experts; a tied embedding once.
     [[nodiscard]] constexpr std::uint64_t parameters() const {
         std::uint64_t sum = 0;
-        for (const cost_row& row : rows_) {
+        for (const cost_row& row : table_.rows) {
             sum = checked_add(sum, row.parameters, "parameters");
         }
         return sum;
@@ -219,82 +256,24 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    constexpr void put_from(const cost& other, cost_row row, const component_name& component) {
-        if (row.what == statistic::pairs) {
-            row.mask = static_cast<std::uint8_t>(masks_.find_or_add(other.masks_[row.mask], "masks"));
-        }
-        put(component, other.weight_name(row), row);
+    /// QKᵀ, PV and softmax; `per_unit` pairs for each unit of `base`'s statistic.
+    constexpr void put_core(const component_name& component, const attention_core& core, cost_row base,
+                            std::uint64_t per_unit) {
+        const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
+        const auto queries_and_keys = static_cast<value::set>(core.q | core.k);
+        const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times, const dataflow& flow) {
+            base.kind = kind;
+            base.useful = base.padded =
+                checked_multiply(per_unit, checked_multiply(flops, times, component.view()), component.view());
+            base.flow = flow;
+            table_.put(component, {}, base);
+        };
+        row(term::scores, heads, core.qk_head_dim, {core.q, core.k, core.v, 0});
+        row(term::values, heads, core.v_head_dim, {queries_and_keys, core.v, 0, core.writes});
+        row(term::softmax, 3, core.num_heads, {queries_and_keys, 0, 0, 0});
     }
 
-    /// A measured count of visits is one number for the whole model: all that is counted by it is one row.
-    constexpr cost& put_routed(const component_name& component, std::string_view weight, const cost_row& row) {
-        for (cost_row& known : rows_) {
-            if (known.what != statistic::routed || (known.useful == 0 && known.padded == 0)) {
-                continue;  // or nothing but `0 * layer`
-            }
-            const bool other_size = known.useful != row.useful || known.padded != row.padded;
-            if (known.component != row.component || known.kind != row.kind || other_size) {
-                throw error(component.view(), "experts of two kinds cannot share one measured count of visits");
-            }
-            known.parameters = checked_add(known.parameters, row.parameters, component.view());
-            known.per_rank.parameters =
-                checked_add(known.per_rank.parameters, row.per_rank.parameters, component.view());
-            return *this;
-        }
-        return append(component, weight, row);
-    }
-
-    /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
-    constexpr cost& put(const component_name& component, std::string_view weight, cost_row row) {
-        row.component = static_cast<std::uint8_t>(components_.find(component));
-        row.weight = weight.empty() ? std::uint8_t{0} : index_of_weight(weight);
-        if (row.what == statistic::routed) {
-            return row.useful == 0 && row.padded == 0 ? *this : put_routed(component, weight, row);
-        }
-        for (cost_row& known : rows_) {
-            if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
-                known.mask == row.mask && known.weight == row.weight && known.flow == row.flow) {
-                const auto sum = [&component](std::uint64_t& of, std::uint64_t more) {
-                    of = checked_add(of, more, component.view());
-                };
-                sum(row.useful, known.useful);
-                sum(row.padded, known.padded);
-                sum(row.parameters, known.parameters);
-                sum(row.per_rank.in, known.per_rank.in);
-                sum(row.per_rank.out, known.per_rank.out);
-                sum(row.per_rank.padded_out, known.per_rank.padded_out);
-                sum(row.per_rank.parameters, known.per_rank.parameters);
-                known = row;
-                return *this;
-            }
-        }
-        return append(component, weight, row);
-    }
-
-    [[nodiscard]] constexpr std::uint8_t index_of_weight(std::string_view weight) const {
-        std::size_t index = 0;
-        while (index < weights_.size() && !weights_[index].is(weight)) {
-            ++index;
-        }
-        return static_cast<std::uint8_t>(index + 1);
-    }
-
-    constexpr cost& append(const component_name& component, std::string_view weight, const cost_row& row) {
-        const bool room = rows_.size() < max_rows && (row.component < components_.size() || !components_.full());
-        if (room && row.weight > weights_.size()) {
-            weights_.push_back(weight, "weights");
-        }
-        if (row.component == components_.size() && rows_.size() < max_rows) {
-            components_.push_back(component, "components");
-        }
-        rows_.push_back(row, "rows");
-        return *this;
-    }
-
-    component_list components_;
-    row_list rows_;
-    weight_list weights_;
-    mask_set masks_;
+    detail::cost_rows table_;
 };
 
 }  // namespace floptally

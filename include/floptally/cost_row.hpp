@@ -6,6 +6,7 @@
 
 #include <floptally/statistic.hpp>
 #include <floptally/term.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -49,6 +50,7 @@ struct cost_row {
     std::uint8_t mask = 0;       ///< index into `cost::masks()`, for `statistic::pairs`
     statistic what = statistic::tokens;
     term kind = term::linear;
+    tower in = tower::text;
     std::uint64_t useful = 0;      ///< FLOPs per unit of real tokens or pairs
     std::uint64_t padded = 0;      ///< FLOPs per unit of padded slots: a padded vocabulary is wider
     std::uint64_t parameters = 0;  ///< weights stored: all experts, not only those a token visits

@@ -13,9 +13,11 @@
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/lowered_pairs.hpp>
 #include <floptally/detail/plan_walk.hpp>
+#include <floptally/detail/word_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/stage.hpp>
 #include <floptally/tally.hpp>
@@ -33,6 +35,7 @@ class folded_cost {
     constexpr explicit folded_cost(const cost& model, const convention& how = conventions::exact,
                                    const training_plan& plan = {})
         : how_(how) {
+        masks_ = mask_set::of_towers(model.masks());
         if (plan.needs_stages()) {
             stage whole{.name = "model", .role = stage_role::anywhere, .cost = model};
             add_planned({&whole, 1}, model, plan);
@@ -47,7 +50,9 @@ class folded_cost {
     constexpr explicit folded_cost(std::span<const stage> stages, const convention& how = conventions::exact,
                                    const training_plan& plan = {})
         : how_(how) {
-        add_planned(stages, cost_of(stages), plan);
+        const cost model = cost_of(stages);
+        masks_ = mask_set::of_towers(model.masks());
+        add_planned(stages, model, plan);
         add_totals();
     }
 
@@ -57,7 +62,7 @@ class folded_cost {
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
-        const word_table words(*this, batch);
+        const detail::word_table words(masks_, needs_routed_, batch);
         breakdown result;
         component_flops* work = nullptr;
         for (const group& g : groups_) {
@@ -89,11 +94,11 @@ class folded_cost {
 
     /// One sum over all components and phases; cheaper than `evaluate(batch).total(seen)` and equal to it.
     [[nodiscard]] constexpr flops total(const tally& batch, view seen = view::useful) const {
-        const word_table words(*this, batch);
+        const detail::word_table words(masks_, needs_routed_, batch);
         const std::uint64_t* values = seen == view::useful ? words.useful : words.padded;
         const std::uint64_t* coefficients = totals_[static_cast<std::size_t>(seen)];
         uint128 sum = 0;
-        for (std::size_t word = 0; word < tally::fixed_words + masks_.size(); ++word) {
+        for (std::size_t word = 0; word < detail::tally_words::before_masks(masks_) + masks_.size(); ++word) {
             sum += uint128{values[word]} * coefficients[word];
         }
         return flops{sum};
@@ -107,7 +112,7 @@ class folded_cost {
     }
 
   private:
-    static constexpr std::size_t max_words = tally::fixed_words + max_masks;
+    static constexpr std::size_t max_words = detail::tally_words::most;
 
     using passes = detail::passes;
 
@@ -218,7 +223,7 @@ class folded_cost {
             detail::lower_pairs(attends, how_, unwindowed, masks_, at);
             return;
         }
-        at(static_cast<std::size_t>(row.what), 1);
+        at(detail::tally_words::index_of(row.in, row.what), 1);
         needs_routed_ = needs_routed_ || (row.what == statistic::routed && row.useful != 0);
     }
 
@@ -231,46 +236,6 @@ class folded_cost {
         ++last.last;
         return entries_.push_back(entry{word, 0, 0}, "rows");
     }
-
-    /// Throws where tokens were counted and their experts were not: FLOPs would silently miss the experts.
-    static constexpr void require_routed(const tally& batch) {
-        for (const view seen : {view::useful, view::padded}) {
-            if (batch.get(seen, statistic::tokens) != 0 && batch.get(seen, statistic::routed) == 0) {
-                throw error("routed",
-                            "this cost counts experts by measured visits, and the tally has none: call "
-                            "add_routed");
-            }
-        }
-    }
-
-    /// The words of a batch in this cost's order: as they stand where the tally was built with the same masks.
-    struct word_table {
-        constexpr word_table(const folded_cost& model, const tally& batch) {
-            const std::span<const std::uint64_t> words = batch.words();
-            if (model.needs_routed_) {
-                require_routed(batch);
-            }
-            if (model.masks_ == batch.masks()) {
-                useful = words.data();
-                padded = words.data() + words.size() / 2;
-                return;
-            }
-            for (std::size_t word = 0; word < tally::fixed_words + model.masks_.size(); ++word) {
-                const bool fixed = word < tally::fixed_words;
-                const auto what = static_cast<statistic>(word);
-                for (const view seen : {view::useful, view::padded}) {
-                    mapped[static_cast<std::size_t>(seen)][word] =
-                        fixed ? batch.get(seen, what) : batch.pairs(seen, model.masks_[word - tally::fixed_words]);
-                }
-            }
-            useful = mapped[0];
-            padded = mapped[1];
-        }
-
-        const std::uint64_t* useful = nullptr;
-        const std::uint64_t* padded = nullptr;
-        std::uint64_t mapped[2][max_words];
-    };
 
     convention how_;
     mask_set masks_;

@@ -10,6 +10,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 
 namespace floptally {
 

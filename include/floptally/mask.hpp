@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/pair_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
-
-enum class mask_kind : std::uint8_t {
-    band,
-    chunked,
-    top_k,
-    compressed_keys,
-    cross_attention,
-    box,
-    window_squares,
-    chunk_squares,
-    within_window,
-    limited_by_window,
-    encoder,
-    prefix_lm
-};
 
 /// Which keys a query attends: a small trivially copyable value.
 ///
@@ -120,42 +107,98 @@ class mask {
                                                    : mask{mask_kind::window_squares, limited.first_, 0};
     }
 
+    /// Within windows of `patches` x `patches` of a frame, ragged at its right and lower border; the first window of
+    /// each axis ends after `shift` patches, where that is above 0. What windows of a vision tower attend.
+    [[nodiscard]] static constexpr mask grid_windows(std::int64_t patches, std::int64_t shift = 0) {
+        return mask{mask_kind::grid_windows, in_range("window_size", patches, 1), in_range("shift", shift, 0)}.in(
+            tower::vision);
+    }
+    /// Every patch of a clip sees every other, of all frames: (t·h·w)².
+    [[nodiscard]] static constexpr mask clip_squares() { return mask{mask_kind::clip_squares, 0, 0}.in(tower::vision); }
+    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one. A grid that does not
+    /// divide is an error.
+    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side) {
+        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1), 0}.in(tower::vision);
+    }
+    /// No mask either: 1 for a grid, however many frames it has.
+    [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
+            .in(tower::audio);
+    }
+    /// The square of that: each of them sees every other.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
+            .in(tower::audio);
+    }
+
+    /// The same over the statistics of a tower.
+    [[nodiscard]] constexpr mask in(tower which) const {
+        mask moved = *this;
+        moved.tower_ = which;
+        return moved;
+    }
+
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
+        const auto first = static_cast<std::uint64_t>(first_);
         switch (kind_) {
             case mask_kind::band: {
-                const std::uint64_t before = capped_ramp(end, first_) - capped_ramp(s.past, first_);
-                return s.length + before + capped_ramp(s.length, second_);
+                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
+                return s.length + before + detail::capped_ramp(s.length, second_);
             }
             case mask_kind::top_k:
-                return s.length + capped_ramp(end, first_ - 1) - capped_ramp(s.past, first_ - 1);
+                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
             case mask_kind::chunked:
-                return chunked_rows(end) - chunked_rows(s.past);
+                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
             case mask_kind::compressed_keys:
-                return compressed_rows(end) - compressed_rows(s.past);
+                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
             case mask_kind::cross_attention:
                 return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box: {
-                const auto window = static_cast<std::uint64_t>(first_) + 1;
-                return s.length * (end < window ? end : window);
-            }
+            case mask_kind::box:
+                return s.length * (end <= first ? end : first + 1);
             case mask_kind::window_squares:
-                return window_square_rows(end) - window_square_rows(s.past);
+                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
             case mask_kind::chunk_squares:
-                return chunk_square_rows(end) - chunk_square_rows(s.past);
+                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
             case mask_kind::within_window:
-                return end <= static_cast<std::uint64_t>(first_) + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
+                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
             case mask_kind::limited_by_window:
-                return end <= static_cast<std::uint64_t>(first_) + 1
+                return end <= first + 1
                            ? 0
-                           : s.length + capped_ramp(end, first_) - capped_ramp(s.past, first_);
+                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
             case mask_kind::encoder:
                 return std::uint64_t{s.keys} * s.keys;
             case mask_kind::prefix_lm:
-                return triangle(end) - triangle(s.past) + later_keys(s.past, end);
+                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
+            default:  // of a grid, or of a clip of sound
+                return 0;
         }
-        return 0;
+    }
+
+    /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
+    /// many, but for masks of whole clips.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
+        const auto first = static_cast<std::uint64_t>(first_);
+        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
+               : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
+                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+        const std::uint64_t patches = g.t * g.frame_patches();
+        return kind_ == mask_kind::clip_squares ? patches * patches
+               : kind_ == mask_kind::clips      ? std::uint64_t{patches != 0}
+                                                : g.t * frame_pairs(g);
+    }
+    /// Of a clip of sound: masks of sequences see its frames as one.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+        if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
+            return pairs(sequence{clip.frames});
+        }
+        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
+        return kind_ == mask_kind::strided_squares ? left * left : left;
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -165,6 +208,8 @@ class mask {
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
 
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
+
     /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_polynomial() const {
         return kind_ == mask_kind::cross_attention || (kind_ == mask_kind::band && first_ < 0 && second_ <= 0);
@@ -172,45 +217,23 @@ class mask {
 
     /// True where no query sees a later key, so that conventions for causal attention apply.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_causal() const {
-        return kind_ == mask_kind::band ? second_ == 0
-                                        : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder &&
-                                              kind_ != mask_kind::prefix_lm;
+        return kind_ == mask_kind::band
+                   ? second_ == 0
+                   : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
+    }
+    /// True of the kinds that are made for grids or for clips of sound.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
+        return kind_ >= mask_kind::grid_windows;
+    }
+    /// True where a grid is not t times one of its frames.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
+        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips;
     }
 
-    /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports.
+    /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        switch (kind_) {
-            case mask_kind::band:
-                if (second_ == 0) {
-                    return first_ < 0 ? "causal" : "sliding_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
-                }
-                return first_ < 0 && second_ < 0
-                           ? "bidirectional"
-                           : "window(" + std::to_string(first_) + "," + std::to_string(second_) + ")";
-            case mask_kind::chunked:
-                return "chunked(" + std::to_string(first_) + ")";
-            case mask_kind::top_k:
-                return "top_k(" + std::to_string(first_) + ")";
-            case mask_kind::compressed_keys:
-                return "compressed_keys(" + std::to_string(first_) + ")";
-            case mask_kind::box:
-                return "box(" + std::to_string(std::int64_t{first_} + 1) + ")";
-            case mask_kind::window_squares:
-                return "window_squares(" + std::to_string(std::int64_t{first_} + 1) + ")";
-            case mask_kind::chunk_squares:
-                return "chunk_squares(" + std::to_string(first_) + ")";
-            case mask_kind::within_window:
-                return "within_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
-            case mask_kind::limited_by_window:
-                return "limited_by_window(" + std::to_string(std::int64_t{first_} + 1) + ")";
-            case mask_kind::encoder:
-                return "encoder";
-            case mask_kind::prefix_lm:
-                return "prefix_lm(" + std::to_string(first_) + ")";
-            case mask_kind::cross_attention:
-                break;
-        }
-        return "cross_attention";
+        const std::string plain = detail::mask_name(kind_, first_, second_);
+        return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
     [[nodiscard]] friend constexpr bool operator==(const mask&, const mask&) = default;
@@ -229,64 +252,10 @@ class mask {
         return static_cast<std::int32_t>(value);
     }
 
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::uint64_t triangle(std::uint64_t n) {
-        return n * (n + 1) / 2;  // n < 2^32, so that the product fits
-    }
-
-    /// Σ of min(i, cap) over 0 ≤ i < rows: the keys that rows of a band see on one side. A cap below 0 is none.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::uint64_t capped_ramp(std::uint64_t rows,
-                                                                                   std::int32_t cap) {
-        if (rows == 0) {
-            return 0;
-        }
-        const std::uint64_t last = rows - 1;
-        const bool reached = cap >= 0 && last > static_cast<std::uint64_t>(cap);
-        return triangle(last) - (reached ? triangle(last - static_cast<std::uint64_t>(cap)) : 0);
-    }
-
-    /// Pairs of the first `rows` rows: whole chunks, then a shorter one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunked_rows(std::uint64_t rows) const {
-        const auto chunk = static_cast<std::uint64_t>(first_);
-        return rows / chunk * triangle(chunk) + triangle(rows % chunk);
-    }
-
-    /// rows², less the square of what is beyond the window.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_square_rows(std::uint64_t rows) const {
-        const auto window = static_cast<std::uint64_t>(first_) + 1;
-        const std::uint64_t beyond = rows < window ? 0 : rows - window;
-        return rows * rows - beyond * beyond;
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunk_square_rows(std::uint64_t rows) const {
-        const auto chunk = static_cast<std::uint64_t>(first_);
-        const std::uint64_t rest = rows % chunk;
-        return (rows - rest) * chunk + rest * rest;
-    }
-
-    /// Σ of ⌊i / ratio⌋ over 1 ≤ i ≤ rows.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t compressed_rows(std::uint64_t rows) const {
-        const auto ratio = static_cast<std::uint64_t>(first_);
-        const std::uint64_t blocks = rows / ratio;
-        return blocks == 0 ? 0 : ratio * triangle(blocks - 1) + blocks * (rows % ratio + 1);
-    }
-
-    /// What the rows past … end − 1 see of a prefix after themselves: row i the keys i + 1 … prefix − 1.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_keys(std::uint64_t past,
-                                                                           std::uint64_t end) const {
-        const auto prefix = static_cast<std::uint64_t>(first_);
-        const std::uint64_t seen = end < prefix ? end : prefix;
-        return seen > past ? triangle(seen - past - 1) : 0;
-    }
-
     mask_kind kind_ = mask_kind::band;
+    tower tower_ = tower::text;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
 };
-
-/// At most this many different masks in one stream of statistics.
-inline constexpr std::size_t max_masks = 16;
-
-/// Different masks, in the order in which a model first uses them.
-using mask_set = detail::bounded_vector<mask, max_masks>;
 
 }  // namespace floptally

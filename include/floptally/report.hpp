@@ -7,7 +7,7 @@
 
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
-#include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>

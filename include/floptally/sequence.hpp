@@ -21,7 +21,8 @@ struct sequence {
 
 /// One image (t = 1) or clip, in patches before merging: Qwen-VL's `grid_thw`.
 ///
-/// Attention runs within a frame, so a grid is t sequences of h·w patches and never one of t·h·w.
+/// Attention runs within a frame unless a mask says otherwise: a grid is t sequences of h·w patches and never one of
+/// t·h·w.
 struct grid {
     std::uint32_t t = 1;
     std::uint32_t h = 0;
@@ -30,6 +31,13 @@ struct grid {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }
 
     [[nodiscard]] friend constexpr bool operator==(const grid&, const grid&) = default;
+};
+
+/// One clip of sound, in the frames (of a spectrogram, or samples of a waveform) that enter an audio tower.
+struct audio_clip {
+    std::uint32_t frames = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const audio_clip&, const audio_clip&) = default;
 };
 
 }  // namespace floptally

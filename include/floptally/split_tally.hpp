@@ -7,9 +7,10 @@
 #include <span>
 #include <utility>
 
+#include <floptally/detail/tally_words.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/folded_cost.hpp>
-#include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
@@ -111,7 +112,7 @@ struct padding_flops {
     const auto all_real = [&](const tally& part) {
         const std::span<const std::uint64_t> words = part.words();
         const std::size_t half = words.size() / 2;
-        std::array<std::uint64_t, 2 * (tally::fixed_words + max_masks)> slots{};
+        std::array<std::uint64_t, 2 * detail::tally_words::most> slots{};
         for (std::size_t word = 0; word < half; ++word) {
             slots[word] = slots[half + word] = words[half + word];
         }

@@ -14,10 +14,13 @@
 #include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/tally_words.hpp>
+#include <floptally/detail/tower_checks.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -47,24 +50,62 @@ class tally {
         require_room("length", real.length, slot.length);
         require_room("past", real.past, slot.past);
         require_room("keys", real.keys, slot.keys);
-        words_.commit(amounts_of(real, 1), amounts_of(slot, 1));
+        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
     }
 
-    /// One image or clip: t frames of h·w patches, each attending within itself.
-    constexpr void add(const grid& patches) {
-        if (patches.frame_patches() > max_sequence_length) {
-            throw error("grid", "a frame of " + std::to_string(patches.h) + " x " + std::to_string(patches.w) +
-                                    " patches is above " + std::to_string(max_sequence_length));
+    /// One image or clip: t frames of h·w patches, in the vision tower.
+    constexpr void add(const grid& patches) { add(patches, patches); }
+
+    /// One image or clip and the slot that it is padded to; {} for `real` is all padding.
+    constexpr void add(const grid& real, const grid& slot) {
+        detail::check_grid(real, masks());
+        detail::check_grid(slot, masks());
+        detail::require_room(real, slot);
+        words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
+    }
+
+    /// One clip of sound, in the audio tower.
+    constexpr void add(const audio_clip& frames) { add(frames, frames); }
+
+    /// One clip of sound and the slot that it is padded to.
+    constexpr void add(const audio_clip& real, const audio_clip& slot) {
+        detail::require_tower(masks(), tower::audio, "audio_frames");
+        require_room("audio_frames", real.frames, slot.frames);
+        words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
+    }
+
+    /// Grids of images and clips, three numbers (t, h, w) for each, as `image_grid_thw` has them.
+    template <detail::integer_range Numbers>
+    constexpr void add_grid_thw(const Numbers& grid_thw) {
+        const std::span view_of{grid_thw};
+        if (view_of.size() % 3 != 0) {
+            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(view_of.size()));
         }
-        const amounts frames = amounts_of({static_cast<std::uint32_t>(patches.frame_patches())}, patches.t);
-        words_.commit(frames, frames);
+        const detail::given_lengths numbers{view_of.data(), "grid_thw"};
+        tally sum{masks()};
+        for (std::size_t i = 0; i < view_of.size(); i += 3) {
+            sum.add(grid{numbers.checked(i), numbers.checked(i + 1), numbers.checked(i + 2)});
+        }
+        *this += sum;
+    }
+
+    /// Clips of sound by their frames.
+    template <detail::integer_range Frames>
+    constexpr void add_audio_frames(const Frames& audio_frames) {
+        const std::span view_of{audio_frames};
+        const detail::given_lengths<typename decltype(view_of)::value_type> frames{view_of.data(), "audio_frames"};
+        tally sum{masks()};
+        for (std::size_t i = 0; i < view_of.size(); ++i) {
+            sum.add(audio_clip{frames.checked(i)});
+        }
+        *this += sum;
     }
 
     /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers, which errors call `field`.
     template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), masks(), field);
+        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field);
         words_.commit(sums, sums);
     }
 
@@ -72,7 +113,7 @@ class tally {
     template <detail::integer_range Lengths>
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), masks(), field);
+        const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field);
         if (row_length > max_sequence_length) {
             throw error("row_length", "must be at most " + std::to_string(max_sequence_length) + ", got " +
                                           std::to_string(row_length));
@@ -83,7 +124,8 @@ class tally {
                                                    ", got " + std::to_string(view_of[i]));
             }
         }
-        words_.commit(useful, amounts_of({static_cast<std::uint32_t>(row_length)}, view_of.size()));
+        const sequence row{static_cast<std::uint32_t>(row_length)};
+        words_.commit(useful, words_.amounts_of(row, view_of.size()));
     }
 
     /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row: its ones are useful, its shape is
@@ -123,7 +165,8 @@ class tally {
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         const std::span view_of{cu_seqlens};
-        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), masks(), "cu_seqlens");
+        const detail::length_sums sums =
+            detail::sum_cu_seqlens(view_of.data(), view_of.size(), text_masks(), "cu_seqlens");
         words_.commit(sums, sums);
     }
 
@@ -135,9 +178,9 @@ class tally {
         const std::span real{cu_seqlens};
         const std::span slots{cu_seqlens_padded};
         // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
-        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), masks(), "cu_seqlens");
+        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), text_masks(), "cu_seqlens");
         const detail::length_sums padded =
-            detail::sum_cu_seqlens(slots.data(), slots.size(), masks(), "cu_seqlens_padded");
+            detail::sum_cu_seqlens(slots.data(), slots.size(), text_masks(), "cu_seqlens_padded");
         if (real.size() != slots.size()) {
             throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
                                                  std::to_string(real.size()));
@@ -148,17 +191,9 @@ class tally {
             throw error("num_real_seqs", "must be at most the " + std::to_string(sequences) +
                                              " sequences of cu_seqlens, got " + std::to_string(num_real_seqs));
         }
-        for (std::size_t i = 0; i < real_sequences; ++i) {
-            const auto length = static_cast<std::uint64_t>(real[i + 1] - real[i]);
-            const auto slot = static_cast<std::uint64_t>(slots[i + 1] - slots[i]);
-            if (slot < length) {
-                throw error(
-                    indexed("cu_seqlens_padded", i + 1),
-                    "leaves a slot of " + std::to_string(slot) + " tokens for a sequence of " + std::to_string(length));
-            }
-        }
+        detail::require_room(real.data(), slots.data(), real_sequences);
         if (real_sequences < sequences) {
-            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, masks(), "cu_seqlens");
+            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, text_masks(), "cu_seqlens");
         }
         words_.commit(useful, padded);
     }
@@ -169,14 +204,7 @@ class tally {
         if (padded < useful) {
             throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
         }
-        const auto visits = [&](std::uint64_t number) {
-            amounts added;
-            for (std::size_t word = 0; word <= static_cast<std::size_t>(statistic::routed); ++word) {
-                added.push_back(word == static_cast<std::size_t>(statistic::routed) ? number : 0, "words");
-            }
-            return added;
-        };
-        words_.commit(visits(useful), visits(padded));
+        words_.commit(words_.amounts_of(statistic::routed, useful), words_.amounts_of(statistic::routed, padded));
     }
 
     /// Adds another tally of the same masks in the same order.
@@ -184,44 +212,47 @@ class tally {
         if (!(masks() == other.masks())) {
             throw error("masks", "two tallies of different masks cannot be added");
         }
-        words_.commit(other.amounts_of(view::useful), other.amounts_of(view::padded));
+        words_.commit(other.words_.amounts_of(view::useful), other.words_.amounts_of(view::padded));
         return *this;
     }
 
-    /// One of the fixed statistics; pairs are asked for by their mask.
-    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what) const {
+    /// One of the fixed statistics of a tower; pairs are asked for by their mask.
+    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what, tower in = tower::text) const {
         if (what == statistic::pairs) {
             throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
         }
-        return words_[words_.offset(seen) + static_cast<std::size_t>(what)];
+        return in != tower::text && !masks().has_towers()
+                   ? 0
+                   : words_[words_.offset(seen) + detail::tally_words::index_of(in, what)];
     }
 
     /// Σ attended pairs of a mask: a polynomial one, or one that this tally was built with.
     [[nodiscard]] constexpr std::uint64_t pairs(view seen, const mask& which) const {
-        const std::uint64_t squares = get(seen, statistic::squares);
-        const std::uint64_t cached = get(seen, statistic::cached);
+        const std::uint64_t squares = get(seen, statistic::squares, which.in());
+        const std::uint64_t cached = get(seen, statistic::cached, which.in());
         if (which.kind() == mask_kind::cross_attention) {
-            return get(seen, statistic::crossed);
+            return get(seen, statistic::crossed, which.in());
         }
-        if (which == mask::bidirectional()) {
+        if (which == mask::bidirectional().in(which.in())) {
             return checked_add(squares, cached, "pairs");
         }
         if (which.is_polynomial()) {
-            const auto triangles = static_cast<std::uint64_t>((uint128{squares} + get(seen, statistic::tokens)) / 2);
-            return checked_add(triangles, cached, "pairs");
+            const std::uint64_t tokens = get(seen, statistic::tokens, which.in());
+            return checked_add(static_cast<std::uint64_t>((uint128{squares} + tokens) / 2), cached, "pairs");
         }
         const std::size_t index = masks().find(which);
         if (index == masks().size()) {
             throw error("masks", "this tally keeps no pairs of " + which.name() +
                                      ": build it with the masks() of the cost that is evaluated");
         }
-        return words_[words_.offset(seen) + fixed_words + index];
+        return words_[words_.offset(seen) + detail::tally_words::before_masks(masks()) + index];
     }
 
     /// The masks that have a word of their own.
     [[nodiscard]] constexpr const mask_set& masks() const { return words_.masks(); }
 
-    /// All words, useful then padded, each `fixed_words + masks().size()`: what a SUM all-reduce takes.
+    /// All words, useful then padded, each the fixed statistics (of every tower) and one for each of `masks()`:
+    /// what a SUM all-reduce takes.
     [[nodiscard]] constexpr std::span<const std::uint64_t> words() const {
         return {words_.data(), 2 * words_.stride()};
     }
@@ -242,47 +273,24 @@ class tally {
     [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
-    using amounts = detail::tally_words::amounts;
-
     static constexpr void require_room(const char* field, std::uint32_t real, std::uint32_t slot) {
         if (slot < real) {
             throw error(field, "a slot of " + std::to_string(slot) + " has no room for " + std::to_string(real));
         }
     }
 
-    static constexpr void check(const sequence& s) {
+    /// The masks, where a text can be added.
+    [[nodiscard]] constexpr const mask_set& text_masks() const {
+        detail::require_tower(masks(), tower::text, "lengths");
+        return masks();
+    }
+
+    constexpr void check(const sequence& s) const {
+        detail::require_tower(masks(), tower::text, "length");
         if (std::uint64_t{s.past} + s.length > max_sequence_length) {
             throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
                                     std::to_string(s.past) + " + " + std::to_string(s.length));
         }
-    }
-
-    [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
-        const std::uint64_t n = s.length;
-        amounts added;
-        const auto append = [&](std::uint64_t amount) {
-            const uint128 product = uint128{times} * amount;
-            if ((product >> 64) != 0) {
-                words_.throw_overflow(added.size());
-            }
-            added.push_back(static_cast<std::uint64_t>(product), "words");
-        };
-        for (const std::uint64_t amount :
-             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
-            append(amount);
-        }
-        for (const mask& m : masks()) {
-            append(m.pairs(s));
-        }
-        return added;
-    }
-
-    [[nodiscard]] constexpr amounts amounts_of(view seen) const {
-        amounts added;
-        for (std::size_t word = 0; word < words_.stride(); ++word) {
-            added.push_back(words_[words_.offset(seen) + word], "words");
-        }
-        return added;
     }
 
     detail::tally_words words_;

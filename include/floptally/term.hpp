@@ -10,6 +10,7 @@ namespace floptally {
 /// it.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
+    input_linear,        ///< weight times what the model is given (pixels, sound): no gradient to data
     router,              ///< the linears that choose and weigh experts
     lm_head,             ///< the linears after the last layer: vocabulary, classifier, the dense before them
     scores,              ///< QKᵀ: activation times activation, per attended pair
@@ -29,12 +30,13 @@ enum class term : std::uint8_t {
     softmax              ///< three FLOPs per attended pair and head: element-wise
 };
 
-inline constexpr std::size_t term_count = 18;
+inline constexpr std::size_t term_count = 19;
 
 /// What a term is where its result does not reach the loss; element-wise ones stay what they are.
 [[nodiscard]] constexpr term detached_form(term kind) {
     switch (kind) {
         case term::linear:
+        case term::input_linear:
         case term::router:
         case term::scores:
         case term::values:
@@ -76,13 +78,13 @@ class term_set {
 };
 
 /// Every product that a training step computes, and nothing else.
-inline constexpr term_set products{term::linear,           term::router,   term::lm_head,      term::scores,
-                                   term::values,           term::state,    term::delta_rule,   term::scan,
-                                   term::scan_convolution, term::detached, term::detached_head};
+inline constexpr term_set products{term::linear, term::input_linear,     term::router,   term::lm_head,
+                                   term::scores, term::values,           term::state,    term::delta_rule,
+                                   term::scan,   term::scan_convolution, term::detached, term::detached_head};
 
 /// Every weight, whether it multiplies a matrix or an element; no look-up table.
-inline constexpr term_set stored_weights{term::linear,   term::router,        term::lm_head,
-                                         term::detached, term::detached_head, term::scan_convolution,
-                                         term::norm,     term::latent_norm,   term::bias};
+inline constexpr term_set stored_weights{term::linear,      term::input_linear,  term::router,           term::lm_head,
+                                         term::detached,    term::detached_head, term::scan_convolution, term::norm,
+                                         term::latent_norm, term::bias};
 
 }  // namespace floptally

@@ -8,6 +8,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
@@ -66,7 +67,7 @@ struct gradients {
         return run;
     }
     if (!has_no_weight(kind)) {
-        run.backward_data = needed.first ? 1 : 0;
+        run.backward_data = needed.first && kind != term::input_linear ? 1 : 0;
         run.backward_weights = needed.weight ? 1 : 0;
         return run;
     }
@@ -125,7 +126,8 @@ struct gradients {
 
 [[nodiscard]] constexpr bool has_layer_without_window(const cost& model) {
     for (const mask& m : model.masks()) {
-        if (m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder && !is_sliding_window(m)) {
+        if (m.in() == tower::text && m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder &&
+            !is_sliding_window(m)) {
             return true;
         }
     }

@@ -276,8 +276,7 @@ struct length_block {
                 return limited_by_window(m.first() + 1);
             case mask_kind::prefix_lm:
                 return prefixed_rows(m.first());
-            case mask_kind::cross_attention:
-            case mask_kind::encoder:  // no keys on the other side
+            default:  // no keys on the other side, no grid and no sound
                 break;
         }
         return 0;

@@ -15,7 +15,9 @@
 #include <floptally/detail/length_block.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/tower.hpp>
 
 /// @file
 /// What many lengths add to a tally. Two forms give the same sums and the same errors:
@@ -140,7 +142,7 @@ constexpr void add_plainly(const Source& source, std::size_t first, std::size_t 
         tokens += length;
         count += length != 0 ? 1U : 0U;
         for (std::size_t m = 0; m < masks.size(); ++m) {
-            sums.pairs[m] += masks[m].pairs({.length = length});
+            sums.pairs[m] += masks[m].in() == tower::text ? masks[m].pairs(sequence{.length = length}) : 0;
         }
     }
     sums.count = count;
@@ -160,7 +162,7 @@ template <class N, class Source>
     sums.tokens += block.tokens;
     sums.squares += block.squares;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.pairs[m] += block.pairs(masks[m]);
+        sums.pairs[m] += masks[m].in() == tower::text ? block.pairs(masks[m]) : 0;
     }
     return true;
 }
@@ -232,6 +234,19 @@ template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
                                                    std::string_view field = "cu_seqlens") {
     return add_up(between(cu_seqlens, n, field), n - 1, masks);
+}
+
+/// Throws where one of the first `sequences` slots is shorter than its sequence.
+template <integer T, integer S>
+constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences) {
+    for (std::size_t i = 0; i < sequences; ++i) {
+        const auto length = static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]);
+        const auto slot = static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]);
+        if (slot < length) {
+            throw error(indexed("cu_seqlens_padded", i + 1), "leaves a slot of " + std::to_string(slot) +
+                                                                 " tokens for a sequence of " + std::to_string(length));
+        }
+    }
 }
 
 }  // namespace floptally::detail

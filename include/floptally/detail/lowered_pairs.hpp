@@ -7,21 +7,26 @@
 #include <floptally/convention.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {
 
 /// Replaces a mask by words of a tally, as the convention counts it: `at(word, divisor)` for each. Masks that a tally
-/// must keep are added to `masks`. `unwindowed`: a layer of the model has no window.
+/// must keep are added to `masks`, which knows already whether there are towers. `unwindowed`: a layer of the model has
+/// no window.
 template <class At>
 constexpr void lower_pairs(const mask& attends, const convention& how, bool unwindowed, mask_set& masks, At at) {
-    const auto fixed = [](statistic what) { return static_cast<std::size_t>(what); };
-    const auto kept = [&](const mask& m) { return tally::fixed_words + masks.find_or_add(m, "masks"); };
+    const auto fixed = [&](statistic what) { return tally_words::index_of(attends.in(), what); };
+    const auto kept = [&](const mask& m) {
+        return tally_words::before_masks(masks) + masks.find_or_add(m.in(attends.in()), "masks");
+    };
 
     // The other kinds are sizes of products, not masks over L² of them.
     const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
-                          attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box;
+                          attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box &&
+                          !attends.is_of_a_tower();
     if (attends.kind() == mask_kind::cross_attention) {
         at(fixed(statistic::crossed), 1);
     } else if (windowed && attends.is_causal() && how.windows == window_pairs::half_squares) {

@@ -15,6 +15,7 @@
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/error.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/stage.hpp>
 #include <floptally/training_plan.hpp>
 
@@ -192,7 +193,7 @@ class plan_walk {
             return checked_multiply(decided.rank, per_rank, name.view());
         };
         const adapter& one = row.per_rank;
-        cost_row matrix{.what = row.what, .kind = row.kind};
+        cost_row matrix{.mask = row.mask, .what = row.what, .kind = row.kind, .in = row.in};
         const gradients of_a{.first = needed.first, .weight = true};
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
@@ -216,7 +217,7 @@ class plan_walk {
         }
         for (planned_row& known : rows) {
             if (known.component == added.component && known.run == run && known.row.what == added.row.what &&
-                known.row.mask == added.row.mask) {
+                known.row.in == added.row.in && known.row.mask == added.row.mask) {
                 known.row.useful = checked_add(known.row.useful, added.row.useful, name.view());
                 known.row.padded = checked_add(known.row.padded, added.row.padded, name.view());
                 return;

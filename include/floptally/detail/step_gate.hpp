@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {

@@ -6,38 +6,52 @@
 #include <cstdint>
 #include <string>
 
+#include <floptally/checked.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
-/// The words of a tally: the fixed statistics and Σ pairs of each mask that is no polynomial in them, useful and then
-/// padded. What is added is added whole or not at all.
+/// The words of a tally: the fixed statistics (of every tower, where there are towers) and Σ pairs of each mask that is
+/// no polynomial in them, useful and then padded. What is added is added whole or not at all.
 class tally_words {
   public:
     static constexpr std::size_t fixed = 7;
+    static constexpr std::size_t most = fixed * tower_count + max_masks;
+
+    /// Where a fixed statistic of a tower stands in a view.
+    [[nodiscard]] static constexpr std::size_t index_of(tower in, statistic what) {
+        return fixed * static_cast<std::size_t>(in) + static_cast<std::size_t>(what);
+    }
+    /// How many words stand before those of the masks.
+    [[nodiscard]] static constexpr std::size_t before_masks(const mask_set& masks) {
+        return masks.has_towers() ? fixed * tower_count : fixed;
+    }
 
     /// One addition to one view, word by word.
-    using amounts = bounded_vector<std::uint64_t, fixed + max_masks>;
+    using amounts = bounded_vector<std::uint64_t, most>;
 
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     /// Calls `apply(word, amount)` for each word that changes.
     template <class Apply>
-    static constexpr void each_word(const amounts& added, Apply apply) {
+    constexpr void each_word(const amounts& added, Apply apply) const {
         for (std::size_t word = 0; word < added.size(); ++word) {
             apply(word, added[word]);
         }
     }
     template <class Apply>
-    static constexpr void each_word(const length_sums& added, Apply apply) {
+    constexpr void each_word(const length_sums& added, Apply apply) const {
         apply(static_cast<std::size_t>(statistic::count), added.count);
         apply(static_cast<std::size_t>(statistic::tokens), added.tokens);
         apply(static_cast<std::size_t>(statistic::squares), added.squares);
         for (std::size_t i = 0; i < added.pairs.size(); ++i) {
-            apply(fixed + i, added.pairs[i]);
+            apply(before_masks(masks_) + i, added.pairs[i]);
         }
     }
 
@@ -55,6 +69,7 @@ class tally_words {
     constexpr tally_words() = default;
 
     constexpr explicit tally_words(const mask_set& of_model) {
+        masks_ = mask_set::of_towers(of_model);
         for (const mask& m : of_model) {
             if (!m.is_polynomial()) {
                 masks_.find_or_add(m, "masks");
@@ -80,15 +95,52 @@ class tally_words {
 
     [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
     /// Words of one view.
-    [[nodiscard]] constexpr std::size_t stride() const { return fixed + masks_.size(); }
+    [[nodiscard]] constexpr std::size_t stride() const { return before_masks(masks_) + masks_.size(); }
     [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
     [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.data(); }
     [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t at) { return words_[at]; }
     [[nodiscard]] constexpr std::uint64_t operator[](std::size_t at) const { return words_[at]; }
 
+    /// What `times` sequences add, or a grid, or a clip of sound.
+    [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
+        return amounts_of(tower::text, s, times, [&s](const mask& m) { return m.pairs(s); });
+    }
+    [[nodiscard]] constexpr amounts amounts_of(const grid& g) const {
+        const sequence patches{static_cast<std::uint32_t>(g.frame_patches())};
+        amounts added = amounts_of(tower::vision, patches, g.t, [&g](const mask& m) { return m.frame_pairs(g); });
+        for (std::size_t i = 0; i < masks_.size(); ++i) {
+            if (masks_[i].is_of_whole_clips()) {
+                added[before_masks(masks_) + i] = masks_[i].pairs(g);
+            }
+        }
+        return added;
+    }
+    [[nodiscard]] constexpr amounts amounts_of(const audio_clip& clip) const {
+        return amounts_of(tower::audio, {clip.frames}, 1, [&clip](const mask& m) { return m.pairs(clip); });
+    }
+    /// What a view holds.
+    [[nodiscard]] constexpr amounts amounts_of(view seen) const {
+        amounts added;
+        for (std::size_t word = 0; word < stride(); ++word) {
+            added.push_back(words_[offset(seen) + word], "words");
+        }
+        return added;
+    }
+    /// `number` more of one fixed statistic of the text.
+    [[nodiscard]] constexpr amounts amounts_of(statistic what, std::uint64_t number) const {
+        amounts added;
+        for (std::size_t word = 0; word < stride(); ++word) {
+            added.push_back(word == index_of(tower::text, what) ? number : 0, "words");
+        }
+        return added;
+    }
+
     [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
         constexpr const char* names[fixed] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
-        throw overflow(word < fixed ? names[word] : masks_[word - fixed].name(), "the sum does not fit 64 bits");
+        const std::size_t masks = before_masks(masks_);
+        const std::string in = word < fixed || word >= masks ? "" : name_of(static_cast<tower>(word / fixed));
+        throw overflow(word < masks ? (in.empty() ? "" : in + ".") + names[word % fixed] : masks_[word - masks].name(),
+                       "the sum does not fit 64 bits");
     }
 
     [[nodiscard]] friend constexpr bool operator==(const tally_words& a, const tally_words& b) {
@@ -96,8 +148,35 @@ class tally_words {
     }
 
   private:
+    template <class Pairs>
+    [[nodiscard]] constexpr amounts amounts_of(tower in, const sequence& s, std::uint64_t times, Pairs pairs) const {
+        const std::uint64_t n = s.length;
+        amounts added;
+        const auto append = [&](std::uint64_t amount) {
+            const uint128 product = uint128{times} * amount;
+            if ((product >> 64) != 0) {
+                throw_overflow(added.size());
+            }
+            added.push_back(static_cast<std::uint64_t>(product), "words");
+        };
+        for (std::size_t word = 0; word < index_of(in, statistic::count); ++word) {
+            append(0);
+        }
+        for (const std::uint64_t amount :
+             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
+            append(amount);
+        }
+        while (added.size() < before_masks(masks_)) {
+            append(0);
+        }
+        for (const mask& m : masks_) {
+            append(m.in() == in ? pairs(m) : 0);
+        }
+        return added;
+    }
+
     mask_set masks_{};
-    std::array<std::uint64_t, 2 * (fixed + max_masks)> words_{};
+    std::array<std::uint64_t, 2 * most> words_{};
 };
 
 }  // namespace floptally::detail

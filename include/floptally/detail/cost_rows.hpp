@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/checked.hpp>
+#include <floptally/component_name.hpp>
+#include <floptally/cost_row.hpp>
+#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
+
+namespace floptally::detail {
+
+/// The row of a weight matrix.
+[[nodiscard]] constexpr cost_row row_of(const component_name& component, const linear& weight) {
+    const auto product = [&component](std::uint64_t a, std::uint64_t b) {
+        return checked_multiply(a, b, component.view());
+    };
+    const std::uint64_t in = weight.in_features;
+    const std::uint64_t out = weight.out_features;
+    const std::uint64_t padded_out = weight.padded_out_features == 0 ? out : weight.padded_out_features;
+    const std::uint64_t per_unit = product(2, weight.applied);
+    const std::uint64_t stored = weight.shared ? 0 : weight.stored == 0 ? weight.applied : weight.stored;
+    cost_row row{.what = weight.rows,
+                 .kind = weight.kind,
+                 .useful = product(per_unit, product(in, out)),
+                 .padded = product(per_unit, product(in, padded_out)),
+                 .parameters = product(stored, product(in, out)),
+                 .flow = {.reads = weight.reads, .writes = weight.writes}};
+    if (weight.adaptable) {
+        row.per_rank = {.in = product(per_unit, in),
+                        .out = product(per_unit, out),
+                        .padded_out = product(per_unit, padded_out),
+                        .parameters = product(stored, checked_add(in, out, component.view()))};
+    }
+    return row;
+}
+
+/// The rows of a cost and what they refer to. Rows of one kind are one row.
+class cost_rows {
+  public:
+    static constexpr std::size_t max_components = 48;
+    static constexpr std::size_t max_rows = 96;
+    static constexpr std::size_t max_weights = 48;
+
+    /// A row of other rows, under a component.
+    constexpr void put_from(const cost_rows& other, cost_row row, const component_name& component) {
+        if (row.what == statistic::pairs) {
+            row.mask = static_cast<std::uint8_t>(masks.find_or_add(other.masks[row.mask], "masks"));
+        }
+        put(component, other.weight_name(row), row);
+    }
+
+    /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
+    constexpr void put(const component_name& component, std::string_view weight, cost_row row) {
+        add(component, weight, row);
+        masks.include(row.in);
+    }
+
+    /// The name of a row's weight within its component; empty where it has none.
+    [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
+        return row.weight == 0 ? std::string_view{} : weights[row.weight - 1U].view();
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const cost_rows&, const cost_rows&) = default;
+
+    bounded_vector<component_name, max_components> components{};
+    bounded_vector<cost_row, max_rows> rows{};
+    bounded_vector<component_name, max_weights> weights{};
+    mask_set masks{};
+
+  private:
+    /// A measured count of visits is one number for the whole model: all that is counted by it is one row.
+    constexpr void put_routed(const component_name& component, std::string_view weight, const cost_row& row) {
+        for (cost_row& known : rows) {
+            if (known.what != statistic::routed || (known.useful == 0 && known.padded == 0)) {
+                continue;  // or nothing but `0 * layer`
+            }
+            const bool other_size = known.useful != row.useful || known.padded != row.padded;
+            if (known.component != row.component || known.kind != row.kind || other_size) {
+                throw error(component.view(), "experts of two kinds cannot share one measured count of visits");
+            }
+            known.parameters = checked_add(known.parameters, row.parameters, component.view());
+            known.per_rank.parameters =
+                checked_add(known.per_rank.parameters, row.per_rank.parameters, component.view());
+            return;
+        }
+        append(component, weight, row);
+    }
+
+    constexpr void add(const component_name& component, std::string_view weight, cost_row row) {
+        row.component = static_cast<std::uint8_t>(components.find(component));
+        row.weight = weight.empty() ? std::uint8_t{0} : index_of_weight(weight);
+        if (row.what == statistic::routed) {
+            if (row.useful != 0 || row.padded != 0) {
+                put_routed(component, weight, row);
+            }
+            return;
+        }
+        for (cost_row& known : rows) {
+            if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
+                known.mask == row.mask && known.in == row.in && known.weight == row.weight && known.flow == row.flow) {
+                const auto sum = [&component](std::uint64_t& of, std::uint64_t more) {
+                    of = checked_add(of, more, component.view());
+                };
+                sum(row.useful, known.useful);
+                sum(row.padded, known.padded);
+                sum(row.parameters, known.parameters);
+                sum(row.per_rank.in, known.per_rank.in);
+                sum(row.per_rank.out, known.per_rank.out);
+                sum(row.per_rank.padded_out, known.per_rank.padded_out);
+                sum(row.per_rank.parameters, known.per_rank.parameters);
+                known = row;
+                return;
+            }
+        }
+        append(component, weight, row);
+    }
+
+    [[nodiscard]] constexpr std::uint8_t index_of_weight(std::string_view weight) const {
+        std::size_t index = 0;
+        while (index < weights.size() && !weights[index].is(weight)) {
+            ++index;
+        }
+        return static_cast<std::uint8_t>(index + 1);
+    }
+
+    constexpr void append(const component_name& component, std::string_view weight, const cost_row& row) {
+        const bool room = rows.size() < max_rows && (row.component < components.size() || !components.full());
+        if (room && row.weight > weights.size()) {
+            weights.push_back(weight, "weights");
+        }
+        if (row.component == components.size() && rows.size() < max_rows) {
+            components.push_back(component, "components");
+        }
+        rows.push_back(row, "rows");
+    }
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <floptally/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/tower.hpp>
+
+namespace floptally::detail {
+
+/// Throws where what is added would be lost: a model without that tower.
+constexpr void require_tower(const mask_set& masks, tower which, const char* field) {
+    if (!masks.has(which)) {
+        throw error(field, std::string("this model has no ")
+                               .append(name_of(which))
+                               .append(which == tower::text ? "" : " tower")
+                               .append(": build the tally with the masks() of one that has"));
+    }
+}
+
+/// "2 x 10 x 12 patches"
+[[nodiscard]] inline std::string shown(const grid& g) {
+    return std::to_string(g.t) + " x " + std::to_string(g.h) + " x " + std::to_string(g.w) + " patches";
+}
+
+/// Throws where a grid is too large, or does not divide as a model's masks want it.
+constexpr void check_grid(const grid& g, const mask_set& masks) {
+    require_tower(masks, tower::vision, "grid");
+    if (g.frame_patches() > max_sequence_length) {
+        throw error("grid", shown(g) + ": a frame is above " + std::to_string(max_sequence_length));
+    }
+    for (const mask& m : masks) {
+        const std::int64_t side = m.first();
+        if (m.kind() == mask_kind::merged_patches && (g.h % side != 0 || g.w % side != 0)) {
+            throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + std::to_string(side));
+        }
+        if (m.kind() == mask_kind::clip_squares && uint128{g.t} * g.frame_patches() > max_sequence_length) {
+            throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
+        }
+    }
+}
+
+/// Throws where the real patches do not fit the slot.
+constexpr void require_room(const grid& real, const grid& slot) {
+    const bool nothing = real.t * real.frame_patches() == 0;
+    if (!nothing && (slot.t < real.t || slot.h < real.h || slot.w < real.w)) {
+        throw error("grid", "a slot of " + shown(slot) + " has no room for " + shown(real));
+    }
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <floptally/detail/tally_words.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/tower.hpp>
+
+namespace floptally::detail {
+
+/// The words of a batch in the order of a cost: as they stand where the tally was built with the same masks.
+class word_table {
+  public:
+    constexpr word_table(const mask_set& masks, bool needs_routed, const tally& batch) {
+        const std::span<const std::uint64_t> words = batch.words();
+        if (needs_routed) {
+            require_routed(batch);
+        }
+        if (masks == batch.masks()) {
+            useful = words.data();
+            padded = words.data() + words.size() / 2;
+            return;
+        }
+        const std::size_t first = tally_words::before_masks(masks);
+        for (const view seen : {view::useful, view::padded}) {
+            std::uint64_t* to = mapped_[static_cast<std::size_t>(seen)];
+            for (std::size_t word = 0; word < first; ++word) {
+                to[word] = batch.get(seen, static_cast<statistic>(word % tally_words::fixed),
+                                     static_cast<tower>(word / tally_words::fixed));
+            }
+            for (std::size_t i = 0; i < masks.size(); ++i) {
+                to[first + i] = batch.pairs(seen, masks[i]);
+            }
+        }
+        useful = mapped_[0];
+        padded = mapped_[1];
+    }
+
+    const std::uint64_t* useful = nullptr;
+    const std::uint64_t* padded = nullptr;
+
+  private:
+    /// Throws where tokens were counted and their experts were not: FLOPs would silently miss the experts.
+    static constexpr void require_routed(const tally& batch) {
+        for (const view seen : {view::useful, view::padded}) {
+            if (batch.get(seen, statistic::tokens) != 0 && batch.get(seen, statistic::routed) == 0) {
+                throw error("routed",
+                            "this cost counts experts by measured visits, and the tally has none: call "
+                            "add_routed");
+            }
+        }
+    }
+
+    std::uint64_t mapped_[2][tally_words::most];
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace floptally {
+
+/// What a `mask` is. First those of a sequence, then those of a grid and of a clip of sound.
+enum class mask_kind : std::uint8_t {
+    band,
+    chunked,
+    top_k,
+    compressed_keys,
+    cross_attention,
+    box,
+    window_squares,
+    chunk_squares,
+    within_window,
+    limited_by_window,
+    encoder,
+    prefix_lm,
+    grid_windows,
+    clip_squares,
+    merged_patches,
+    clips,
+    strided_frames,
+    strided_squares
+};
+
+}  // namespace floptally

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace floptally {
+
+/// The streams of statistics that a batch has. A model without towers has one; each tower has its own.
+enum class tower : std::uint8_t {
+    text,    ///< what `sequence`s are added to: the language model, or a model that has nothing else
+    vision,  ///< what `grid`s are added to
+    audio    ///< what `audio_clip`s are added to
+};
+
+inline constexpr std::size_t tower_count = 3;
+
+/// "text", "vision", "audio".
+[[nodiscard]] constexpr const char* name_of(tower which) {
+    return which == tower::text ? "text" : which == tower::vision ? "vision" : "audio";
+}
+
+}  // namespace floptally

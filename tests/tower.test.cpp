@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+using floptally::attention_core;
+using floptally::audio_clip;
+using floptally::cost;
+using floptally::folded_cost;
+using floptally::grid;
+using floptally::linear;
+using floptally::mask;
+using floptally::mask_set;
+using floptally::phase;
+using floptally::sequence;
+using floptally::statistic;
+using floptally::tally;
+using floptally::term;
+using floptally::tower;
+using floptally::view;
+
+namespace {
+
+mask_set set_of(std::initializer_list<mask> masks) {
+    mask_set set;
+    for (const mask& m : masks) {
+        set.find_or_add(m, "masks");
+    }
+    return set;
+}
+
+/// Where a cell stands between windows: 0 in the first piece of `shift` cells, then by windows.
+std::uint64_t window_of(std::uint64_t cell, std::uint64_t window, std::uint64_t shift) {
+    return cell < shift ? 0 : 1 + (cell - shift) / window;
+}
+
+/// Every pair of patches of a frame that stand in one window.
+std::uint64_t pairs_in_windows(const grid& g, std::uint64_t window, std::uint64_t shift) {
+    std::uint64_t pairs = 0;
+    for (std::uint64_t query = 0; query < g.frame_patches(); ++query) {
+        for (std::uint64_t key = 0; key < g.frame_patches(); ++key) {
+            const bool row = window_of(query / g.w, window, shift) == window_of(key / g.w, window, shift);
+            const bool column = window_of(query % g.w, window, shift) == window_of(key % g.w, window, shift);
+            pairs += row && column ? 1U : 0U;
+        }
+    }
+    return g.t * pairs;
+}
+
+constexpr tally of_constants() {
+    tally t{mask_set::of_towers()};
+    t.add(sequence{512});
+    t.add(grid{2, 10, 10});
+    t.add(audio_clip{3000});
+    return t;
+}
+
+static_assert(of_constants().get(view::useful, statistic::tokens) == 512);
+static_assert(of_constants().get(view::useful, statistic::tokens, tower::vision) == 200);
+static_assert(of_constants().get(view::useful, statistic::squares, tower::vision) == 20'000);
+static_assert(of_constants().get(view::padded, statistic::count, tower::vision) == 2);
+static_assert(of_constants().get(view::padded, statistic::squares, tower::audio) == 9'000'000);
+static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(tower::vision)) == 20'000);
+
+}  // namespace
+
+TEST_CASE("the squares of a grid are of its frames and never of the whole clip") {
+    struct clip_row {
+        std::vector<grid> grids;
+        std::uint64_t patches;
+        std::uint64_t squares;
+    };
+    // NVIDIA-NeMo/Megatron-Bridge@067f987df03b: the first is asserted in its tests/unit_tests/training/utils/
+    // test_flop_utils.py:1891, the others were computed by its src/megatron/bridge/training/utils/flop_utils.py:499.
+    const std::vector<clip_row> rows{
+        {{{2, 10, 10}}, 200, 20'000},
+        {{{1, 32, 32}}, 1024, 1'048'576},
+        {{{1, 32, 32}, {1, 20, 46}, {1, 64, 64}, {1, 2, 2}}, 6044, 18'672'208},
+        {{{4, 24, 42}}, 4032, 4'064'256},
+        {{{1, 36, 50}, {8, 16, 16}}, 3848, 3'764'288},
+    };
+    for (const clip_row& row : rows) {
+        tally t{mask_set::of_towers()};
+        tally by_thw{mask_set::of_towers()};
+        std::uint64_t frames = 0;
+        std::vector<std::int64_t> grid_thw;
+        for (const grid& clip : row.grids) {
+            t.add(clip);
+            frames += clip.t;
+            grid_thw.insert(grid_thw.end(), {clip.t, clip.h, clip.w});
+        }
+        by_thw.add_grid_thw(grid_thw);
+        CHECK(t == by_thw);
+        for (const view seen : {view::useful, view::padded}) {
+            CHECK(t.get(seen, statistic::count, tower::vision) == frames);
+            CHECK(t.get(seen, statistic::tokens, tower::vision) == row.patches);
+            CHECK(t.get(seen, statistic::squares, tower::vision) == row.squares);
+            CHECK(t.get(seen, statistic::tokens) == 0);
+        }
+    }
+}
+
+TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
+    for (std::uint32_t h = 0; h <= 7; ++h) {
+        for (std::uint32_t w = 0; w <= 6; ++w) {
+            for (std::uint32_t t = 0; t <= 2; ++t) {
+                const grid g{t, h, w};
+                for (std::uint32_t window = 1; window <= 8; ++window) {
+                    for (std::uint32_t shift = 0; shift <= window; ++shift) {
+                        INFO(t << " x " << h << " x " << w << ", windows of " << window << ", shift " << shift);
+                        REQUIRE(mask::grid_windows(window, shift).pairs(g) == pairs_in_windows(g, window, shift));
+                    }
+                }
+                REQUIRE(mask::bidirectional().in(tower::vision).pairs(g) == pairs_in_windows(g, 100, 0));
+                const std::uint64_t patches = std::uint64_t{t} * h * w;
+                REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
+                REQUIRE(mask::clips().pairs(g) == (patches == 0 ? 0 : 1));
+            }
+        }
+    }
+    CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+}
+
+TEST_CASE("strided frames equal a convolution that is slid over the clip") {
+    // Kernel, stride and padding of convolutions one after the other: Whisper's stem, wav2vec 2.0's seven.
+    struct convolution {
+        std::int64_t kernel;
+        std::int64_t stride;
+        std::int64_t padding;
+    };
+    const std::vector<std::vector<convolution>> stacks{
+        {{3, 1, 1}, {3, 2, 1}},
+        {{10, 5, 0}, {3, 2, 0}, {3, 2, 0}, {3, 2, 0}, {3, 2, 0}, {2, 2, 0}, {2, 2, 0}},
+        {{3, 2, 1}, {3, 2, 1}, {3, 2, 1}}};
+    for (const std::vector<convolution>& stack : stacks) {
+        std::int64_t field = 1;
+        std::int64_t stride = 1;
+        for (const convolution& one : stack) {
+            field += (one.kernel - 1 - 2 * one.padding) * stride;
+            stride *= one.stride;
+        }
+        for (std::uint32_t frames = 0; frames < 2000; frames += 1 + frames / 40) {
+            std::int64_t left = frames;
+            for (const convolution& one : stack) {
+                std::int64_t positions = 0;
+                for (std::int64_t at = -one.padding; left != 0 && at + one.kernel <= left + one.padding;
+                     at += one.stride) {
+                    ++positions;
+                }
+                left = positions;
+            }
+            INFO(frames);
+            const auto expected = static_cast<std::uint64_t>(left);
+            REQUIRE(mask::strided_frames(field, stride).pairs(audio_clip{frames}) == expected);
+            REQUIRE(mask::strided_squares(field, stride).pairs(audio_clip{frames}) == expected * expected);
+        }
+    }
+}
+
+TEST_CASE("a tally with towers adds each to its own words, and their sum is what all of them add") {
+    const mask_set masks = set_of({mask::sliding_window(4), mask::grid_windows(4), mask::clips(),
+                                   mask::strided_frames(1, 2), mask::window(2, 1)});
+    std::mt19937 random(7);
+    tally whole{masks};
+    tally parts{masks};
+    std::uint64_t text = 0;
+    std::uint64_t windows = 0;
+    std::uint64_t halves = 0;
+    for (int round = 0; round < 200; ++round) {
+        const auto n = static_cast<std::uint32_t>(random() % 30);
+        const grid image{1 + static_cast<std::uint32_t>(random() % 3), static_cast<std::uint32_t>(random() % 9),
+                         static_cast<std::uint32_t>(random() % 9)};
+        const audio_clip clip{static_cast<std::uint32_t>(random() % 50)};
+        whole.add(sequence{n});
+        whole.add(image);
+        whole.add(clip);
+        tally one{masks};
+        const std::array<std::uint32_t, 1> length{n};
+        one.add_lengths(length);
+        one.add_audio_frames(std::array<std::int64_t, 1>{clip.frames});
+        one.add(image);
+        parts += one;
+        text += mask::sliding_window(4).pairs(sequence{n});
+        windows += pairs_in_windows(image, 4, 0);
+        halves += (clip.frames + 1) / 2;
+    }
+    CHECK(whole == parts);
+    CHECK(whole == tally::from_words(masks, whole.words()));
+    CHECK(whole.pairs(view::useful, mask::sliding_window(4)) == text);
+    CHECK(whole.pairs(view::useful, mask::grid_windows(4)) == windows);
+    CHECK(whole.pairs(view::useful, mask::strided_frames(1, 2)) == halves);
+    CHECK(whole.words().size() == 2 * (3 * tally::fixed_words + masks.size()));
+}
+
+TEST_CASE("images and sound that are padded are useful and padded") {
+    tally t{set_of({mask::grid_windows(4), mask::strided_frames(1, 2)})};
+    t.add(grid{1, 3, 5}, grid{1, 8, 8});
+    t.add(audio_clip{100}, audio_clip{3000});
+    CHECK(t.get(view::useful, statistic::tokens, tower::vision) == 15);
+    CHECK(t.get(view::padded, statistic::tokens, tower::vision) == 64);
+    CHECK(t.get(view::useful, statistic::squares, tower::vision) == 225);
+    CHECK(t.pairs(view::padded, mask::grid_windows(4)) == 4 * 256);
+    CHECK(t.pairs(view::useful, mask::strided_frames(1, 2)) == 50);
+    CHECK(t.pairs(view::padded, mask::strided_frames(1, 2)) == 1500);
+}
+
+TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
+    const mask_set masks = set_of({mask::merged_patches(2), mask::clip_squares()});
+    tally vision{masks};
+    vision.add(grid{1, 4, 6});
+    const tally before = vision;
+    const auto refused = [&](auto add) {
+        const std::string text = error_of([&] { add(vision); });
+        CHECK(vision == before);
+        return text;
+    };
+    CHECK(refused([](tally& t) {
+              t.add(grid{1, 27, 30});
+          }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2");
+    CHECK(refused([](tally& t) {
+              t.add(grid{1, 65536, 65536});
+          }) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
+    CHECK(refused([](tally& t) {
+              t.add(grid{70000, 256, 256});
+          }) == "grid: 70000 x 256 x 256 patches: a clip is above 4294967295");
+    CHECK(refused([](tally& t) {
+              t.add(grid{1, 4, 6}, grid{1, 8, 4});
+          }) == "grid: a slot of 1 x 8 x 4 patches has no room for 1 x 4 x 6 patches");
+    CHECK(refused([](tally& t) {
+              t.add_grid_thw(std::array<int, 4>{1, 2, 2, 1});
+          }) == "grid_thw: must have three numbers for each grid, got 4");
+    CHECK(refused([](tally& t) {
+              t.add_grid_thw(std::array<int, 6>{1, 2, 2, 1, -2, 2});
+          }) == "grid_thw[4]: must be at least 0, got -2");
+    CHECK(refused([](tally& t) { t.add(audio_clip{5}); }) ==
+          "audio_frames: this model has no audio tower: build the tally with the masks() of one that has");
+    CHECK(refused([](tally& t) { t.add(sequence{5}); }) ==
+          "length: this model has no text: build the tally with the masks() of one that has");
+    CHECK(refused([](tally& t) {
+              t.add_lengths(std::array<int, 2>{5, 6});
+          }) == "lengths: this model has no text: build the tally with the masks() of one that has");
+    tally text;
+    CHECK(error_of([&] {
+              text.add(grid{1, 2, 2});
+          }) == "grid: this model has no vision tower: build the tally with the masks() of one that has");
+    CHECK(text == tally{});
+}
+
+TEST_CASE("a sum of a tower that does not fit is named, and left out as a whole") {
+    tally t{mask_set::of_towers()};
+    t.add(grid{1, 65535, 65537});
+    const tally before = t;
+    CHECK(error_of([&] { t.add(grid{2, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
+    CHECK(error_of([&] { t.add(grid{1, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
+    CHECK(t == before);
+}
+
+TEST_CASE("a cost in a tower multiplies that tower's statistics, and its masks are its own") {
+    cost block;
+    block.add("blocks", linear{.in_features = 3, .out_features = 5});
+    block.add("blocks", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
+    cost text;
+    text.add("text", linear{.in_features = 13, .out_features = 17});
+    text.add("text", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::sliding_window(4));
+    cost merger;
+    merger.add("merger", linear{.in_features = 19, .out_features = 23}, mask::merged_patches(2));
+    cost stem;
+    stem.add("stem", linear{.in_features = 29, .out_features = 31, .kind = term::input_linear});
+    const cost model = text + block.in(tower::vision) + merger + stem.in(tower::vision);
+
+    tally batch{model.masks()};
+    batch.add(sequence{9});
+    batch.add(grid{2, 4, 6});
+    const floptally::breakdown work = evaluate(model, batch);
+    const auto forward = [&](const char* name) { return work[name].get(view::useful, phase::forward).value(); };
+    CHECK(forward("text") == 2 * 13 * 17 * 9 + 2 * 2 * 18 * (1 + 2 + 3 + 4 * 6));
+    CHECK(forward("blocks") == 2 * 3 * 5 * 48 + 2 * 2 * 18 * (2 * 24 * 24));
+    CHECK(forward("merger") == 2 * 19 * 23 * 12);
+    CHECK(forward("stem") == 2 * 29 * 31 * 48);
+    // Pixels need no gradient: the backward of the stem is that of its weights.
+    CHECK(work["stem"].get(view::useful, phase::backward_data).value() == 0);
+    CHECK(work["stem"].get(view::useful, phase::backward_weights).value() == forward("stem"));
+    CHECK(work["merger"].backward(view::useful).value() == 2 * forward("merger"));
+    CHECK(folded_cost(model).total(batch) == work.total());
+    CHECK(model.masks().find(mask::bidirectional().in(tower::vision)) < model.masks().size());
+}
+
+TEST_CASE("a part of a model is evaluated over the batch of the whole") {
+    cost text;
+    text.add("text", linear{.in_features = 3, .out_features = 5});
+    cost vision;
+    vision.add("vision", linear{.in_features = 7, .out_features = 11}, mask::merged_patches(2));
+    const cost model = text + vision;
+    tally batch{model.masks()};
+    batch.add(sequence{10});
+    batch.add(grid{1, 4, 4});
+    CHECK(evaluate(text, batch).total() + evaluate(vision, batch).total() == evaluate(model, batch).total());
+}
+
+TEST_CASE("prefix tokens cost what the same sequences cost with them counted in") {
+    cost layer;
+    layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
+    layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
+    layer.add_parameters("norm", term::norm, 13);
+    for (const std::uint64_t n : {0, 1, 5}) {
+        const cost longer = layer.with_prefix_tokens(n);
+        CHECK(longer.parameters() == layer.parameters());
+        tally batch{longer.masks()};
+        tally counted_in{layer.masks()};
+        for (const std::uint32_t length : {4U, 9U, 16U}) {
+            batch.add(sequence{length});
+            counted_in.add(sequence{length + static_cast<std::uint32_t>(n)});
+        }
+        for (const floptally::convention& how :
+             {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
+            CHECK(evaluate(longer, batch, how).total() == evaluate(layer, counted_in, how).total());
+        }
+    }
+    cost windowed;
+    windowed.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::sliding_window(4));
+    CHECK(error_of([&] { static_cast<void>(windowed.with_prefix_tokens(1)); }) ==
+          "masks: sliding_window(4) has no form with prefix tokens: only bidirectional");
+}
+
+TEST_CASE("learned queries have a fixed number of pairs for each unit") {
+    cost queries;
+    queries.add("self", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::count, 32 * 32);
+    queries.add("cross", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::tokens, 32);
+    tally batch{queries.in(tower::vision).masks()};
+    batch.add(grid{1, 3, 5});
+    batch.add(grid{1, 2, 2});
+    const floptally::breakdown work = evaluate(queries.in(tower::vision), batch);
+    CHECK(work["self"].get(view::useful, phase::forward).value() == 2 * 3 * 9 * 32 * 32 * 2);
+    CHECK(work["cross"].get(view::useful, phase::forward).value() == 2 * 3 * 9 * 32 * 19);
+    CHECK(work["self"].backward(view::useful).value() == 2 * work["self"].get(view::useful, phase::forward).value());
+}
+
+TEST_CASE("names of masks say their tower") {
+    CHECK(mask::bidirectional().in(tower::vision).name() == "vision.bidirectional");
+    CHECK(mask::grid_windows(8).name() == "vision.windows(8)");
+    CHECK(mask::grid_windows(7, 3).name() == "vision.windows(7,3)");
+    CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
+    CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
+          "window_size: must be from 1 to 2147483647, got 0");
+}
