@@ -71,18 +71,20 @@ class cost {
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
                                const dataflow& flow = {}) {
-        const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
-        cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
-        sum.table_.put(component, {},
-                       cost_row{.mask = which,
-                                .what = statistic::pairs,
-                                .kind = term::scores,
-                                .in = attends.in(),
-                                .useful = per_pair,
-                                .padded = per_pair,
-                                .flow = flow});
-        return *this = sum;
+        return add_pairs(component, term::scores, multiply_adds, attends, flow);
+    }
+
+    /// PV alone, where no softmax stands between it and its QKᵀ.
+    constexpr cost& add_values(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
+                               const dataflow& flow) {
+        return add_pairs(component, term::values, multiply_adds, attends, flow);
+    }
+
+    /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
+    constexpr cost& add_elementwise(const component_name& component, term kind, std::uint64_t flops,
+                                    const dataflow& flow = {}) {
+        table_.put(component, {}, cost_row{.kind = kind, .useful = flops, .padded = flops, .flow = flow});
+        return *this;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
@@ -256,6 +258,22 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
+    constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
+                              const mask& attends, const dataflow& flow) {
+        const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
+        cost sum = *this;
+        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
+        sum.table_.put(component, {},
+                       cost_row{.mask = which,
+                                .what = statistic::pairs,
+                                .kind = kind,
+                                .in = attends.in(),
+                                .useful = per_pair,
+                                .padded = per_pair,
+                                .flow = flow});
+        return *this = sum;
+    }
+
     /// QKᵀ, PV and softmax; `per_unit` pairs for each unit of `base`'s statistic.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_row base,
                             std::uint64_t per_unit) {

@@ -15,6 +15,7 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
 #include <floptally/detail/hf/reader.hpp>
+#include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
@@ -36,6 +37,7 @@ namespace floptally {
     const std::string model_type = fields.text("model_type");
     const auto read = [&](const read_options& with) {
         return model_type == "floptally" ? detail::floptally_format(fields, with).read()
+               : model_type == "hstu"    ? detail::hstu_format(fields, with).read()
                                          : detail::hf_reader(fields, detail::family_of(fields), with).read();
     };
     model_config model = read(options);
