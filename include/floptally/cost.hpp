@@ -153,10 +153,16 @@ class cost {
     /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
     /// one measured count belongs to all of them.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
+        return renamed([&component](const component_name&) { return component; });
+    }
+
+    /// The same under names that `rename` gives for its own. Rows over routed visits keep theirs.
+    template <class Rename>
+    [[nodiscard]] constexpr cost renamed(Rename rename) const {
         cost sum;
         for (const cost_row& row : table_.rows) {
-            sum.table_.put_from(table_, row,
-                                row.what == statistic::routed ? table_.components[row.component] : component);
+            const component_name& own = table_.components[row.component];
+            sum.table_.put_from(table_, row, row.what == statistic::routed ? own : rename(own));
         }
         return sum;
     }

@@ -14,6 +14,8 @@
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
+#include <floptally/detail/hf/composite_reader.hpp>
+#include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/reader.hpp>
 #include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
@@ -36,9 +38,16 @@ namespace floptally {
     }
     const std::string model_type = fields.text("model_type");
     const auto read = [&](const read_options& with) {
-        return model_type == "floptally" ? detail::floptally_format(fields, with).read()
-               : model_type == "hstu"    ? detail::hstu_format(fields, with).read()
-                                         : detail::hf_reader(fields, detail::family_of(fields), with).read();
+        if (model_type == "floptally") {
+            return detail::floptally_format(fields, with).read();
+        }
+        if (model_type == "hstu") {
+            return detail::hstu_format(fields, with).read();
+        }
+        if (const detail::hf_composite* towers = detail::find_composite(model_type)) {
+            return detail::hf_composite_reader(fields, *towers, with).read();
+        }
+        return detail::hf_reader(fields, detail::family_of(fields), with).read();
     };
     model_config model = read(options);
     read_options expanded = options;

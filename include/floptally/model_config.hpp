@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/sequence.hpp>
 #include <floptally/stage.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -22,13 +30,49 @@ struct read_options {
         0;  ///< of the lm_head as kernels run it, in the padded view; 0: as the config says
 };
 
+/// What a tower of a model takes, and what the text has of it.
+struct tower_input {
+    tower in = tower::vision;
+    std::optional<grid> image{};  ///< the image (or clip) of fixed size that the config states, in patches
+    /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
+    /// frame (or clip of sound).
+    mask units = mask::bidirectional();
+    std::uint64_t per_unit = 0;
+    std::uint64_t per_frame = 0;
+};
+
 /// A model as a config describes it.
 struct model_config {
     std::string model_type;
     floptally::cost cost;
-    std::vector<std::string> notes;  ///< what the reader decided where the config is silent
-    std::vector<stage> stages;       ///< the same cost in forward order, for plans that treat layers differently
+    std::vector<std::string> notes;   ///< what the reader decided where the config is silent
+    std::vector<stage> stages;        ///< the same cost in forward order, for plans that treat layers differently
+    std::vector<tower_input> towers;  ///< besides the text
 };
+
+/// Tokens of the text that stand for the images and the sound of a batch.
+[[nodiscard]] inline std::uint64_t placeholder_tokens(const model_config& model, const tally& batch) {
+    std::uint64_t sum = 0;
+    for (const tower_input& one : model.towers) {
+        const std::uint64_t frames = batch.get(view::useful, statistic::count, one.in);
+        sum = checked_add(sum, checked_multiply(one.per_frame, frames, "placeholders"), "placeholders");
+        if (one.per_unit != 0) {
+            const std::uint64_t units = batch.pairs(view::useful, one.units);
+            sum = checked_add(sum, checked_multiply(one.per_unit, units, "placeholders"), "placeholders");
+        }
+    }
+    return sum;
+}
+
+/// Throws where the sequences of a batch are shorter than what stands in them for its images and sound.
+inline void require_placeholders(const model_config& model, const tally& batch) {
+    const std::uint64_t placeholders = placeholder_tokens(model, batch);
+    const std::uint64_t tokens = batch.get(view::useful, statistic::tokens);
+    if (tokens < placeholders) {
+        throw error("lengths", "must count the placeholders of images and sound too, which are " +
+                                   std::to_string(placeholders) + " tokens; got " + std::to_string(tokens));
+    }
+}
 
 /// The stages of a descriptor in forward order: what `folded_cost` needs for a plan with rules.
 template <class Model>

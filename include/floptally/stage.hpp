@@ -13,6 +13,7 @@ namespace floptally {
 enum class stage_role : std::uint8_t {
     input,    ///< embeddings: before the layers of both sides
     encoder,  ///< on the other side of an encoder-decoder
+    tower,    ///< on the way from pixels or sound to the text: a layer of a tower, a projector
     layer,    ///< on the way of the hidden states: a layer, the last norm
     head,     ///< reads the hidden states of the last layer; no other stage reads what it makes
     anywhere  ///< not known: its activations take gradients as soon as anything trains

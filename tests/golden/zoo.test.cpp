@@ -75,12 +75,17 @@ std::optional<floptally::cost> cost_of(const json& model, const char* spelling) 
     }
 }
 
+/// Texts (or decoders) of a run, and the images, clips and audio of a model with towers.
 floptally::tally batch_of(const json& run, const floptally::cost& model) {
     floptally::tally batch{model.masks()};
-    for (std::size_t i = 0; i < run["batch"].get<std::size_t>(); ++i) {
-        batch.add(floptally::sequence{.length = run["length"].get<std::uint32_t>(),
-                                      .past = 0,
-                                      .keys = run.value("encoder_length", std::uint32_t{0})});
+    const auto length = run["length"].get<std::uint32_t>();
+    const std::vector<std::uint32_t> equal(run["batch"].get<std::size_t>(), length);
+    for (const std::uint32_t each : run.value("lengths", equal)) {
+        batch.add(floptally::sequence{.length = each, .past = 0, .keys = run.value("encoder_length", 0U)});
+    }
+    for (const json& grid : run.value("grids", json::array())) {
+        batch.add(floptally::grid{
+            .t = grid[0].get<std::uint32_t>(), .h = grid[1].get<std::uint32_t>(), .w = grid[2].get<std::uint32_t>()});
     }
     return batch;
 }

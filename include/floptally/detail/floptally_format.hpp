@@ -43,7 +43,7 @@ class floptally_format {
                 throw error(config_.field(key), "needs vocab_size");
             }
         }
-        return {config_.text("name", "floptally"), sum_, {}, stages_.in_order()};
+        return {config_.text("name", "floptally"), sum_, {}, stages_.in_order(), {}};
     }
 
   private:

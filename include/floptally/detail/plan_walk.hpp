@@ -17,6 +17,7 @@
 #include <floptally/error.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/stage.hpp>
+#include <floptally/tower.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
@@ -43,7 +44,8 @@ class plan_walk {
         rules_.check(stages);
         anything_trains_ = rules_.anything_trains(stages);
         hidden_ = rules_.input_trains("embedding") && !has_role(stages, stage_role::input);
-        context_ = has_role(stages, stage_role::encoder) ? hidden_ : rules_.input_trains("context");
+        has_towers_ = has_role(stages, stage_role::tower);
+        context_ = has_role(stages, stage_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
         for (std::size_t i = 0; i < stages.size();) {
             std::size_t end = i;
             while (end < stages.size() && stages[end].same_layers(stages[i])) {
@@ -123,7 +125,9 @@ class plan_walk {
     /// One layer, or what stands outside the layers: its parts one after the other.
     constexpr void run(std::span<const stage> parts, std::uint64_t layer) {
         const stage_role role = parts.front().role;
-        const bool before = role == stage_role::encoder ? context_ : hidden_;
+        const tower in = parts.front().cost.rows().empty() ? tower::text : parts.front().cost.rows()[0].in;
+        bool& of_tower = towers_[static_cast<std::size_t>(in)];
+        const bool before = role == stage_role::encoder ? context_ : role == stage_role::tower ? of_tower : hidden_;
         region again;
         bool stream = before;
         for (const stage& part : parts) {
@@ -140,8 +144,13 @@ class plan_walk {
                 emit(part, layer, row, needed, recomputes(part, layer, row, needed, again));
             });
         }
-        if (role == stage_role::encoder || role == stage_role::input) {
+        const bool before_both = role == stage_role::input && !has_towers_;
+        if (role == stage_role::encoder || before_both || role == stage_role::tower) {
             context_ = context_ || stream;
+        }
+        if (role == stage_role::tower) {  // its output stands in the text, or is attended by it
+            of_tower = stream;
+            hidden_ = hidden_ || stream;
         }
         if (role == stage_role::layer || role == stage_role::input) {
             hidden_ = stream;
@@ -256,6 +265,8 @@ class plan_walk {
     bool anything_trains_ = false;
     bool hidden_ = false;   ///< whether the hidden states require a gradient
     bool context_ = false;  ///< likewise those of the other side
+    bool has_towers_ = false;
+    bool towers_[tower_count] = {};  ///< and those inside each tower
     bool routed_is_known_ = false;
     routed_treatment routed_{};
 };

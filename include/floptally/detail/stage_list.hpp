@@ -9,6 +9,7 @@
 #include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/stage.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -50,6 +51,19 @@ class stage_list {
         }
     }
 
+    /// All stages over the statistics of a tower.
+    void move_into(tower which) {
+        each([which](cost& one) { one = one.in(which); });
+    }
+    /// All layers over sequences that are longer.
+    void add_prefix_tokens(std::uint64_t n) {
+        for (run& layers : runs_) {
+            for (cost& part : layers.parts) {
+                part = part.with_prefix_tokens(n);
+            }
+        }
+    }
+
     /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.
     [[nodiscard]] std::vector<stage> in_order() const { return in_order("layer", stage_role::layer); }
 
@@ -59,6 +73,20 @@ class stage_list {
         std::uint64_t repeat = 1;
         std::vector<cost> parts;
     };
+
+    template <class Change>
+    void each(Change change) {
+        for (std::vector<stage>* list : {&inputs_, &encoder_, &after_}) {
+            for (stage& one : *list) {
+                change(one.cost);
+            }
+        }
+        for (run& layers : runs_) {
+            for (cost& part : layers.parts) {
+                change(part);
+            }
+        }
+    }
 
     [[nodiscard]] std::vector<stage> in_order(const component_name& name, stage_role role) const {
         std::vector<stage> stages = inputs_;

@@ -17,7 +17,8 @@ library's, which zoo.test.cpp compares to the integer, for the config as written
     counted = counted by the library in convention torch_flop_counter + the case's `differences`
 
 How the counter counts: every mask is the full length x length; eager attention has a backward of 2x; the fused CPU
-kernel has 2.5x; experts run eagerly, so every routed token is counted. Dropout and layerdrop are 0.
+kernel has 2.5x; experts run eagerly, so every routed token is counted. Dropout and layerdrop are 0. Pixels and audio
+need no gradient, so the first product of a tower has the gradient of its weight only.
 
 To add a case: `def cases(case)` of a module in cases/ calls
 
@@ -29,8 +30,10 @@ Options:
 
     _attention=("eager",)  implementations to run; default: eager, and sdpa where the class supports it
     _shapes=((2, 11),)     (batch, length), or (batch, decoder length, encoder length) of an encoder-decoder
-    _inputs=function       (config, batch, length), and encoder_length= of an encoder-decoder: a dict of more inputs,
-                           or other ones; None takes an input away
+    _inputs=function       (config, batch, length), and the keywords that differences have (below): a dict of more
+                           inputs, or other ones; None takes an input away
+    _feed=feeds.pixels     a model with a vision or audio tower: the function of feeds.py that makes its inputs
+    _samples=(run, run)    the runs of such a case, in place of the feed's own; feeds.py says what a run is
     _kwargs={...}          further arguments of forward
     _loss=["logits"]       the outputs that are summed; default: all logits, else last_hidden_state
     _class="Name"          build this class, whatever the config says
@@ -44,10 +47,13 @@ Options:
 
 A module's `DIFFERENCES = {model_type: function}` does the same for all cases of a type in the module. A function takes
 (config, batch, length, fused), config being the object that the model ran with (with the class in `architectures`), and
-encoder_length= of an encoder-decoder. It returns {name: {"forward": n, "backward": n, "why": text}}, computed from the
-shapes; n is negative where the implementation executes less. `fused` is True, False, or "mixed": some products of the
-run are in a fused attention kernel and others are plain batched ones. The test then takes all cores as fused, so a core
-that ran plainly needs a difference of -1 product in the backward.
+encoder_length= of an encoder-decoder. With a feed it also takes what that says of its run, grids= and audio_frames=;
+batch is then the number of texts, or without a text of images or clips, and length that of a text, or 0.
+
+It returns {name: {"forward": n, "backward": n, "why": text}}, computed from the shapes; n is negative where the
+implementation executes less. `fused` is True, False, or "mixed": some products of the run are in a fused attention
+kernel and others are plain batched ones. The test then takes all cores as fused, so a core that ran plainly needs a
+difference of -1 product in the backward.
 """
 
 import argparse
@@ -111,8 +117,8 @@ def read_group(group, seen):
         model_type = model_type or name.split("/")[0]
         options = {key[1:]: config.pop(key) for key in list(config)
                    if key.startswith("_") and not key.startswith("__")}
-        unknown = set(options) - set("attention shapes inputs kwargs loss class choices dropout pairs no_resolved note "
-                                     "parameters differences".split())
+        unknown = set(options) - set("attention shapes inputs feed samples kwargs loss class choices dropout pairs "
+                                     "no_resolved note parameters differences".split())
         if unknown:
             sys.exit(f"{name}: unknown options {sorted(unknown)}")
         written = {"model_type": model_type}
@@ -143,7 +149,7 @@ IGNORED = set(
     "experts_implementation transformers_version dtype torch_dtype label2id "
     "output_attentions output_hidden_states output_router_logits output_scores output_past return_dict "
     "return_dict_in_generate torchscript use_return_dict use_cache cache_implementation generation_config "
-    "chunk_size_feed_forward problem_type tokenizer_class prefix task_specific_params finetuning_task "
+    "apply_spec_augment chunk_size_feed_forward problem_type tokenizer_class prefix task_specific_params finetuning_task "
     "initializer_range initializer_factor initializer_cutoff_factor init_std init_method_std init_xavier init_scale "
     "embed_init_std embedding_init_std attn_softmax_bf16 "
     "rope_theta rope_scaling rope_parameters rope_local_base_freq rope_interleave rope_interleaved rotary_pct "
@@ -193,6 +199,8 @@ def load(written, keep_dropout):
         if getattr(part, "use_cache", None) is not None:
             part.use_cache = False
         part._experts_implementation = "eager"
+        if hasattr(part, "mask_time_prob"):
+            part.apply_spec_augment = False
     return config
 
 
@@ -297,12 +305,38 @@ def visible_pairs(model, inputs, options, length, cross):
     return {"pairs": pairs, "of": full} if cross else {"pairs": pairs}
 
 
+def fed(model, options, shape):
+    """The inputs that a feed gives, and what the entry of its run has of shapes."""
+    inputs, record = options["feed"](model, shape)
+    lengths = record["lengths"]
+    if len(set(lengths)) > 1:
+        raise ValueError("a feed fills every text to the same length")
+    batch, length = len(lengths or record.get("grids") or record["audio_frames"]), lengths[0] if lengths else 0
+    inputs.update(options.get("kwargs", {}))
+    if "inputs" in options:
+        inputs.update(options["inputs"](model.config, batch, length, **extras(record)))
+    if "use_cache" not in forward_names(model):
+        inputs.pop("use_cache", None)
+    return ({name: value for name, value in inputs.items() if value is not None},
+            {"batch": batch, "length": length, **record})
+
+
+def extras(shapes):
+    """What functions of a case take beside batch and length."""
+    return {name: value for name, value in shapes.items() if name not in ("batch", "length", "lengths")}
+
+
 def run(item, built, attention, shape):
     options = item["options"]
     model = build(item, built, attention)
-    batch, length, *encoder = shape
-    cross = {"encoder_length": encoder[0]} if encoder else {}
-    inputs = inputs_of(model, options, batch, length, cross)
+    if "feed" in options:
+        inputs, shapes = fed(model, options, shape)
+        cross = extras(shapes)
+    else:
+        cross = {"encoder_length": shape[2]} if len(shape) > 2 else {}
+        shapes = {"batch": shape[0], "length": shape[1], **cross}
+        inputs = inputs_of(model, options, shape[0], shape[1], cross)
+    batch, length = shapes["batch"], shapes["length"]
     with FlopCounterMode(display=False) as forward:
         outputs = model(**inputs)
     names = options.get("loss") or [name for name in OUTPUTS if outputs.get(name) is not None] or ["last_hidden_state"]
@@ -312,11 +346,11 @@ def run(item, built, attention, shape):
     operators = {"forward": counts(forward), "backward": counts(backward)}
     kernel = any("scaled_dot_product" in name for name in operators["forward"])
     plain = not {"bmm", "baddbmm"}.isdisjoint([*operators["forward"], *operators["backward"]])
-    entry = {"batch": batch, "length": length, **cross, "attention": attention,
+    entry = {**shapes, "attention": attention,
              "fused": "mixed" if kernel and plain else kernel,
              "forward": sum(operators["forward"].values()), "backward": sum(operators["backward"].values()),
              "operators": operators}
-    if attention == "eager":
+    if attention == "eager" and "feed" not in options:
         entry.update(visible_pairs(model, inputs, options, length, cross))
     config = model.config
     config.architectures = [built.__name__]
@@ -343,7 +377,10 @@ def describe(item):
         described["resolved"] = resolve(read)
     runs = []
     for attention in options.get("attention", ("eager", "sdpa") if built._supports_sdpa else ("eager",)):
-        shapes = options.get("shapes") or (CROSS_SHAPES if is_cross(build(item, built, attention)) else SHAPES)
+        if "feed" in options:
+            shapes = options.get("samples") or options["feed"].runs
+        else:
+            shapes = options.get("shapes") or (CROSS_SHAPES if is_cross(build(item, built, attention)) else SHAPES)
         for shape in shapes:
             entry, names, parameters, unreached = run(item, built, attention, shape)
             runs.append(entry)

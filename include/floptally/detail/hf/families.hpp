@@ -8,6 +8,7 @@
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
+#include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
@@ -31,6 +32,7 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -66,7 +68,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     uncommon_encoders,          //
     small_encoders,             //
     t5_kin,                     //
-    bart_kin,
+    bart_kin,                   //
+    vision_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
@@ -74,6 +77,11 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     std::vector<std::string_view> types;
     for (const std::span<const hf_family> table : hf_tables) {
         for (const hf_family& family : table) {
+            types.push_back(family.model_type);
+        }
+    }
+    for (const std::span<const hf_composite> table : hf_composite_tables) {
+        for (const hf_composite& family : table) {
             types.push_back(family.model_type);
         }
     }

@@ -9,7 +9,9 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/layer.hpp>
+#include <floptally/model_config.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
 
 /// @file
 /// What a Hugging Face `model_type` is made of, as data: names, defaults, and which part, layer rule and head it takes
@@ -89,6 +91,8 @@ using hf_extra = cost (*)(const hf_model&);
 /// Mixers: F full attention, S sliding window, C chunked, R the family's recurrent mixer, - none; any other letter is
 /// the family's own and comes to its `attention`. Feed-forwards: d dense, e experts, - none.
 using hf_letters = std::string (*)(const hf_model&);
+/// What a tower takes: the images of fixed size that its config states.
+using hf_input = tower_input (*)(const hf_model&);
 /// Corrects the sizes that were read by the common rules; notes what a count leaves out.
 using hf_resolve = void (*)(hf_model&);
 
@@ -219,6 +223,12 @@ struct hf_family {
     hf_resolve resolve = nullptr;
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
+
+    hf_extra stem = nullptr;           ///< what makes tokens of pixels or sound, in place of an embedding table
+    tower stands_in = tower::vision;   ///< where it has a stem
+    hf_width prefix_tokens = nullptr;  ///< class tokens and registers, which each image has besides its patches
+    hf_extra after = nullptr;          ///< what stands after the layers, in every class: a merger
+    hf_input input = nullptr;          ///< what the stem takes
 };
 
 /// The same model under another name.

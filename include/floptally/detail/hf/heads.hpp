@@ -66,6 +66,23 @@ template <std::uint64_t Width>
     return padded;
 }
 
+/// Rows of the tables of positions and segments.
+[[nodiscard]] inline std::uint64_t read_position_rows(const hf_model& model) {
+    const hf_family& family = model.family;
+    const bool has_table =
+        !family.positions_by_type || model.config.text("position_embedding_type", "absolute") == "absolute";
+    std::uint64_t rows = 0;
+    if (family.positions != 0 && has_table) {
+        rows +=
+            model.config.dimension({"max_position_embeddings", family.also.max_position_embeddings}, family.positions) +
+            family.position_offset;
+    }
+    if (family.segments != 0) {
+        rows += model.config.dimension({"type_vocab_size"}, family.segments);
+    }
+    return rows;
+}
+
 inline constexpr statistic per_sequence = statistic::count;
 inline constexpr statistic per_token = statistic::tokens;
 

@@ -9,11 +9,13 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/class_names.hpp>
 #include <floptally/detail/hf/dimensions.hpp>
 #include <floptally/detail/hf/families.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/hf/refusals.hpp>
 #include <floptally/detail/stage_list.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/stage.hpp>
@@ -21,17 +23,23 @@
 
 namespace floptally::detail {
 
+/// How a model that is a part of another one is read.
+struct hf_inner {
+    std::string_view suffix;                        ///< of the class whose head it has
+    bool tied = false;                              ///< the outer config says that its lm_head is the embedding
+    std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
+};
+
 /// Reads the config.json of one family: dimensions, then layers, then the head.
 class hf_reader {
   public:
-    hf_reader(const config_fields& config, const hf_family& family, const read_options& options)
-        : model_{config, family, options, {}, {}} {}
+    hf_reader(const config_fields& config, const hf_family& family, const read_options& options,
+              const hf_inner* part_of = nullptr)
+        : model_{config, family, options, {}, {}}, part_of_(part_of) {}
 
     [[nodiscard]] model_config read() {
         read_sizes();
-        tied_ =
-            config().flag(config().spelling({family().tie_key, "tie_word_embeddings"}), family().tie_word_embeddings) ||
-            family().always_tied;
+        tied_ = reads_tied();
         const head& last = read_head();
         if (last.of != nullptr) {
             return hf_reader(config(), *last.of, model_.options).read();
@@ -42,9 +50,23 @@ class hf_reader {
             encoder.stages_.append_on_encoder_to(stages_);
         }
         add_layers();
+        if (family().stem != nullptr) {
+            finish_tower();
+        }
         add_head(last);
         add_mtp();
-        return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order()};
+        if (family().stem == nullptr) {
+            return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order(), {}};
+        }
+        stages_.move_into(family().stands_in);
+        return {std::string(family().model_type), sum_.in(family().stands_in), std::move(model_.notes),
+                stages_.in_order(), inputs()};
+    }
+
+    /// The sizes, for what joins this model with others.
+    [[nodiscard]] const hf_model& sized() {
+        read_sizes();
+        return model_;
     }
 
   private:
@@ -52,53 +74,58 @@ class hf_reader {
     [[nodiscard]] const hf_family& family() const { return model_.family; }
     [[nodiscard]] std::uint64_t hidden_size() const { return model_.sizes.hidden_size; }
 
+    [[nodiscard]] bool reads_tied() const {
+        return part_of_ != nullptr ? part_of_->tied || family().always_tied
+                                   : config().flag(config().spelling({family().tie_key, "tie_word_embeddings"}),
+                                                   family().tie_word_embeddings) ||
+                                         family().always_tied;
+    }
+
+    [[nodiscard]] std::vector<tower_input> inputs() const {
+        std::vector<tower_input> all;
+        if (family().input != nullptr) {
+            all.push_back(family().input(model_));
+            all.back().in = family().stands_in;
+        }
+        return all;
+    }
+
+    /// The layers see class tokens and registers too; before them stands the stem, after them a merger.
+    void finish_tower() {
+        if (family().prefix_tokens != nullptr) {
+            const std::uint64_t prefix = family().prefix_tokens(model_);
+            sum_ = sum_.with_prefix_tokens(prefix);
+            stages_.add_prefix_tokens(prefix);
+        }
+        const cost stem = family().stem(model_);
+        sum_ += stem;
+        stages_.add("stem", stage_role::input, stem);
+        if (family().after != nullptr) {
+            const cost after = family().after(model_);
+            sum_ += after;
+            stages_.add("merger", stage_role::layer, after);
+        }
+    }
+
     /// The layers and tables of positions of one side of an encoder-decoder.
     [[nodiscard]] cost read_stack() {
         read_sizes();
         add_layers();
         cost positions;
-        positions.add_parameters("embedding", term::position_embedding,
-                                 checked_multiply(read_position_rows(), family().embedding_width(model_), "embedding"));
+        positions.add_parameters(
+            "embedding", term::position_embedding,
+            checked_multiply(read_position_rows(model_), family().embedding_width(model_), "embedding"));
         sum_ += positions;
         stages_.add("encoder", stage_role::input, positions);
         return sum_;
     }
 
     void read_sizes() {
-        refuse_unsupported();
+        refuse_unsupported(model_);
         model_.sizes = hf_dimension_reader(config(), family()).read();
         if (family().resolve != nullptr) {
             family().resolve(model_);
         }
-    }
-
-    // ---- fields that change the matmuls in a way that no family here follows ----
-
-    void refuse_unsupported() const {
-        for (const std::string_view key : {"add_cross_attention", "is_folding_model"}) {
-            if (config().flag(key, false)) {
-                refuse(key, "false");
-            }
-        }
-        if (!family().bidirectional_switch && model_.bidirectional_is_on()) {
-            refuse("use_bidirectional_attention", "false");
-        }
-        if (!config().flag("is_causal", true)) {
-            refuse("is_causal", "true");
-        }
-        for (const std::string_view key : {"per_layer_config", "pruned_heads"}) {
-            const bool honoured = family().per_layer_config && key == "per_layer_config";
-            if (!honoured && config().has_value(key) && !config().find(key)->empty()) {
-                refuse(key, "empty");
-            }
-        }
-        if (family().encoder && family().embedding_width == hidden_width && config().has_value("embedding_size")) {
-            refuse("embedding_size", "null");
-        }
-    }
-
-    [[noreturn]] void refuse(std::string_view key, const char* accepted) const {
-        throw error(config().field(key), model_.refusal(accepted, *config().find(key)));
     }
 
     // ---- layers ----
@@ -137,7 +164,9 @@ class hf_reader {
             last_ =
                 hf_layer{{index, hidden_size(), mask_of_letter(model_, mixers[index])}, mixers[index], feeds[index]};
             std::vector<cost> parts = read_layer(last_);
-            for (const cost& part : parts) {
+            const bool unused = part_of_ != nullptr && index >= part_of_->layers_used;
+            for (cost& part : parts) {
+                part = unused ? part.detached() : part;
                 sum_ += part;
             }
             parts.insert(parts.begin(), norms(family().norms_per_layer));
@@ -187,57 +216,20 @@ class hf_reader {
 
     // ---- embedding and head ----
 
-    /// Files that are older than the class in transformers spell it "MPTForCausalLM", "Ernie4_5_ForCausalLM".
-    [[nodiscard]] static bool is_spelling_of(const std::string& full, const json& name) {
-        const auto letters = [](std::string_view text) {
-            std::string plain;
-            for (const char c : text) {
-                if (c != '_') {
-                    plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-                }
-            }
-            return plain;
-        };
-        return name.is_string() && letters(name.get<std::string>()) == letters(full);
-    }
-
     [[nodiscard]] const head& read_head() {
-        const std::string prefix{family().class_prefix};
-        const json* classes = config().array("architectures");
-        if (classes == nullptr || classes->empty()) {
-            const head& usual = family().heads.front();
-            model_.notes.push_back("config names no architectures: counted with the head of " + prefix +
-                                   std::string(usual.suffix));
-            return usual;
+        if (part_of_ == nullptr) {
+            return find_class<head>(config(), family().model_type, family().class_prefix, family().heads, model_.notes);
         }
-        const std::string field = indexed(config().field("architectures"), 0);
-        const json& name = classes->front();
-        std::string known;
         for (const head& candidate : family().heads) {
-            const std::string full = prefix + std::string(candidate.suffix);
-            if (is_spelling_of(full, name)) {
+            if (candidate.suffix == part_of_->suffix) {
                 return candidate;
             }
-            append_item(known, full);
         }
-        throw error(field, "unknown class " + shown(name) + " for model_type " + std::string(family().model_type) +
-                               "; known: " + known);
-    }
-
-    /// Rows of the tables of positions and segments.
-    [[nodiscard]] std::uint64_t read_position_rows() const {
-        std::uint64_t rows = 0;
-        const bool has_table =
-            !family().positions_by_type || config().text("position_embedding_type", "absolute") == "absolute";
-        if (family().positions != 0 && has_table) {
-            rows += config().dimension({"max_position_embeddings", family().also.max_position_embeddings},
-                                       family().positions) +
-                    family().position_offset;
-        }
-        if (family().segments != 0) {
-            rows += config().dimension({"type_vocab_size"}, family().segments);
-        }
-        return rows;
+        throw error(config().field("model_type"), std::string("\"")
+                                                      .append(family().model_type)
+                                                      .append("\" has no class with the head \"")
+                                                      .append(part_of_->suffix)
+                                                      .append("\", which this model needs"));
     }
 
     void add_head(const head& last) {
@@ -273,14 +265,19 @@ class hf_reader {
         if (over_vocabulary_ && family().always_tied && !config().flag("tie_word_embeddings", true)) {
             model_.notes.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
         }
-        const vocabulary table{
-            .size = model_.sizes.vocab_size, .tied = over_vocabulary_ && tied_, .positions = read_position_rows()};
+        if (family().stem != nullptr) {
+            return;
+        }
+        const vocabulary table{.size = model_.sizes.vocab_size,
+                               .tied = over_vocabulary_ && tied_,
+                               .positions = read_position_rows(model_)};
         const cost tables = table.embedding_cost(family().embedding_width(model_));
         sum_ += tables;
         stages_.add("embedding", stage_role::input, tables);
     }
 
     hf_model model_;
+    const hf_inner* part_of_;
     cost sum_;
     stage_list stages_;
     hf_layer last_{};

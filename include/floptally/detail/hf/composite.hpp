@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/family.hpp>
+#include <floptally/detail/hf/model.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/tower.hpp>
+
+/// @file
+/// What a Hugging Face `model_type` with towers is made of, as data: a text model, towers, and what joins them.
+
+namespace floptally::detail {
+
+/// A model with towers that is being read: its own keys, and the sizes of its text and of one tower.
+struct hf_joined {
+    const config_fields& config;
+    const hf_model& text;
+    const hf_model& tower;
+};
+
+/// What stands between a tower and the text: a projector, in units of the tower's statistics.
+using hf_projector = cost (*)(const hf_joined&);
+/// How many layers of a tower reach the loss.
+using hf_depth = std::uint64_t (*)(const hf_joined&);
+/// What the text has of the tower's output.
+using hf_placeholders = tower_input (*)(const hf_joined&, tower_input);
+
+/// A tower of a model.
+struct hf_slot {
+    std::string_view key{};         ///< of its config: "vision_config"
+    std::string_view model_type{};  ///< where that config does not say it
+    std::string_view suffix{};      ///< of the class that it is: "Model"
+    hf_projector projector = nullptr;
+    hf_depth layers_used = nullptr;          ///< all
+    hf_placeholders placeholders = nullptr;  ///< as its family says
+    const hf_family* family = nullptr;       ///< whatever its config says
+};
+
+/// A class of the model, and the class that its text is.
+struct hf_outer_class {
+    std::string_view suffix;
+    std::string_view text_suffix;
+};
+
+/// Where the flag stands that ties the lm_head to the embedding.
+enum class tie_flag : std::uint8_t { outer, text, either };
+
+/// One `model_type` with towers.
+struct hf_composite {
+    std::string_view model_type;
+    std::string_view class_prefix;
+    std::span<const hf_outer_class> heads;  ///< the first is the usual one for training
+    std::string_view text_key = "text_config";
+    std::string_view text_type{};  ///< where the text's config does not say it
+    std::array<hf_slot, 2> towers{};
+    bool tie_word_embeddings = false;
+    tie_flag tie = tie_flag::outer;
+};
+
+/// Classes that most of them have.
+inline constexpr std::array outer_heads{
+    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
+    hf_outer_class{"Model", "Model"},
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/component_name.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/class_names.hpp>
+#include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/families.hpp>
+#include <floptally/detail/hf/reader.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/stage.hpp>
+
+namespace floptally::detail {
+
+/// Reads the config.json of a model with towers: its text as a model of its own, then each tower and its projector.
+class hf_composite_reader {
+  public:
+    hf_composite_reader(const config_fields& config, const hf_composite& family, const read_options& options)
+        : config_(config), family_(family), options_(options) {}
+
+    [[nodiscard]] model_config read() {
+        model_config sum;
+        const hf_outer_class& outer =
+            find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
+        const config_fields text_fields = inner(family_.text_key);
+        const hf_family& text_family = family_in(text_fields, family_.text_type);
+        const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
+        model_config language = hf_reader(text_fields, text_family, options_, &text).read();
+        const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
+
+        std::vector<stage> towers;
+        for (const hf_slot& slot : family_.towers) {
+            if (!slot.key.empty()) {
+                add_tower(slot, text_sizes, sum, towers);
+            }
+        }
+        sum.model_type = family_.model_type;
+        sum.cost += language.cost;
+        sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
+        for (const stage& one : language.stages) {  // a gradient comes from what is embedded, and from the towers
+            if (one.role == stage_role::input) {
+                sum.stages.push_back(one);
+            }
+        }
+        sum.stages.insert(sum.stages.end(), towers.begin(), towers.end());
+        for (const stage& one : language.stages) {
+            if (one.role != stage_role::input) {
+                sum.stages.push_back(one);
+            }
+        }
+        return sum;
+    }
+
+  private:
+    /// A config inside the config; where there is none, all of its keys have their defaults.
+    [[nodiscard]] config_fields inner(std::string_view key) const {
+        static const json nothing = json::object();
+        return {config_.has_value(key) ? *config_.find(key) : nothing, config_.field(key)};
+    }
+
+    [[nodiscard]] static const hf_family& family_in(const config_fields& fields, std::string_view otherwise) {
+        const std::string type = fields.text("model_type", std::string(otherwise));
+        if (const hf_family* known = find_family(type)) {
+            return *known;
+        }
+        throw error(fields.field("model_type"),
+                    std::string("unknown type \"").append(type).append("\"; known: ").append(known_families()));
+    }
+
+    [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family) const {
+        const bool outer = config_.flag("tie_word_embeddings", family_.tie_word_embeddings);
+        const bool inside = text.flag("tie_word_embeddings", family.tie_word_embeddings);
+        return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
+    }
+
+    void add_tower(const hf_slot& slot, const hf_model& text, model_config& sum, std::vector<stage>& stages) const {
+        const config_fields fields = inner(slot.key);
+        const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
+        hf_inner part{slot.suffix};
+        const hf_model sizes = hf_reader(fields, family, {}, &part).sized();
+        const hf_joined both{config_, text, sizes};
+        if (slot.layers_used != nullptr) {
+            part.layers_used = slot.layers_used(both);
+        }
+        const model_config made = hf_reader(fields, family, {}, &part).read();
+        const std::string prefix = std::string(name_of(family.stands_in)) + ".";
+        for (const stage& one : made.stages) {
+            const char* name = one.name == "stem" ? "stem" : one.name == "merger" ? "merger" : "blocks";
+            add_stage(named(one.cost, prefix + name), one, sum, stages);
+        }
+        if (slot.projector != nullptr) {
+            const stage outside{.name = "projector", .role = stage_role::tower};
+            add_stage(named(slot.projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
+        }
+        sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
+        for (const tower_input& input : made.towers) {
+            sum.towers.push_back(slot.placeholders == nullptr ? input : slot.placeholders(both, input));
+        }
+    }
+
+    static void add_stage(const cost& what, const stage& like, model_config& sum, std::vector<stage>& stages) {
+        if (what.rows().empty()) {
+            return;
+        }
+        stage moved = like;
+        moved.name = component_name("tower.", like.name.view());
+        moved.role = stage_role::tower;
+        moved.cost = what;
+        sum.cost += like.repeat * what;
+        stages.push_back(moved);
+    }
+
+    /// The same under one name, but for what multiplies no matrix.
+    [[nodiscard]] static cost named(const cost& part, const std::string& name) {
+        return part.renamed([&name](const component_name& own) {
+            const std::string_view view = own.view();
+            return view == "norm" || view == "bias" || view == "embedding" ? own : component_name(name);
+        });
+    }
+
+    const config_fields& config_;
+    const hf_composite& family_;
+    const read_options& options_;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/llava_kin.hpp>
+
+/// @file
+/// The known `model_type`s with towers, as `families.hpp` has those without.
+
+namespace floptally::detail {
+
+inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
+    llava_kin,
+};
+
+[[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {
+    for (const std::span<const hf_composite> table : hf_composite_tables) {
+        for (const hf_composite& family : table) {
+            if (family.model_type == model_type) {
+                return &family;
+            }
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audio models: whisper, wav2vec2 and kin, audio towers before a language model."""
+
+import feeds
+
+
+def whisper(case):
+    sizes = dict(vocab_size=103, d_model=48, encoder_layers=3, decoder_layers=2, encoder_ffn_dim=70, decoder_ffn_dim=54,
+                 encoder_attention_heads=4, decoder_attention_heads=6, max_source_positions=13,
+                 max_target_positions=19, num_mel_bins=10, pad_token_id=1, bos_token_id=2, eos_token_id=2,
+                 decoder_start_token_id=3)
+    case("whisper/generation", "WhisperForConditionalGeneration", **sizes, _feed=feeds.speech_to_text)
+    case("whisper/model", "WhisperModel", **sizes, _feed=feeds.speech_to_text)
+    case("whisper/classification", "WhisperForAudioClassification", **sizes, classifier_proj_size=22, num_labels=5,
+         _feed=feeds.mel)
+    case("whisper/classification-of-all-layers", "WhisperForAudioClassification", **sizes, classifier_proj_size=22,
+         num_labels=5, use_weighted_layer_sum=True, _feed=feeds.mel)
+    case("whisper/decoder", "WhisperForCausalLM", **sizes)
+
+
+def wav2vec2_kin(case):
+    sizes = dict(vocab_size=31, hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70,
+                 conv_dim=[12, 14, 20], conv_kernel=[10, 3, 2], conv_stride=[5, 2, 2], num_feat_extract_layers=3,
+                 num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=4, classifier_proj_size=22)
+    types = {"wav2vec2": "Wav2Vec2", "hubert": "Hubert", "wavlm": "WavLM", "unispeech": "UniSpeech",
+             "unispeech-sat": "UniSpeechSat", "data2vec-audio": "Data2VecAudio",
+             "wav2vec2-conformer": "Wav2Vec2Conformer", "sew": "SEW"}
+    for name, prefix in types.items():
+        more = dict(conv_depthwise_kernel_size=5) if name == "wav2vec2-conformer" else {}
+        if name == "data2vec-audio":
+            more = dict(conv_pos_kernel_size=5, num_conv_pos_embeddings=2)
+        kin = dict(sizes, **more)
+        case(name + "/ctc", prefix + "ForCTC", **kin, _feed=feeds.waveform)
+        case(name + "/model", prefix + "Model", **kin, _feed=feeds.waveform)
+        case(name + "/classification", prefix + "ForSequenceClassification", **kin, num_labels=5,
+             _feed=feeds.waveform)
+    case("wav2vec2/stable-layer-norm", "Wav2Vec2ForCTC", **sizes, do_stable_layer_norm=True, feat_extract_norm="layer",
+         conv_bias=True, _feed=feeds.waveform)
+    case("wav2vec2/adapter", "Wav2Vec2ForCTC", **sizes, add_adapter=True, num_adapter_layers=2, output_hidden_size=26,
+         _feed=feeds.waveform)
+    case("wav2vec2/frames", "Wav2Vec2ForAudioFrameClassification", **sizes, num_labels=5, _feed=feeds.waveform)
+    case("wav2vec2/xvector", "Wav2Vec2ForXVector", **sizes, tdnn_dim=[24, 26, 28], tdnn_kernel=[3, 2, 1],
+         tdnn_dilation=[1, 2, 1], xvector_output_dim=18, num_labels=5, _feed=feeds.waveform)
+    bert = dict(vocab_size=31, hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70,
+                feature_projection_input_dim=20, conv_depthwise_kernel_size=5, left_max_position_embeddings=4,
+                right_max_position_embeddings=3)
+    features = feeds.variant(feeds.features, width="feature_projection_input_dim")
+    case("wav2vec2-bert/ctc", "Wav2Vec2BertForCTC", **bert, _feed=features)
+    case("wav2vec2-bert/model", "Wav2Vec2BertModel", **bert, position_embeddings_type="relative", _feed=features)
+
+
+def other_encoders(case):
+    ast = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=66, patch_size=8,
+               frequency_stride=5, time_stride=6, max_length=32, num_mel_bins=23)
+    case("audio-spectrogram-transformer/classification", "ASTForAudioClassification", **ast, num_labels=5,
+         _feed=feeds.spectrogram)
+    case("audio-spectrogram-transformer/model", "ASTModel", **ast, _feed=feeds.spectrogram)
+    parakeet = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=6,
+                    intermediate_size=70, conv_kernel_size=5, subsampling_conv_channels=10, num_mel_bins=16,
+                    max_position_embeddings=40)
+    features = feeds.variant(feeds.features, (2, 41), (3, 25), width="num_mel_bins")
+    case("parakeet_encoder/model", "ParakeetEncoder", **parakeet, _feed=features)
+    case("parakeet_ctc/ctc", "ParakeetForCTC", encoder_config=parakeet, vocab_size=31, pad_token_id=0, _feed=features)
+
+
+def audio_language(case):
+    llama = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+                 num_attention_heads=6, num_key_value_heads=3)
+    qwen2 = dict(llama, model_type="qwen2")
+    tower = dict(num_mel_bins=10, d_model=40, encoder_layers=3, encoder_attention_heads=5, encoder_ffn_dim=66,
+                 max_source_positions=14)
+    long = dict(num_mel_bins=10, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=80,
+                max_source_positions=16)
+    case("qwen2_audio/generation", "Qwen2AudioForConditionalGeneration", text_config=qwen2, audio_config=dict(
+        tower, model_type="qwen2_audio_encoder"), audio_token_index=7,
+         _feed=feeds.variant(feeds.audio_text, rows=lambda frames: frames // 4))
+    case("voxtral/generation", "VoxtralForConditionalGeneration", text_config=llama, audio_config=long,
+         audio_token_id=7, _feed=feeds.audio_text)
+    case("audioflamingo3/generation", "AudioFlamingo3ForConditionalGeneration", text_config=qwen2, audio_config=long,
+         audio_token_id=7, _feed=feeds.audio_text)
+    case("glmasr/generation", "GlmAsrForConditionalGeneration", text_config=llama, audio_token_id=7,
+         audio_config={("max_position_embeddings" if key == "max_source_positions" else key): value
+                       for key, value in long.items()}, _feed=feeds.audio_text)
+
+
+def translators(case):
+    sizes = dict(vocab_size=103, d_model=48, encoder_layers=3, decoder_layers=2, encoder_ffn_dim=70, decoder_ffn_dim=54,
+                 encoder_attention_heads=4, decoder_attention_heads=6, max_source_positions=29,
+                 max_target_positions=19, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2,
+                 input_feat_per_channel=10, conv_channels=26)
+    case("speech_to_text/generation", "Speech2TextForConditionalGeneration", **sizes,
+         _feed=feeds.speech_features)
+    moonshine = dict(vocab_size=103, hidden_size=48, intermediate_size=70, encoder_num_hidden_layers=2,
+                     decoder_num_hidden_layers=3, encoder_num_attention_heads=4, decoder_num_attention_heads=6,
+                     encoder_num_key_value_heads=4, decoder_num_key_value_heads=6, max_position_embeddings=40,
+                     pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+    case("moonshine/generation", "MoonshineForConditionalGeneration", **moonshine, _feed=feeds.speech_waveform)
+
+
+def cases(case):
+    whisper(case)
+    wav2vec2_kin(case)
+    other_encoders(case)
+    audio_language(case)
+    translators(case)

@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of models with a vision or audio tower, without processors: tiny random tensors and placeholder tokens.
+
+A feed is a function (model, run) of two values: a dict of forward's inputs, and what the run adds to a tally,
+
+    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...]}
+
+Lengths are of text with its placeholders (or of a decoder), grids in patches before merging, one for each image or
+clip; frames are those that enter the tower. A case names one, `_feed=feeds.pixels`, and may replace its runs by
+`_samples=(run, run)`. What a run is, each feed says; `feed.runs` are those that a case without `_samples` has.
+
+No row is padded: text fills every sample of a run up to the length of the longest. How many placeholders an image has
+is asked of the model (`get_image_features` and its kin), so a new type mostly needs no code here.
+"""
+
+import functools
+
+
+def feed(*runs):
+    """A feed with its default runs."""
+    def with_runs(function):
+        function.runs = runs
+        return function
+    return with_runs
+
+
+def variant(function, *runs, **fixed):
+    """The same feed with some arguments fixed, or other default runs."""
+    other = functools.partial(function, **fixed)
+    other.runs = runs or function.runs
+    return other
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Text around placeholders.
+
+
+def pair(size):
+    """(height, width) of a size that may be one number."""
+    return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+
+
+def inner(config, *names):
+    """The first config of these names inside a config, else the config itself."""
+    return next((getattr(config, name) for name in names if getattr(config, name, None) is not None), config)
+
+
+def vision_of(config):
+    return inner(config, "vision_config")
+
+
+def audio_of(config):
+    return inner(config, "audio_config", "encoder_config")
+
+
+def channels_of(vision):
+    return next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
+                 if getattr(vision, name, None) is not None), 3)
+
+
+def special_tokens(config):
+    """Every token that a config names, its inner configs' too."""
+    found = set()
+    for name, value in vars(config).items():
+        if name.endswith(("_token_id", "_token_index", "_token_ids")):
+            found |= set(value if isinstance(value, (list, tuple)) else [value])
+        elif hasattr(value, "to_dict"):
+            found |= special_tokens(value)
+    return {token for token in found if isinstance(token, int)}
+
+
+def words(config, *shape):
+    """Random tokens of the text model, none of them special."""
+    import torch
+    vocabulary = config.get_text_config().vocab_size
+    plain = torch.tensor(sorted(set(range(vocabulary - 1)) - special_tokens(config) - set(range(5))))
+    return plain[torch.randint(0, len(plain), shape)]
+
+
+def placeholder_of(config, *kinds):
+    for kind in kinds or ("image",):
+        for name in (kind + "_token_id", kind + "_token_index"):
+            if getattr(config, name, None) is not None:
+                return getattr(config, name)
+    raise ValueError("the config names no placeholder token")
+
+
+def text_around(model, rows, token, text=5):
+    """input_ids of samples with a word before each block of `rows[sample][i]` placeholders and words to the end.
+
+    Given under the names that forward has for it: the mask of placeholders as mm_token_type_ids too."""
+    import inspect
+
+    import torch
+    length = max(sum(blocks) + len(blocks) for blocks in rows) + text
+    ids = words(model.config, len(rows), length)
+    for sample, blocks in enumerate(rows):
+        start = 1
+        for block in blocks:
+            ids[sample, start:start + block] = token
+            start += block + 1
+    inputs = {"input_ids": ids, "use_cache": False}
+    names = inspect.signature(model.forward).parameters
+    if "mm_token_type_ids" in names:
+        inputs["mm_token_type_ids"] = (ids == token).int()
+    if "token_type_ids" in names:
+        inputs["token_type_ids"] = (ids == token).long()
+    if "attention_mask" in names:
+        inputs["attention_mask"] = torch.ones_like(ids)
+    return inputs, [length] * len(rows)
+
+
+def rows_of(features, count):
+    """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any other
+    nesting of equal ones."""
+    features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
+                     if getattr(features, name, None) is not None), features)
+    parts = features if isinstance(features, (list, tuple)) else [features]
+    rows = [part.numel() // part.shape[-1] for part in parts]
+    return rows if len(rows) == count else [sum(rows) // count] * count
+
+
+def ask(model, name, inputs):
+    """What model.<name>(**inputs) returns, of the model or of the one inside it."""
+    import torch
+    owner = model if hasattr(model, name) else model.model
+    with torch.no_grad():
+        return getattr(owner, name)(**inputs)
+
+
+def by_sample(rows, counts):
+    """Rows of images, grouped by the number of images of each sample."""
+    if sum(counts) != len(rows):
+        raise ValueError(f"{sum(counts)} images, features of {len(rows)}")
+    rows = iter(rows)
+    return [[next(rows) for _ in range(count)] for count in counts]
+
+
+def placeholders(model, method, media, counts):
+    """The number of placeholders of every image or clip, by sample: what the model's own features say."""
+    return by_sample(rows_of(ask(model, method, media), sum(counts)), counts)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Images of the config's size.
+
+
+def image_batch(config, count, grid=None, patch=None):
+    """`count` random images and the grid of each; of `grid` patches, else of the config's image_size. `patch` is the
+    stride of the first convolution, where the config has no patch_size that says so."""
+    import torch
+    vision = vision_of(config)
+    patch = pair(patch or getattr(vision, "patch_size", None) or vision.tubelet_size[1:])
+    size = getattr(vision, "image_size", None) or vision.crop_size
+    height, width = pair(size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    return (torch.randn(count, channels_of(vision), height, width),
+            [[1, height // patch[0], width // patch[1]] for _ in range(count)])
+
+
+@feed(2, 3)
+def pixels(model, images, patch=None):
+    """A plain vision model: pixel_values. A run is a number of images of the config's size, or (number, (t, h, w))."""
+    count, grid = images if isinstance(images, tuple) else (images, None)
+    values, grids = image_batch(model.config, count, grid, patch)
+    return {"pixel_values": values}, {"lengths": [], "grids": grids}
+
+
+@feed(2, 3)
+def frames(model, run, name="pixel_values"):
+    """A video model: [batch, frames, channels, height, width]. A run is a number of clips of the config's frames, or
+    (clips, frames). Attention is over the whole clip, so its grid is one frame, higher by the number of tubelets."""
+    vision = vision_of(model.config)
+    count = getattr(vision, "num_frames", None) or getattr(vision, "frames_per_clip", None)
+    clips, count = run if isinstance(run, tuple) else (run, count)
+    values, grids = image_batch(model.config, clips * count)
+    values = values.unflatten(0, (clips, count))
+    tubelet = getattr(vision, "tubelet_size", 1)
+    tubelets = count // (tubelet[0] if isinstance(tubelet, (list, tuple)) else tubelet)
+    _, height, width = grids[0]
+    return {name: values}, {"lengths": [], "grids": [[1, tubelets * height, width]] * clips}
+
+
+@feed((2, 11, 3), (3, 7, 2))
+def contrastive(model, run):
+    """clip and siglip: texts and images side by side. A run is (texts, length, images)."""
+    texts, length, images = run
+    values, grids = image_batch(model.config, images)
+    return ({"input_ids": words(model.config, texts, length), "pixel_values": values},
+            {"lengths": [length] * texts, "grids": grids})
+
+
+@feed((1, 1), (2, 1))
+def image_text(model, counts, extra=None):
+    """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is
+    (model, images) to more inputs of get_image_features and of forward."""
+    values, grids = image_batch(model.config, sum(counts))
+    images = {"pixel_values": values, **(extra(model, sum(counts)) if extra else {})}
+    rows = placeholders(model, "get_image_features", images, counts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+@feed((((30, 41),), ((40, 12),)), (((20, 20), (41, 41)),))
+def tiles(model, samples, tiles_per_image=None):
+    """llava_next and kin: the tiles of images of any size, image_sizes. A run is the sizes in pixels of each sample's
+    images; which tiles they have follows from image_grid_pinpoints. Every tile is a grid."""
+    import importlib
+
+    import torch
+    config = model.config
+    sizes = flatten(samples)
+    module = importlib.import_module(type(model).__module__)
+    side = config.vision_config.image_size
+    count = tiles_per_image or (lambda size: module.image_size_to_num_patches(size, config.image_grid_pinpoints, side))
+    counts = [count(size) for size in sizes]
+    values, grids = image_batch(config, len(sizes) * max(counts))
+    images = {"pixel_values": values.unflatten(0, (len(sizes), max(counts))), "image_sizes": torch.tensor(sizes)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
+
+
+@feed((1, 1), (2, 2))
+def cross_attended(model, counts):
+    """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
+    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile."""
+    import torch
+    config = model.config
+    vision = config.vision_config
+    samples, images, slots = len(counts), counts[0], vision.max_num_tiles
+    values, grids = image_batch(config, samples * images * slots)
+    length = 9 + 2 * images
+    ids = words(config, samples, length)
+    ids[:, :images] = placeholder_of(config)
+    inputs = {"input_ids": ids, "use_cache": False,
+              "pixel_values": values.unflatten(0, (samples, images, slots)),
+              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
+              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long),
+              "cross_attention_mask": torch.ones(samples, length, images, slots, dtype=torch.long)}
+    _, height, width = grids[0]
+    return inputs, {"lengths": [length] * samples, "grids": grids,
+                    "encoder_length": images * slots * (height * width + 1)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Images of any size.
+
+# Two samples of one image each, of different sizes; one sample with two images.
+GRIDS = ((((1, 4, 6),), ((1, 8, 4),)), (((1, 6, 4), (1, 4, 4)),))
+
+
+def flatten(samples):
+    return [grid for sample in samples for grid in sample]
+
+
+def patch_width(vision):
+    """Values of one flattened patch of Qwen-VL kin."""
+    import math
+    return channels_of(vision) * getattr(vision, "temporal_patch_size", 1) * math.prod(pair(vision.patch_size))
+
+
+@feed(*GRIDS)
+def patches(model, samples, square=False):
+    """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
+    each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
+    above 1."""
+    import torch
+    grids = flatten(samples)
+    vision = vision_of(model.config)
+    count = sum(t * h * w for t, h, w in grids)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(*GRIDS)
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
+    """The vision tower of Qwen-VL kin by itself."""
+    import torch
+    grids = flatten(samples)
+    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
+    return ({values_name: values, grid_name: torch.tensor(grids)},
+            {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed(*GRIDS)
+def images_in_one_canvas(model, samples):
+    """pixtral, mistral3: images padded to the largest (the padding is cut before the first block), with image_sizes."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    patch = pair(vision.patch_size)
+    sizes = [(h * patch[0], w * patch[1]) for _, h, w in grids]
+    values = torch.randn(len(grids), channels_of(vision), *(max(side) for side in zip(*sizes)))
+    images = {"pixel_values": values, "image_sizes": torch.tensor(sizes)}
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is config:
+        return images, record
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
+def masked_canvas(model, samples, square=False):
+    """idefics2, idefics3, smolvlm: images padded to the largest of the run (to a square for the latter two), with
+    pixel_attention_mask. The blocks run on the padding."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    patch = pair(vision.patch_size)
+    sizes = [(h * patch[0], w * patch[1]) for _, h, w in grids]
+    height, width = (max(side) for side in zip(*sizes))
+    if square:
+        height = width = max(height, width)
+    most = max(len(sample) for sample in samples)
+    values = torch.zeros(len(samples), most, channels_of(vision), height, width)
+    mask = torch.zeros(len(samples), most, height, width, dtype=torch.bool)
+    sizes = iter(sizes)
+    for row, sample in enumerate(samples):
+        for image in range(len(sample)):
+            h, w = next(sizes)
+            values[row, image, :, :h, :w] = torch.rand(channels_of(vision), h, w) + 0.5
+            mask[row, image, :h, :w] = True
+    images = {"pixel_values": values, "pixel_attention_mask": mask}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+def padded_patches(vision, grids, slots):
+    """pixel_values [images, slots, values], pixel_attention_mask and spatial_shapes of siglip2."""
+    import torch
+    mask = torch.tensor([[int(slot < h * w) for slot in range(slots)] for _, h, w in grids])
+    return {"pixel_values": torch.randn(len(grids), slots, patch_width(vision)), "pixel_attention_mask": mask,
+            "spatial_shapes": torch.tensor([[h, w] for _, h, w in grids])}
+
+
+@feed(*GRIDS)
+def padded(model, samples, slots=40):
+    """siglip2's tower: images of any size, each padded to `slots` patches (max_num_patches of the processor)."""
+    grids = flatten(samples)
+    return (padded_patches(vision_of(model.config), grids, slots),
+            {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))
+def contrastive_padded(model, run, slots=40):
+    """siglip2: texts beside padded images. A run is (texts, length, grids of each sample)."""
+    texts, length, samples = run
+    images, record = padded(model, samples, slots)
+    return {"input_ids": words(model.config, texts, length), **images}, {**record, "lengths": [length] * texts}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Audio.
+
+
+@feed((2, 11), (3, 7))
+def speech_to_text(model, run):
+    """whisper: input_features of the length that the encoder demands, and a decoder. A run is (clips, length of the
+    decoder). Frames are mel frames, before the stem of stride 2; encoder_length is the decoder's number of keys."""
+    import torch
+    clips, length = run
+    config = model.config
+    count = 2 * config.max_source_positions
+    inputs = {"input_features": torch.randn(clips, config.num_mel_bins, count),
+              "decoder_input_ids": words(config, clips, length), "use_cache": False}
+    return inputs, {"lengths": [length] * clips, "audio_frames": [count] * clips,
+                    "encoder_length": config.max_source_positions}
+
+
+@feed(2, 3)
+def mel(model, clips, bins="num_mel_bins"):
+    """An encoder of mel frames by itself: whisper's for classification."""
+    import torch
+    count = 2 * model.config.max_source_positions
+    return ({"input_features": torch.randn(clips, getattr(model.config, bins), count)},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+def samples_of(config, count):
+    """The shortest waveform of which the convolutions leave `count` frames."""
+    for kernel, stride in zip(reversed(config.conv_kernel), reversed(config.conv_stride)):
+        count = (count - 1) * stride + kernel
+    return count
+
+
+@feed((2, 9), (3, 6))
+def waveform(model, run):
+    """wav2vec2 and kin: input_values. A run is (clips, frames), the frames being those that the stem of convolutions
+    leaves of the waveform: its length is chosen so that no stride has a rest."""
+    import torch
+    clips, count = run
+    return ({"input_values": torch.randn(clips, samples_of(model.config, count))},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed((2, 9), (3, 6))
+def features(model, run, width):
+    """An encoder of given features, [batch, frames, width]. A run is (clips, frames), `width` the config's field."""
+    import torch
+    clips, count = run
+    return ({"input_features": torch.randn(clips, count, getattr(audio_of(model.config), width)),
+             "attention_mask": torch.ones(clips, count, dtype=torch.long)},
+            {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed(2, 3)
+def spectrogram(model, clips):
+    """audio-spectrogram-transformer: [batch, frames, mel bins] cut into overlapping patches. A run is a number of
+    clips, each of which is a grid, as an image is."""
+    import torch
+    config = model.config
+    height = (config.num_mel_bins - config.patch_size) // config.frequency_stride + 1
+    width = (config.max_length - config.patch_size) // config.time_stride + 1
+    return ({"input_values": torch.randn(clips, config.max_length, config.num_mel_bins)},
+            {"lengths": [], "grids": [[1, height, width]] * clips})
+
+
+@feed((2, 11, 21), (3, 7, 33))
+def speech_features(model, run):
+    """speech_to_text: [batch, frames, features] and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    keys = count
+    for _ in range(config.num_conv_layers):
+        keys = (keys - 1) // 2 + 1
+    return ({"input_features": torch.randn(clips, count, config.input_feat_per_channel * config.input_channels),
+             "attention_mask": torch.ones(clips, count, dtype=torch.long),
+             "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 9), (3, 7, 5))
+def speech_waveform(model, run, kernels=(127, 7, 3), strides=(64, 3, 2)):
+    """moonshine: a waveform and a decoder. A run is (clips, length of the decoder, frames that the stem leaves)."""
+    import torch
+    clips, length, frames = run
+    count = frames
+    for kernel, stride in zip(reversed(kernels), reversed(strides)):
+        count = (count - 1) * stride + kernel
+    return ({"input_values": torch.randn(clips, count), "decoder_input_ids": words(model.config, clips, length),
+             "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [frames] * clips, "encoder_length": frames})
+
+
+@feed((1, 1), (2, 1))
+def audio_text(model, counts, rows=None):
+    """voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of clips of each
+    sample. `rows` is the number of placeholders by mel frames, where the model has no get_audio_features."""
+    import inspect
+
+    import torch
+    config = model.config
+    audio = audio_of(config)
+    count = 2 * (getattr(audio, "max_source_positions", None) or audio.max_position_embeddings)
+    clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count)}
+    for name in ("feature_attention_mask", "input_features_mask"):
+        if name in inspect.signature(model.forward).parameters:
+            clips[name] = torch.ones(sum(counts), count, dtype=torch.long)
+    blocks = ([[rows(count)] * number for number in counts] if rows else
+              placeholders(model, "get_audio_features", clips, counts))
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
