@@ -74,10 +74,21 @@ class cost {
         return add_pairs(component, term::scores, multiply_adds, attends, flow);
     }
 
-    /// PV alone, where no softmax stands between it and its QKᵀ.
-    constexpr cost& add_values(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
-                               const dataflow& flow) {
-        return add_pairs(component, term::values, multiply_adds, attends, flow);
+    /// QKᵀ or PV alone (`term::scores`, `term::values`), where no softmax stands between them.
+    constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
+                              const mask& attends, const dataflow& flow) {
+        const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
+        cost sum = *this;
+        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
+        sum.table_.put(component, {},
+                       cost_row{.mask = which,
+                                .what = statistic::pairs,
+                                .kind = kind,
+                                .in = attends.in(),
+                                .useful = per_pair,
+                                .padded = per_pair,
+                                .flow = flow});
+        return *this = sum;
     }
 
     /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
@@ -264,22 +275,6 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
-                              const mask& attends, const dataflow& flow) {
-        const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
-        cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
-        sum.table_.put(component, {},
-                       cost_row{.mask = which,
-                                .what = statistic::pairs,
-                                .kind = kind,
-                                .in = attends.in(),
-                                .useful = per_pair,
-                                .padded = per_pair,
-                                .flow = flow});
-        return *this = sum;
-    }
-
     /// QKᵀ, PV and softmax; `per_unit` pairs for each unit of `base`'s statistic.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_row base,
                             std::uint64_t per_unit) {

@@ -45,8 +45,8 @@ struct hstu_layer {
                                     .weight = "uvqk_proj",
                                     .reads = value::stream,
                                     .writes = uvqk});
-        sum.add_scores("hstu.qk", product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0});
-        sum.add_values("hstu.pv", width, where.attends, {uvqk, uvqk, 0, attended});
+        sum.add_pairs("hstu.qk", term::scores, product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0});
+        sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended});
         sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated});
         sum.add("hstu.output", linear{.in_features = product(output_blocks, width),
                                       .out_features = where.hidden_size,

@@ -57,13 +57,22 @@ class hstu_format {
         model.masks = read_attended();
         read_mlps("preprocessing_mlps", hstu_rows::items, model.preprocessing);
         read_mlps("prediction_mlps", hstu_rows::targets, model.prediction);
-        return {config_.text("name", "hstu"), model.cost(), {}, stages_of(model)};
+        model_config read;
+        read.model_type = config_.text("name", "hstu");
+        read.cost = model.cost();
+        read.stages = stages_of(model);
+        return read;
     }
 
   private:
     [[nodiscard]] hstu_layer read_layer(std::uint64_t hidden_size) const {
         const std::string_view both = config_.spelling({"dim_per_head", "kv_channels"});
         const std::uint64_t dim = config_.contains(both) ? config_.dimension({both}) : required;
+        if (config_.contains("kv_channels") && config_.dimension({"kv_channels"}) != dim) {
+            throw error(config_.field("kv_channels"), "must be dim_per_head (" + std::to_string(dim) +
+                                                          ") where both are given, got " +
+                                                          shown(*config_.find("kv_channels")));
+        }
         hstu_layer layer;
         layer.num_heads = config_.dimension({"num_attention_heads"});
         layer.attention_dim = config_.dimension({"attention_dim"}, dim);
