@@ -83,10 +83,10 @@ floptally::tally batch_of(const json& run, const floptally::cost& model) {
     for (const std::uint32_t each : run.value("lengths", equal)) {
         batch.add(floptally::sequence{.length = each, .past = 0, .keys = run.value("encoder_length", 0U)});
     }
-    for (const json& grid : run.value("grids", json::array())) {
-        batch.add(floptally::grid{
-            .t = grid[0].get<std::uint32_t>(), .h = grid[1].get<std::uint32_t>(), .w = grid[2].get<std::uint32_t>()});
+    for (const json& image : run.value("grids", json::array())) {
+        batch.add_grid_thw(image.get<std::vector<std::uint32_t>>());
     }
+    batch.add_audio_frames(run.value("audio_frames", std::vector<std::uint32_t>{}));
     return batch;
 }
 

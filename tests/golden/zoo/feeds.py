@@ -6,8 +6,9 @@ A feed is a function (model, run) of two values: a dict of forward's inputs, and
     {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...]}
 
 Lengths are of text with its placeholders (or of a decoder), grids in patches before merging, one for each image or
-clip; frames are those that enter the tower. A case names one, `_feed=feeds.pixels`, and may replace its runs by
-`_samples=(run, run)`. What a run is, each feed says; `feed.runs` are those that a case without `_samples` has.
+clip; audio frames are what enters the tower, mel frames or samples of a waveform. A case names a feed,
+`_feed=feeds.pixels`, and may replace its runs by `_samples=(run, run)`. What a run is, each feed says; `feed.runs` are
+those that a case without `_samples` has.
 
 No row is padded: text fills every sample of a run up to the length of the longest. How many placeholders an image has
 is asked of the model (`get_image_features` and its kin), so a new type mostly needs no code here.
@@ -111,8 +112,8 @@ def text_around(model, rows, token, text=5):
 
 
 def rows_of(features, count):
-    """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any other
-    nesting of equal ones."""
+    """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any
+    other nesting of equal ones."""
     features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
                      if getattr(features, name, None) is not None), features)
     parts = features if isinstance(features, (list, tuple)) else [features]
@@ -168,7 +169,7 @@ def pixels(model, images, patch=None):
 @feed(2, 3)
 def frames(model, run, name="pixel_values"):
     """A video model: [batch, frames, channels, height, width]. A run is a number of clips of the config's frames, or
-    (clips, frames). Attention is over the whole clip, so its grid is one frame, higher by the number of tubelets."""
+    (clips, frames). A clip is a grid of as many frames as it has tubelets."""
     vision = vision_of(model.config)
     count = getattr(vision, "num_frames", None) or getattr(vision, "frames_per_clip", None)
     clips, count = run if isinstance(run, tuple) else (run, count)
@@ -176,8 +177,7 @@ def frames(model, run, name="pixel_values"):
     values = values.unflatten(0, (clips, count))
     tubelet = getattr(vision, "tubelet_size", 1)
     tubelets = count // (tubelet[0] if isinstance(tubelet, (list, tuple)) else tubelet)
-    _, height, width = grids[0]
-    return {name: values}, {"lengths": [], "grids": [[1, tubelets * height, width]] * clips}
+    return {name: values}, {"lengths": [], "grids": [[tubelets, *grids[0][1:]]] * clips}
 
 
 @feed((2, 11, 3), (3, 7, 2))
@@ -383,21 +383,12 @@ def mel(model, clips, bins="num_mel_bins"):
             {"lengths": [], "audio_frames": [count] * clips})
 
 
-def samples_of(config, count):
-    """The shortest waveform of which the convolutions leave `count` frames."""
-    for kernel, stride in zip(reversed(config.conv_kernel), reversed(config.conv_stride)):
-        count = (count - 1) * stride + kernel
-    return count
-
-
-@feed((2, 9), (3, 6))
+@feed((2, 187), (3, 133))
 def waveform(model, run):
-    """wav2vec2 and kin: input_values. A run is (clips, frames), the frames being those that the stem of convolutions
-    leaves of the waveform: its length is chosen so that no stride has a rest."""
+    """wav2vec2 and kin: input_values. A run is (clips, samples), and so are the frames of the record."""
     import torch
-    clips, count = run
-    return ({"input_values": torch.randn(clips, samples_of(model.config, count))},
-            {"lengths": [], "audio_frames": [count] * clips})
+    clips, samples = run
+    return ({"input_values": torch.randn(clips, samples)}, {"lengths": [], "audio_frames": [samples] * clips})
 
 
 @feed((2, 9), (3, 6))
@@ -437,17 +428,17 @@ def speech_features(model, run):
             {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
 
 
-@feed((2, 11, 9), (3, 7, 5))
+@feed((2, 11, 2300), (3, 7, 1711))
 def speech_waveform(model, run, kernels=(127, 7, 3), strides=(64, 3, 2)):
-    """moonshine: a waveform and a decoder. A run is (clips, length of the decoder, frames that the stem leaves)."""
+    """moonshine: a waveform and a decoder. A run is (clips, length of the decoder, samples)."""
     import torch
-    clips, length, frames = run
-    count = frames
-    for kernel, stride in zip(reversed(kernels), reversed(strides)):
-        count = (count - 1) * stride + kernel
-    return ({"input_values": torch.randn(clips, count), "decoder_input_ids": words(model.config, clips, length),
+    clips, length, samples = run
+    keys = samples
+    for kernel, stride in zip(kernels, strides):
+        keys = (keys - kernel) // stride + 1
+    return ({"input_values": torch.randn(clips, samples), "decoder_input_ids": words(model.config, clips, length),
              "use_cache": False},
-            {"lengths": [length] * clips, "audio_frames": [frames] * clips, "encoder_length": frames})
+            {"lengths": [length] * clips, "audio_frames": [samples] * clips, "encoder_length": keys})
 
 
 @feed((1, 1), (2, 1))

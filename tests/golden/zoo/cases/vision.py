@@ -7,8 +7,8 @@ import feeds
 def masked(config, batch, length, grids):
     """The same number of hidden patches in each row."""
     import torch
-    _, height, width = grids[0]
-    hidden = torch.zeros(batch, height * width, dtype=torch.bool)
+    frames, height, width = grids[0]
+    hidden = torch.zeros(batch, frames * height * width, dtype=torch.bool)
     hidden[:, ::3] = True
     return {"bool_masked_pos": hidden}
 
@@ -112,12 +112,11 @@ def hierarchical(case):
          patch_stride=[4, 4], patch_padding=[3, 3], num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 4],
          query_stride=[2, 2], masked_unit_size=[2, 2], num_query_pool=1, masked_unit_attention=[True, False],
          mlp_ratio=3.0, num_labels=5, _feed=feeds.variant(feeds.pixels, patch=4))
-    case("segformer/classification", "SegformerForImageClassification", image_size=64, num_channels=2, depths=[1, 1, 2, 1],
-         hidden_sizes=[8, 12, 20, 28], num_attention_heads=[1, 2, 2, 4], sr_ratios=[8, 4, 2, 1], mlp_ratios=[3, 2, 3, 2],
-         num_labels=5, _feed=feeds.variant(feeds.pixels, patch=4))
-    case("pvt/classification", "PvtForImageClassification", image_size=64, num_channels=2, depths=[1, 1, 2, 1],
-         hidden_sizes=[8, 12, 20, 28], num_attention_heads=[1, 2, 2, 4], mlp_ratios=[3, 2, 3, 2],
-         num_labels=5, _feed=feeds.variant(feeds.pixels, patch=4))
+    stages = dict(image_size=64, num_channels=2, depths=[1, 1, 2, 1], hidden_sizes=[8, 12, 20, 28],
+                  num_attention_heads=[1, 2, 2, 4], mlp_ratios=[3, 2, 3, 2], num_labels=5)
+    case("segformer/classification", "SegformerForImageClassification", **stages, sr_ratios=[8, 4, 2, 1],
+         _feed=feeds.variant(feeds.pixels, patch=4))
+    case("pvt/classification", "PvtForImageClassification", **stages, _feed=feeds.variant(feeds.pixels, patch=4))
 
 
 def autoencoders(case):
@@ -141,8 +140,8 @@ def autoencoders(case):
                        patch_size=7, num_channels=2, num_frames=4)
     case("timesformer/classification", "TimesformerForVideoClassification", **timesformer, num_labels=5,
          _feed=feeds.frames)
-    case("vivit/classification", "VivitForVideoClassification", **dict(timesformer, tubelet_size=[2, 7, 7]), num_labels=5,
-         _feed=feeds.frames)
+    case("vivit/classification", "VivitForVideoClassification", **dict(timesformer, tubelet_size=[2, 7, 7]),
+         num_labels=5, _feed=feeds.frames)
 
 
 def cases(case):

@@ -29,7 +29,8 @@ def qwen_vl(case):
          vision_config=three, **TOKENS, _feed=feeds.patches)
     case("qwen3_vl/no-deepstack", "Qwen3VLModel", text_config=dict(text, head_dim=8),
          vision_config=dict(three, deepstack_visual_indexes=[]), **TOKENS, _feed=feeds.patches)
-    experts = dict(text, head_dim=8, num_local_experts=5, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=26)
+    experts = dict(text, head_dim=8, num_local_experts=5, num_experts=5, num_experts_per_tok=2,
+                   moe_intermediate_size=26)
     case("qwen3_vl_moe/generation", "Qwen3VLMoeForConditionalGeneration", text_config=experts, vision_config=three,
          **TOKENS, _feed=feeds.patches)
     glm = dict(vision, hidden_size=40, out_hidden_size=48, intermediate_size=58, image_size=12)
@@ -37,8 +38,9 @@ def qwen_vl(case):
                   video_start_token_id=11, video_end_token_id=12)
     case("glm4v/generation", "Glm4vForConditionalGeneration", text_config=text, vision_config=glm, **tokens,
          _feed=feeds.patches)
-    glm_experts = dict(text, rope_parameters=dict(ROPE, partial_rotary_factor=1.0), n_routed_experts=5, n_shared_experts=2, num_experts_per_tok=2, moe_intermediate_size=26,
-                       first_k_dense_replace=1, n_group=1, topk_group=1)
+    glm_experts = dict(text, rope_parameters=dict(ROPE, partial_rotary_factor=1.0), n_routed_experts=5,
+                       n_shared_experts=2, num_experts_per_tok=2, moe_intermediate_size=26, first_k_dense_replace=1,
+                       n_group=1, topk_group=1)
     case("glm4v_moe/generation", "Glm4vMoeForConditionalGeneration", text_config=glm_experts, vision_config=glm,
          **tokens, _feed=feeds.patches)
     case("glm_ocr/generation", "GlmOcrForConditionalGeneration", text_config=dict(text, num_nextn_predict_layers=0),
