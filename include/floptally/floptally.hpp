@@ -22,6 +22,7 @@
 #include <floptally/layer.hpp>
 #include <floptally/linear_attention.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/mask_set.hpp>
 #include <floptally/memory.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/sequence.hpp>
@@ -32,8 +33,10 @@
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>
 #include <floptally/tile_bound.hpp>
+#include <floptally/tower.hpp>
 #include <floptally/trained_parameters.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/transformer.hpp>
 #include <floptally/utilization.hpp>
 #include <floptally/version.hpp>
+#include <floptally/vision.hpp>

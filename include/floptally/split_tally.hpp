@@ -26,6 +26,11 @@ class split_tally {
 
     constexpr explicit split_tally(const mask_set& masks) : real_(masks), mock_(masks) {}
 
+    /// Of two tallies of the same masks, one of each kind.
+    constexpr split_tally(const tally& real, const tally& mock) : real_(real), mock_(mock) {
+        static_cast<void>(total());  // they can be added
+    }
+
     /// As `tally::add`.
     constexpr void add(const sequence& real, const sequence& slot) {
         (real.length == 0 ? mock_ : real_).add(real, slot);

@@ -3,9 +3,11 @@
 // Every header in two units of one program: a function that is not inline would be a duplicate symbol.
 
 #include <floptally/component_rates.hpp>
+#include <floptally/context_parallel.hpp>
 #include <floptally/experiment_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
+#include <floptally/head_split.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
 

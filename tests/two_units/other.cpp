@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <floptally/component_rates.hpp>
+#include <floptally/context_parallel.hpp>
 #include <floptally/experiment_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
+#include <floptally/head_split.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
 

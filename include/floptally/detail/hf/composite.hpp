@@ -40,6 +40,7 @@ struct hf_slot {
     hf_projector projector = nullptr;
     hf_depth layers_used = nullptr;          ///< all
     hf_placeholders placeholders = nullptr;  ///< as its family says
+    std::string_view otherwise{};            ///< its config where there is none, as JSON
     const hf_family* family = nullptr;       ///< whatever its config says
 };
 
@@ -58,7 +59,8 @@ struct hf_composite {
     std::string_view class_prefix;
     std::span<const hf_outer_class> heads;  ///< the first is the usual one for training
     std::string_view text_key = "text_config";
-    std::string_view text_type{};  ///< where the text's config does not say it
+    std::string_view text_type{};       ///< where the text's config does not say it
+    std::string_view text_otherwise{};  ///< the text's config where there is none, as JSON
     std::array<hf_slot, 2> towers{};
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;

@@ -30,7 +30,8 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
-        const config_fields text_fields = inner(family_.text_key);
+        const json text_config = inner(family_.text_key, family_.text_otherwise);
+        const config_fields text_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family = family_in(text_fields, family_.text_type);
         const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
         model_config language = hf_reader(text_fields, text_family, options_, &text).read();
@@ -60,10 +61,12 @@ class hf_composite_reader {
     }
 
   private:
-    /// A config inside the config; where there is none, all of its keys have their defaults.
-    [[nodiscard]] config_fields inner(std::string_view key) const {
-        static const json nothing = json::object();
-        return {config_.has_value(key) ? *config_.find(key) : nothing, config_.field(key)};
+    /// A config inside the config; where there is none, what its class then takes.
+    [[nodiscard]] json inner(std::string_view key, std::string_view otherwise) const {
+        if (config_.has_value(key)) {
+            return *config_.find(key);
+        }
+        return otherwise.empty() ? json::object() : json::parse(otherwise);
     }
 
     [[nodiscard]] static const hf_family& family_in(const config_fields& fields, std::string_view otherwise) {
@@ -82,7 +85,8 @@ class hf_composite_reader {
     }
 
     void add_tower(const hf_slot& slot, const hf_model& text, model_config& sum, std::vector<stage>& stages) const {
-        const config_fields fields = inner(slot.key);
+        const json own = inner(slot.key, slot.otherwise);
+        const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
         hf_inner part{slot.suffix};
         const hf_model sizes = hf_reader(fields, family, {}, &part).sized();

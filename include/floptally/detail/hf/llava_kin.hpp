@@ -94,7 +94,10 @@ inline constexpr std::array llava_kin{
                                     .suffix = "VisionModel",
                                     .projector = llava_projector,
                                     .layers_used = feature_layers<-2>,
-                                    .placeholders = llava_placeholders}},
+                                    .placeholders = llava_placeholders,
+                                    .otherwise = R"({"hidden_size": 1024, "intermediate_size": 4096,
+                                                     "num_hidden_layers": 24, "num_attention_heads": 16,
+                                                     "image_size": 336, "patch_size": 14})"}},
                  .tie = tie_flag::either},
 };
 

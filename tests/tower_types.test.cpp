@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+
+using nlohmann::json;
+
+TEST_CASE("a config that names only a type with towers has the parameters of its class") {
+    // Of the first class of the type in its table, built from its default config on the meta device.
+    const std::map<std::string_view, std::uint64_t> parameters{
+        {"clip_vision_model", 87456000},
+        {"llava", 7062902784},
+        {"vit", 85800194},
+    };
+    for (const auto& [type, count] : parameters) {
+        INFO(type);
+        CHECK(floptally::read_config(json{{"model_type", type}}).cost.parameters() == count);
+    }
+    for (const std::string_view type : floptally::known_model_types()) {
+        if (type == "floptally") {
+            continue;
+        }
+        json config{{"model_type", type}};
+        for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"}) {
+            config[key] = 64;  // remote code has no defaults
+        }
+        INFO(type);
+        try {
+            if (floptally::read_config(config).cost.masks().has_towers()) {
+                CHECK(parameters.count(type) == 1);
+            }
+        } catch (const floptally::error&) {
+            // a type whose sizes are not of these names: not one with towers, or it is listed
+        }
+    }
+}
