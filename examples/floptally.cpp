@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+// A repeated option's values are whole, commas and all: "8,900,100" is one sequence.
+#define CXXOPTS_VECTOR_DELIMITER '\0'
 #include <cxxopts.hpp>
 #include <exception>
 #include <filesystem>
@@ -138,10 +140,11 @@ void add_flops_options(cxxopts::Options& options) {
         "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
         "0,512,1664")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
-                      cxxopts::value<std::string>(),
-                      "N")("new-tokens", "n new tokens after past cached ones (repeatable)",
-                           cxxopts::value<std::vector<std::string>>(), "n@past")(
-        "encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(), "80,91");
+                      cxxopts::value<std::string>(), "N")(
+        "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
+        "n@past")("encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(),
+                  "80,91")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+                           cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]");
     options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
         "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
@@ -168,6 +171,19 @@ std::string read_file(const std::string& path, const std::string& field) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// Values of a repeated option that may also stand in one, apart by commas.
+std::vector<std::string> comma_separated(const std::vector<std::string>& values) {
+    std::vector<std::string> parts;
+    for (std::string_view rest : values) {
+        for (std::size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+            parts.emplace_back(rest.substr(0, comma));
+            rest.remove_prefix(comma + 1);
+        }
+        parts.emplace_back(rest);
+    }
+    return parts;
+}
+
 /// "512@4096": new tokens after cached ones.
 floptally::sequence parse_new_tokens(std::string_view text, const std::string& field) {
     const std::size_t at = text.find('@');
@@ -178,6 +194,44 @@ floptally::sequence parse_new_tokens(std::string_view text, const std::string& f
         return static_cast<std::uint32_t>(parse_count(number, field, 0, floptally::max_sequence_length));
     };
     return {.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
+}
+
+/// "8,900,100,2": contextual tokens, history, targets and how many of them are a group (1 where it is not said).
+floptally::sequence parse_sequence(std::string_view text, const std::string& field) {
+    std::uint32_t numbers[4] = {0, 0, 0, 1};
+    std::size_t given = 0;
+    for (bool more = true; more && given < std::size(numbers); ++given) {
+        const std::size_t comma = text.find(',');
+        more = comma != std::string_view::npos;
+        numbers[given] = static_cast<std::uint32_t>(parse_count(text.substr(0, comma), floptally::indexed(field, given),
+                                                                given == 3 ? 1 : 0, floptally::max_sequence_length));
+        text.remove_prefix(more ? comma + 1 : text.size());
+    }
+    if (given < 3 || !text.empty()) {
+        throw error(field, "must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group");
+    }
+    const std::uint64_t length = std::uint64_t{numbers[0]} + numbers[1] + numbers[2];
+    if (length > floptally::max_sequence_length) {
+        throw error(field, fmt::format("c + h + t must be at most {}, got {}", floptally::max_sequence_length, length));
+    }
+    return {.length = static_cast<std::uint32_t>(length),
+            .context = numbers[0],
+            .targets = numbers[2],
+            .target_group = numbers[3]};
+}
+
+void add_sequences(const arguments& args, const floptally::model_config& model, floptally::tally& batch) {
+    const auto& masks = model.cost.masks();
+    const auto sequences = args.repeated("sequence");
+    if (!sequences.empty() &&
+        std::none_of(masks.begin(), masks.end(), [](const floptally::mask& m) { return m.is_hstu(); })) {
+        throw error("sequence",
+                    fmt::format("{} has no HSTU mask, which sees contextual tokens and targets; use --lengths",
+                                model.model_type));
+    }
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+        batch.add(parse_sequence(sequences[i], floptally::indexed("sequence", i)));
+    }
 }
 
 void add_packed(const arguments& args, floptally::tally& batch) {
@@ -230,7 +284,7 @@ void check_encoder_lengths(const arguments& args, const floptally::model_config&
     if (needed && args.given("lengths") == args.given("lengths-file")) {
         throw error("encoder_lengths", "needs either --lengths or --lengths-file");
     }
-    for (const char* option : {"cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "new-tokens"}) {
+    for (const char* option : {"cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "new-tokens", "sequence"}) {
         if (needed && args.given(option)) {
             throw error(arguments::field(option), "has no tokens on the encoder's side; use --lengths");
         }
@@ -239,10 +293,11 @@ void check_encoder_lengths(const arguments& args, const floptally::model_config&
 
 floptally::tally read_batch(const arguments& args, const floptally::model_config& model,
                             const floptally::mask_set& masks) {
-    constexpr const char* sources[] = {"lengths", "lengths-file", "cu-seqlens", "new-tokens"};
+    constexpr const char* sources[] = {"lengths", "lengths-file", "cu-seqlens", "new-tokens", "sequence"};
     if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
         !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
-        throw error("lengths", "no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens");
+        throw error("lengths",
+                    "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens or --sequence");
     }
     check_encoder_lengths(args, model);
     floptally::tally batch{masks};
@@ -254,7 +309,8 @@ floptally::tally read_batch(const arguments& args, const floptally::model_config
         add_lengths(args, parse_integers(read_file(*path, field), field), field, batch);
     }
     add_packed(args, batch);
-    const auto cached = args.repeated("new-tokens");
+    add_sequences(args, model, batch);
+    const auto cached = comma_separated(args.repeated("new-tokens"));
     for (std::size_t i = 0; i < cached.size(); ++i) {
         const std::string field = floptally::indexed("new_tokens", i);
         const floptally::sequence tokens = parse_new_tokens(cached[i], field);

@@ -17,6 +17,7 @@
 #include <floptally/detail/hf/composite_reader.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/reader.hpp>
+#include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
@@ -39,6 +40,9 @@ namespace floptally {
     const auto read = [&](const read_options& with) {
         if (model_type == "floptally") {
             return detail::floptally_format(fields, with).read();
+        }
+        if (model_type == "hstu") {
+            return detail::hstu_format(fields, with).read();
         }
         if (const detail::hf_composite* towers = detail::find_composite(model_type)) {
             return detail::hf_composite_reader(fields, *towers, with).read();

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <string>
 
+#include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/hstu_mask.hpp>
 #include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tower.hpp>
@@ -65,6 +67,26 @@ class mask {
     /// Causal, but the first `tokens` keys are seen by every query (arXiv:1910.10683, section 3.2.1).
     [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) {
         return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
+    }
+
+    /// Contextual rows, history and targets: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups.
+    [[nodiscard]] static constexpr mask hstu(const hstu_mask& rule = {}) {
+        const std::int32_t reach = in_range("max_attn_len", rule.max_attn_len, 0);
+        const std::int32_t full = in_range("min_full_attn_seq_len", rule.min_full_attn_seq_len, 0);
+        detail::check_hstu(rule);
+        return {mask_kind::hstu, reach == 0 ? unlimited : reach, full, detail::hstu_flags(rule)};
+    }
+    /// Two words of which recsys-examples counts half of the first and all of the second: the squares of the history,
+    /// and all pairs that have no triangle.
+    [[nodiscard]] static constexpr mask hstu_history_squares_of(const mask& m) {
+        return {mask_kind::hstu_history_squares, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    [[nodiscard]] static constexpr mask hstu_others_of(const mask& m) {
+        return {mask_kind::hstu_others, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    /// No mask, but a number of units: rows of one part of a sequence, of every `stride` the first.
+    [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
+        return {mask_kind::hstu_part, static_cast<std::int32_t>(part), in_range("stride", stride, 1)};
     }
 
     /// L·min(L, W): not a mask that a kernel runs, but rows times columns of a product with a table of positions
@@ -173,6 +195,14 @@ class mask {
                 return std::uint64_t{s.keys} * s.keys;
             case mask_kind::prefix_lm:
                 return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
+            case mask_kind::hstu:
+                return detail::pairs_of_hstu(s, first_, second_, flags_);
+            case mask_kind::hstu_history_squares:
+                return detail::hstu_history_squares(s, flags_);
+            case mask_kind::hstu_others:
+                return detail::hstu_other_pairs(s, flags_);
+            case mask_kind::hstu_part:
+                return detail::hstu_part_rows(s, static_cast<hstu_rows>(first_), static_cast<std::uint64_t>(second_));
             default:  // of a grid, or of a clip of sound
                 return 0;
         }
@@ -208,6 +238,9 @@ class mask {
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
 
+    /// HSTU: its rules, as `detail::hstu_flags` has them.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
+
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
 
     /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
@@ -221,6 +254,10 @@ class mask {
                    ? second_ == 0
                    : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
     }
+    /// True of HSTU's mask and the words that a convention counts of it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
+        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
+    }
     /// True of the kinds that are made for grids or for clips of sound.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
         return kind_ >= mask_kind::grid_windows;
@@ -232,7 +269,7 @@ class mask {
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -241,8 +278,8 @@ class mask {
   private:
     static constexpr std::int32_t unlimited = -1;
 
-    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second)
-        : kind_(kind), first_(first), second_(second) {}
+    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
+        : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
     [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
         if (value < least || value > 0x7FFF'FFFF) {
@@ -254,6 +291,7 @@ class mask {
 
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
+    std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
 };
