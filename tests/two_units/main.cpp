@@ -8,6 +8,7 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
+#include <floptally/reduction.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 
