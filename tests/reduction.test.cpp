@@ -29,6 +29,7 @@ using floptally::flops;
 using floptally::folded_cost;
 using floptally::mask;
 using floptally::mask_set;
+using floptally::microbatch_tally;
 using floptally::microbatch_visits;
 using floptally::parallel_axis;
 using floptally::parallel_layout;
@@ -344,18 +345,18 @@ TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, a
             return thread_world::run(4, [&](std::uint64_t rank) {
                 const parallel_layout here(sizes, 4, rank);
                 const auto over = world.over(here, every_axis);
-                tally mine{some_masks()};
-                microbatch_visits visits;
+                microbatch_tally mine(some_masks());
+                std::uint64_t ran = 0;
                 for (std::uint64_t stage = 0; stage < vpp; ++stage) {
                     for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
-                        visits.ran += stage == 0 ? 1 : 0;
+                        ran += stage == 0 ? 1 : 0;
                         if (adds(stage)) {
-                            mine.add(sequence{static_cast<std::uint32_t>(10 * here.coordinates().dp + microbatch + 1)});
-                            ++visits.added;
+                            mine.microbatch().add(
+                                sequence{static_cast<std::uint32_t>(10 * here.coordinates().dp + microbatch + 1)});
                         }
                     }
                 }
-                const tally all = reduce(mine, scope, here, over, told ? visits : microbatch_visits{});
+                const tally all = reduce(mine.all(), scope, here, over, told ? mine.visits(ran) : microbatch_visits{});
                 thread_world::expect(all == tally_of({1, 2, 3, 11, 12, 13}), "each microbatch once");
             });
         };

@@ -43,6 +43,24 @@ struct microbatch_visits {
     std::uint64_t added = 0;
 };
 
+/// The tally of one step, which knows how often it was added to: ask for it anew for each microbatch.
+class microbatch_tally {
+  public:
+    explicit microbatch_tally(const mask_set& masks) : own_(masks) {}
+
+    [[nodiscard]] tally& microbatch() {
+        ++added_;
+        return own_;
+    }
+    [[nodiscard]] const tally& all() const { return own_; }
+    /// Against the number of microbatches that the schedule ran on this rank.
+    [[nodiscard]] microbatch_visits visits(std::uint64_t ran) const { return {.ran = ran, .added = added_}; }
+
+  private:
+    tally own_;
+    std::uint64_t added_ = 0;
+};
+
 /// Says that all ranks have equal lengths, which only the caller can know.
 struct equal_lengths_t {};
 inline constexpr equal_lengths_t equal_lengths{};
