@@ -46,14 +46,20 @@ TEST_CASE("Groups of ranks are those that Megatron-Core documents for 16 GPUs") 
 }
 
 TEST_CASE("Coordinates are those of an odometer, in every order and for every layout of up to 24 ranks") {
-    for (const std::string order : {"tp-cp-ep-dp-pp", "tp-cp-pp-dp", "pp-dp-cp-tp", "cp-tp-pp-dp"}) {
+    for (const std::string order : {"tp-cp-ep-dp-pp", "tp-cp-pp-dp", "pp-dp-cp-tp", "cp-tp-pp-dp", "tp-pp-dp"}) {
         for (const parallel_sizes& s : layouts_up_to(24)) {
+            if (order == "tp-pp-dp" && s.cp > 1) {
+                continue;
+            }
             std::vector<std::uint64_t> wheel(4, 0);  // of the axes as the order names them
             std::vector<std::string> names;
             for (std::size_t at = 0; at < order.size(); at += 3) {
                 if (order.substr(at, 2) != "ep") {
                     names.push_back(order.substr(at, 2));
                 }
+            }
+            if (names.size() == 3) {
+                names.emplace_back("cp");  // of one rank
             }
             const auto size_of = [&s](const std::string& name) {
                 return name == "dp" ? s.dp : name == "cp" ? s.cp : name == "tp" ? s.tp : s.pp;
@@ -150,7 +156,8 @@ TEST_CASE("A layout that cannot be is an error that names the axis") {
     CHECK(error_of([] { return constant.at(16); }) == "rank: must be below the world size, 16, got 16");
     CHECK(error_of([] { return constant.rank_of({.cp = 2}); }) ==
           "cp: the coordinate must be below the size, 2, got 2");
-    CHECK(error_for({}, 1, 0, "tp-cp-dp") == "order: tp, cp, dp and pp must all stand in \"tp-cp-dp\"");
+    CHECK(error_for({.pp = 2}, 2, 0, "tp-cp-dp") == "order: pp has 2 ranks and is missing in \"tp-cp-dp\"");
+    CHECK(error_for({}, 1, 0, "expert_dp-dp") == "order: unknown axis \"expert_dp\" in \"expert_dp-dp\"");
     CHECK(error_for({}, 1, 0, "tp-cp-dp-pp-") == "order: unknown axis \"\" in \"tp-cp-dp-pp-\"");
     CHECK(error_for({}, 1, 0, "tp-cp-tp-dp-pp") == "order: tp stands twice in \"tp-cp-tp-dp-pp\"");
     CHECK(error_for({}, 1, 0, "tp-cp-usp-dp-pp") == "order: unknown axis \"usp\" in \"tp-cp-usp-dp-pp\"");

@@ -67,7 +67,7 @@ inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 /// The arrangement of all ranks, seen from one of them.
 class parallel_layout {
   public:
-    /// `order` as Megatron writes it: tp, cp, dp and pp once each, the fastest first; where ep is not named it stands
+    /// `order` as Megatron writes it, the fastest first. An axis of one rank may be left out, and ep, which then stands
     /// before dp.
     constexpr parallel_layout(const parallel_sizes& sizes, std::uint64_t world_size, std::uint64_t rank,
                               std::string_view order = megatron_order)
@@ -193,21 +193,7 @@ class parallel_layout {
         axis_set named;
         std::size_t dense = 0;
         std::size_t of_experts = 0;
-        for (std::size_t first = 0; first <= order.size();) {
-            std::size_t last = order.find('-', first);
-            last = last == std::string_view::npos ? order.size() : last;
-            const std::string_view token = order.substr(first, last - first);
-            std::size_t index = 0;
-            while (index < parallel_axis_count - 1 && token != name_of(static_cast<parallel_axis>(index))) {
-                ++index;
-            }
-            const auto axis = static_cast<parallel_axis>(index);
-            if (axis == parallel_axis::expert_dp) {
-                fail("unknown axis \"" + std::string(token) + "\"");
-            }
-            if (named.contains(axis)) {
-                fail(std::string(token) + " stands twice");
-            }
+        const auto append = [&](parallel_axis axis) {
             named = named | axis;
             if (axis == parallel_axis::dp && order.find("ep") == std::string_view::npos) {
                 expert_order_[of_experts++] = parallel_axis::ep;
@@ -218,10 +204,32 @@ class parallel_layout {
             if (axis != parallel_axis::cp) {
                 expert_order_[of_experts++] = axis == parallel_axis::dp ? parallel_axis::expert_dp : axis;
             }
+        };
+        for (std::size_t first = 0; first <= order.size();) {
+            std::size_t last = order.find('-', first);
+            last = last == std::string_view::npos ? order.size() : last;
+            const std::string_view token = order.substr(first, last - first);
+            std::size_t index = 0;
+            while (index < parallel_axis_count && token != name_of(static_cast<parallel_axis>(index))) {
+                ++index;
+            }
+            const auto axis = static_cast<parallel_axis>(index);
+            if (index == parallel_axis_count || axis == parallel_axis::expert_dp) {
+                fail("unknown axis \"" + std::string(token) + "\"");
+            }
+            if (named.contains(axis)) {
+                fail(std::string(token) + " stands twice");
+            }
+            append(axis);
             first = last + 1;
         }
-        if (dense != dense_axis_count) {
-            fail("tp, cp, dp and pp must all stand");
+        for (const parallel_axis axis : dense_axes) {
+            if (!named.contains(axis)) {
+                if (size(axis) > 1) {
+                    fail(std::string(name_of(axis)) + " has " + std::to_string(size(axis)) + " ranks and is missing");
+                }
+                append(axis);
+            }
         }
     }
 

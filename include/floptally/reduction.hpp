@@ -13,7 +13,6 @@
 #include <floptally/detail/reduction_schema.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/parallel_layout.hpp>
 #include <floptally/slice_records.hpp>
 #include <floptally/statistic.hpp>

@@ -11,9 +11,10 @@
 #include <floptally/convention.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/parallel_layout.hpp>
 #include <floptally/statistic_scope.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/term.hpp>
 #include <floptally/version.hpp>
 
 namespace floptally::detail {
