@@ -122,6 +122,10 @@ TEST_CASE("Experts take their ranks from dp x cp: ep does not multiply the world
     const parallel_layout late({.dp = 4, .ep = 2}, 4, 0, "tp-cp-dp-ep-pp");
     CHECK(group_of(late, parallel_axis::ep) == ranks{0, 2});
     CHECK(group_of(parallel_layout({.dp = 4, .ep = 2}, 4, 0), parallel_axis::ep) == ranks{0, 1});
+    // Not written at all: before dp.
+    const parallel_layout unnamed({.dp = 4, .cp = 2, .ep = 2}, 8, 0, "tp-cp-dp-pp");
+    CHECK(group_of(unnamed, parallel_axis::ep) == ranks{0, 1});
+    CHECK(group_of(unnamed, parallel_axis::expert_dp) == ranks{0, 2, 4, 6});
     CHECK(error_of([&] { return layout.group(parallel_axis::ep | parallel_axis::dp); }) ==
           "axes: a group over dp x ep has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again");
 }

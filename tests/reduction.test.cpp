@@ -284,6 +284,7 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
     CHECK(error_of([] { return extremes().min(); }) == "extremes: are of no value: every slice was empty");
     CHECK(error_of([] { return extremes().max(); }) == "extremes: are of no value: every slice was empty");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
+    CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);
     sum += ratio();
     sum += ratio(3, 5);
