@@ -11,6 +11,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "layouts.hpp"
 
 namespace {
 
@@ -22,27 +23,8 @@ using floptally::parallel_sizes;
 using ranks = std::vector<std::uint64_t>;
 
 ranks group_of(const parallel_layout& layout, axis_set axes) {
-    ranks all;
-    for (const std::uint64_t rank : layout.group(axes)) {
-        all.push_back(rank);
-    }
+    ranks all = members(layout.group(axes));
     CHECK(all.size() == layout.size(axes));
-    return all;
-}
-
-std::uint64_t world_of(const parallel_sizes& s) { return s.dp * s.cp * s.tp * s.pp; }
-
-std::vector<parallel_sizes> all_sizes(std::uint64_t most) {
-    std::vector<parallel_sizes> all;
-    for (std::uint64_t dp = 1; dp <= most; ++dp) {
-        for (std::uint64_t cp = 1; dp * cp <= most; ++cp) {
-            for (std::uint64_t tp = 1; dp * cp * tp <= most; ++tp) {
-                for (std::uint64_t pp = 1; dp * cp * tp * pp <= most; ++pp) {
-                    all.push_back({.dp = dp, .cp = cp, .tp = tp, .pp = pp});
-                }
-            }
-        }
-    }
     return all;
 }
 
@@ -65,7 +47,7 @@ TEST_CASE("Groups of ranks are those that Megatron-Core documents for 16 GPUs") 
 
 TEST_CASE("Coordinates are those of an odometer, in every order and for every layout of up to 24 ranks") {
     for (const std::string order : {"tp-cp-ep-dp-pp", "tp-cp-pp-dp", "pp-dp-cp-tp", "cp-tp-pp-dp"}) {
-        for (const parallel_sizes& s : all_sizes(24)) {
+        for (const parallel_sizes& s : layouts_up_to(24)) {
             std::vector<std::uint64_t> wheel(4, 0);  // of the axes as the order names them
             std::vector<std::string> names;
             for (std::size_t at = 0; at < order.size(); at += 3) {
@@ -97,7 +79,7 @@ TEST_CASE("Coordinates are those of an odometer, in every order and for every la
 TEST_CASE("Groups over any axes partition the world, and a group is the same seen from each of its ranks") {
     const parallel_axis dense[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp, parallel_axis::pp};
     const parallel_axis experts[] = {parallel_axis::tp, parallel_axis::ep, parallel_axis::expert_dp, parallel_axis::pp};
-    for (parallel_sizes s : all_sizes(16)) {
+    for (parallel_sizes s : layouts_up_to(16)) {
         for (const bool of_experts : {false, true}) {
             s.ep = of_experts && s.dp * s.cp % 2 == 0 ? 2 : 1;
             for (unsigned bits = 0; bits < 16; ++bits) {

@@ -12,7 +12,9 @@ namespace floptally {
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp };
 
 inline constexpr std::size_t parallel_axis_count = 6;
-/// tp, cp, dp and pp: those whose sizes multiply to the world size.
+/// Those whose sizes multiply to the world size.
+inline constexpr parallel_axis dense_axes[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp,
+                                               parallel_axis::pp};
 inline constexpr std::size_t dense_axis_count = 4;
 
 [[nodiscard]] constexpr std::string_view name_of(parallel_axis axis) {

@@ -39,10 +39,10 @@ struct rank_options {
 [[nodiscard]] inline std::vector<stage> tensor_stages(std::span<const stage> model, std::uint64_t tp,
                                                       std::uint64_t tp_rank, std::uint64_t ep = 1,
                                                       const tensor_options& how = {}) {
-    const detail::tensor_share share(model, how, tp, tp_rank, ep);
+    const detail::tensor_share rank(model, how, tp, tp_rank, ep);
     std::vector<stage> stages(model.begin(), model.end());
     for (stage& part : stages) {
-        part.cost = share.of(part.cost);
+        part.cost = rank.of(part.cost);
     }
     return stages;
 }

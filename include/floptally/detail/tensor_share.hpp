@@ -36,7 +36,7 @@ class tensor_share {
 
     /// The rank's part of one layer's part.
     [[nodiscard]] cost of(const cost& part) const {
-        return part.with_rows([&](const cost_row& row) { return share(part, row); });
+        return part.with_rows([&](const cost_row& row) { return part_of(part, row); });
     }
 
   private:
@@ -66,7 +66,7 @@ class tensor_share {
         return found == nullptr ? tensor_split::replicated : *found;
     }
 
-    [[nodiscard]] cost_row share(const cost& part, const cost_row& row) const {
+    [[nodiscard]] cost_row part_of(const cost& part, const cost_row& row) const {
         const layer_place place = place_in_layer(part, row);
         switch (rule_of(place)) {
             case tensor_split::columns:
