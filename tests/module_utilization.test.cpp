@@ -29,7 +29,7 @@ breakdown work_of(std::uint64_t width, std::uint64_t tokens, phases counted = ph
     const cost model = cost{}.add("mlp", linear{.in_features = width, .out_features = width});
     tally batch;
     batch.add({static_cast<std::uint32_t>(tokens)}, {static_cast<std::uint32_t>(tokens + 16)});
-    return evaluate(model, batch, conventions::exact, {.counted = counted});
+    return evaluate(model, batch, conventions::exact, {.counted = counted, .recomputed = recompute::full});
 }
 
 /// A frozen vision encoder on 2 ranks, a language model on 8, a critic on the last 4 of those, in fp8.

@@ -402,6 +402,94 @@ TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, wit
     CHECK(useful["attention.indexer"].total(view::useful) == whole["attention.indexer"].total(view::useful));
 }
 
+TEST_CASE("Projections to a latent of experts are whole on every rank, behind the head too") {
+    const moe experts{.num_experts = 8,
+                      .num_experts_per_tok = 2,
+                      .intermediate_size = 12,
+                      .shared_intermediate_size = 8,
+                      .latent_size = 4};
+    const transformer<gqa, moe> described{.hidden_size = hidden,
+                                          .num_layers = 1,
+                                          .attention = {.num_heads = 4, .num_kv_heads = 4, .head_dim = 4},
+                                          .feed_forward = experts,
+                                          .vocab = {.size = 40}};
+    std::vector<stage> model = stages_of(described);
+    const layer where{0, hidden, mask::causal()};
+    const cost parts[] = {described.attention.cost(where), experts.cost(where)};
+    multi_token_prediction{.num_layers = 1}.for_each_stage(parts, hidden, described.vocab,
+                                                           [&](const stage& one) { model.push_back(one); });
+    const auto walk_layer = [](const walker& rank) {
+        rank.attention(hidden, 4, 4, 4, matmul_trace::causal());
+        rank.replicated("moe.router", hidden, 8);
+        rank.replicated("moe.latent", hidden, 4);
+        for (int choice = 0; choice < 2; ++choice) {
+            rank.mlp("moe.experts", 4, 12, true);
+        }
+        rank.trace.weight("moe.latent", rank.tokens(), 4,
+                          rank.useful || rank.sequence_parallel ? hidden / rank.tp : hidden);
+        rank.mlp("moe.shared", hidden, 8, true);
+    };
+    for (const bool sequence_parallel : {false, true}) {
+        for (const std::uint64_t tp : {1U, 2U, 4U}) {
+            check_ranks(model, {.tp = tp}, {.tensor = {sequence_parallel}}, [&](const walker& rank, std::uint64_t) {
+                walk_layer(rank);
+                rank.lm_head(hidden, 40, 40);
+                step depth;
+                const walker inside{depth, rank.sequences, tp, rank.tp_rank, rank.useful, sequence_parallel};
+                inside.column_parallel("mtp", 2 * hidden, hidden);
+                walk_layer(inside);
+                inside.lm_head(hidden, 40, 40);
+                rank.trace.append_as("mtp", depth);
+            });
+        }
+    }
+}
+
+TEST_CASE("Recurrent states are dealt whole, so that conventions that count them by rules of their own add up") {
+    const layer where{0, hidden, mask::causal()};
+    const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
+    const gated_delta_net delta{
+        .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4};
+    const std::vector<stage> model{{.name = "layer", .cost = scan.cost(where), .first_layer = 0, .repeat = 3},
+                                   {.name = "layer", .cost = delta.cost(where), .first_layer = 3, .repeat = 1}};
+    for (const convention* how : conventions::all) {
+        if (how->parameters != counted_weights::stored) {
+            check_sum(model, {.tp = 2, .pp = 2}, {}, *how, {});
+        }
+    }
+    // Two value heads have no third part: 6 FLOPs of each element of a state stay together.
+    const gated_delta_net two{
+        .num_key_heads = 3, .num_value_heads = 2, .key_head_dim = 4, .value_head_dim = 2, .conv_kernel = 3};
+    cost state;
+    for (const cost_row& row : two.cost(where).rows()) {
+        if (row.kind == term::delta_rule) {
+            state.add_state("mixer.state", row.useful / 2, term::delta_rule);
+        }
+    }
+    const std::vector<stage> alone{{.name = "layer", .cost = state, .first_layer = 0}};
+    CHECK(error_of([&] { return tensor_stages(alone, 3, 0); }) ==
+          "mixer.state: must be a multiple of tp (3), got 16 products a token");
+}
+
+TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
+    const auto executed = [](const std::vector<stage>& model, std::uint64_t rank) {
+        return evaluate(tensor_stages(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
+            view::padded);
+    };
+    const auto head = [](std::uint64_t width) {
+        return stage{.name = "lm_head", .role = stage_role::head, .cost = vocabulary{.size = width}.head_cost(hidden)};
+    };
+    const std::vector<stage> classifier{head(6)};
+    const flops whole = evaluate(classifier, mixed_tally({}, 2))["lm_head"].total(view::padded);
+    CHECK(executed(classifier, 0) == whole);
+    CHECK(executed(classifier, 1) == whole);
+    const std::vector<stage> small{
+        {.name = "embedding", .role = stage_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)},
+        head(6)};
+    CHECK(2 * executed(small, 0) == whole);
+    CHECK(2 * executed(small, 1) == whole);
+}
+
 TEST_CASE("Each rank stores its part of the weights") {
     const std::vector<stage> sparse = stages_of(sparse_model());
     const auto stored = [&sparse](const parallel_sizes& sizes, std::uint64_t rank) {
@@ -414,12 +502,19 @@ TEST_CASE("Each rank stores its part of the weights") {
     // Three layers of 8 experts, three matrices each: 1 / ep of them.
     const std::uint64_t experts = 3 * 8 * 3 * hidden * 8;
     CHECK(stored({.dp = 4, .ep = 4}, 0) == all - experts + experts / 4);
+    latent_model measured = sparse_model();
+    measured.feed_forward.sparse.routed_is_measured = true;
+    CHECK(trained_parameters(tensor_stages(stages_of(measured), 2, 0, 4), {}).stored ==
+          trained_parameters(tensor_stages(sparse, 2, 0, 4), {}).stored);
+    const std::vector<stage> deeper = with_mtp(sparse_model());
+    CHECK(trained_parameters(tensor_stages(deeper, 1, 0, 4), {}).stored ==
+          cost_of(deeper).parameters() - 4 * (experts / 3 - experts / 12));
     // Whole on both ranks: norms, the router, the shared expert's gate, MLA's down projections.
     const std::uint64_t twice = hidden + 4 * (2 * hidden + 20) + 3 * (hidden * 8 + hidden) + 4 * hidden * (12 + 10);
     CHECK(stored({.tp = 2}, 0) + stored({.tp = 2}, 1) == all + twice);
 }
 
-TEST_CASE("A7: measured visits exist where the experts are, and are counted once") {
+TEST_CASE("A7, as work: measured visits exist where the experts are, and are counted once") {
     latent_model described = sparse_model();
     described.feed_forward.sparse.routed_is_measured = true;
     const std::vector<stage> model = stages_of(described);
@@ -454,7 +549,7 @@ TEST_CASE("A7: measured visits exist where the experts are, and are counted once
     }
 }
 
-TEST_CASE("H6: totals are reduced over the data parallel group, the peak is that of all ranks") {
+TEST_CASE("H6, as work: totals are reduced over the data parallel group, the peak is that of all ranks") {
     const std::vector<stage> model = stages_of(dense_model(2));
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 3};
     const std::uint64_t world = 24;

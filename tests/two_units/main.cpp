@@ -8,6 +8,8 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
+#include <floptally/module_utilization.hpp>
+#include <floptally/rank_work.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

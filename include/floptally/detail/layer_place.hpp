@@ -76,7 +76,8 @@ struct layer_place {
     if (is_one_of("gate_proj", "up_proj", "down_proj", "gate_up_proj")) {
         const bool reads_stream = (row.flow.reads & value::stream) != 0;
         const bool more_are_stored = row.parameters > row.useful / 2;
-        return more_are_stored ? "moe.experts" : (weight == "down_proj") == reads_stream ? "moe.latent" : "mlp";
+        const bool is_latent = row.flow.reads != 0 && (weight == "down_proj") == reads_stream;
+        return more_are_stored ? "moe.experts" : is_latent ? "moe.latent" : "mlp";
     }
     return "mtp";
 }
