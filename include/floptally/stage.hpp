@@ -37,7 +37,7 @@ struct stage {
     }
 };
 
-/// What all stages cost together, on whatever rank they run: where nothing is known of a plan, a stage is nothing but its
+/// What all stages cost together, those elsewhere too: where nothing is known of a plan, a stage is nothing but its
 /// cost.
 [[nodiscard]] constexpr cost cost_of(std::span<const stage> stages) {
     cost sum;
