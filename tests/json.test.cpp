@@ -87,10 +87,10 @@ std::string component_of(const std::string& product, bool cross) {
     if (const auto part = parts.find(product); part != parts.end()) {
         return (cross ? "cross_" : "") + part->second;
     }
-    return product == "hstu.uvqk_proj"         ? "hstu.uvqk"
-           : product == "hstu.o_proj"          ? "hstu.output"
-           : product.starts_with("hstu.")      ? product
-           : product.starts_with("mtp.")          ? "mtp"
+    return product == "hstu.uvqk_proj"          ? "hstu.uvqk"
+           : product == "hstu.o_proj"           ? "hstu.output"
+           : product.starts_with("hstu.")       ? product
+           : product.starts_with("mtp.")        ? "mtp"
            : product.starts_with("mamba.state") ? "mixer.state"
            : product.starts_with("gdn.state")   ? "mixer.state"
            : product == "mamba.in_proj"         ? "mixer.input"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
@@ -176,14 +177,16 @@ class mask {
                : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
                                                     : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
         return kind_ == mask_kind::clip_squares ? patches * patches
                : kind_ == mask_kind::clips      ? std::uint64_t{patches != 0}
                                                 : g.t * frame_pairs(g);
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+    template <std::same_as<audio_clip> Clip>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
