@@ -6,6 +6,7 @@
 
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
@@ -164,48 +165,7 @@ class mask {
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
-        const std::uint64_t end = std::uint64_t{s.past} + s.length;
-        const auto first = static_cast<std::uint64_t>(first_);
-        switch (kind_) {
-            case mask_kind::band: {
-                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-                return s.length + before + detail::capped_ramp(s.length, second_);
-            }
-            case mask_kind::top_k:
-                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
-            case mask_kind::chunked:
-                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
-            case mask_kind::compressed_keys:
-                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
-            case mask_kind::cross_attention:
-                return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box:
-                return s.length * (end <= first ? end : first + 1);
-            case mask_kind::window_squares:
-                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
-            case mask_kind::chunk_squares:
-                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
-            case mask_kind::within_window:
-                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
-            case mask_kind::limited_by_window:
-                return end <= first + 1
-                           ? 0
-                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-            case mask_kind::encoder:
-                return std::uint64_t{s.keys} * s.keys;
-            case mask_kind::prefix_lm:
-                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
-            case mask_kind::hstu:
-                return detail::pairs_of_hstu(s, first_, second_, flags_);
-            case mask_kind::hstu_history_squares:
-                return detail::hstu_history_squares(s, flags_);
-            case mask_kind::hstu_others:
-                return detail::hstu_other_pairs(s, flags_);
-            case mask_kind::hstu_part:
-                return detail::hstu_part_rows(s, static_cast<hstu_rows>(first_), static_cast<std::uint64_t>(second_));
-            default:  // of a grid, or of a clip of sound
-                return 0;
-        }
+        return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as

@@ -97,7 +97,10 @@ class hf_composite_reader {
         const model_config made = hf_reader(fields, family, {}, &part).read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
-            const char* name = one.name == "stem" ? "stem" : one.name == "merger" ? "merger" : "blocks";
+            const bool pixels = family.stands_in == tower::vision;
+            const char* name = one.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
+                               : one.name == "merger" ? "merger"
+                                                      : "blocks";
             add_stage(named(one.cost, prefix + name), one, sum, stages);
         }
         if (slot.projector != nullptr) {
