@@ -14,6 +14,7 @@
 
 #include "catch2.hpp"
 #include "config_text.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -128,6 +129,10 @@ TEST_CASE("latent and sparse attention of the own format") {
     const json config =
         parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims + "}]}]}");
     CHECK(floptally::read_config(config, {.mla = floptally::mla_core::absorbed}).cost == absorbed);
+    const json kept = parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims +
+                             ", 'absorbed': false}]}]}");
+    CHECK(error_of([&] { return floptally::read_config(kept, {.mla = floptally::mla_core::absorbed}); }) ==
+          "mla: floptally has no latent attention to absorb");
 
     CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4}") ==
           floptally::lightning_indexer{3, 4, 12, true, {}}.cost(where));

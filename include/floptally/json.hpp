@@ -16,6 +16,7 @@
 #include <floptally/detail/floptally_format.hpp>
 #include <floptally/detail/hf/reader.hpp>
 #include <floptally/error.hpp>
+#include <floptally/latent_attention.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 #include <floptally/version.hpp>
@@ -34,14 +35,10 @@ namespace floptally {
         throw error("model_type", "is missing; known: " + detail::known_families());
     }
     const std::string model_type = fields.text("model_type");
-    const auto read = [&](const read_options& with) {
-        return model_type == "floptally" ? detail::floptally_format(fields, with).read()
-                                         : detail::hf_reader(fields, detail::family_of(fields), with).read();
-    };
-    model_config model = read(options);
-    read_options expanded = options;
-    expanded.mla = mla_core::expanded;
-    if (options.mla == mla_core::absorbed && read(expanded).cost == model.cost) {
+    model_config model = model_type == "floptally"
+                             ? detail::floptally_format(fields, options).read()
+                             : detail::hf_reader(fields, detail::family_of(fields), options).read();
+    if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }
     return model;
