@@ -32,6 +32,7 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -69,7 +70,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     small_encoders,             //
     t5_kin,                     //
     bart_kin,                   //
-    vision_towers,
+    vision_towers,              //
+    vision_language_texts,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
