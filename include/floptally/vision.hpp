@@ -53,6 +53,7 @@ struct patch_merger {
     std::uint64_t intermediate_size = 0;  ///< 0: as wide as the merged row
     std::uint64_t out_features = 0;       ///< of the text
     elementwise_parameters elementwise{};
+    bool pooled_frames = false;  ///< the frames of a clip were made one before
 
     [[nodiscard]] constexpr floptally::cost cost() const {
         require_positive(spatial_merge_size, "spatial_merge_size");
@@ -61,7 +62,8 @@ struct patch_merger {
         const std::uint64_t cells = checked_multiply(spatial_merge_size, spatial_merge_size, "merger");
         const std::uint64_t merged = checked_multiply(cells, hidden_size, "merger");
         const std::uint64_t width = intermediate_size == 0 ? merged : intermediate_size;
-        const mask units = mask::merged_patches(static_cast<std::int64_t>(spatial_merge_size));
+        const auto side = static_cast<std::int64_t>(spatial_merge_size);
+        const mask units = pooled_frames ? mask::pooled_patches(side) : mask::merged_patches(side);
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = merged,

@@ -260,16 +260,17 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False):
+def patches(model, samples, square=False, more=None):
     """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
-    above 1."""
+    above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
     shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}

@@ -214,28 +214,4 @@ inline constexpr hf_family glm_ocr_vision{
         },
     .input = merged_images};
 
-/// Towers of separate queries, keys and values, after SigLIP; what follows them stands in the model around them.
-[[nodiscard]] constexpr hf_family siglip_of_patches(std::string_view model_type, std::string_view prefix) {
-    hf_family family{};
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    family.heads = patch_tower_heads;
-    family.encoder = true;
-    family.vocab_size = 0;
-    family.hidden_size = 1152;
-    family.intermediate_size = 4304;
-    family.num_hidden_layers = 27;
-    family.num_attention_heads = 16;
-    family.has_kv_heads = false;
-    family.has_head_dim = false;
-    family.heads_divide_hidden = true;
-    family.qkv_bias = always;
-    family.output_bias = always;
-    family.mlp_bias = always;
-    family.mlp = mlp_kind::plain;
-    family.norm = norm_kind::layer;
-    family.input = merged_images;
-    return family;
-}
-
 }  // namespace floptally::detail

@@ -44,40 +44,6 @@ inline constexpr std::array qwen3_5_outer_heads{
     return nullptr;
 }
 
-/// PaddleOCR-VL and Kimi: the merger is the class's own, after the tower's last norm.
-[[nodiscard]] inline cost outer_merger(const hf_joined& model) {
-    return merger_of(model.tower, model.text.sizes.hidden_size, 2 * model.tower.sizes.hidden_size).cost();
-}
-
-[[nodiscard]] constexpr hf_family paddleocr_tower() {
-    hf_family family = siglip_of_patches("paddleocr_vl_vision", "PaddleOCR");
-    family.stem = [](const hf_model& model) {
-        constexpr hf_size channels{{"num_channels"}, 3};
-        return patches_of(model, {.channels = channels},
-                          square_positions(model, model.config.dimension({"image_size"}, 384), patch_size_14));
-    };
-    return family;
-}
-inline constexpr hf_family paddleocr_vl_vision = paddleocr_tower();
-
-/// VideoLLaMA-3: no merger; frames of a video are shrunk before the projector, by a factor that no config states.
-[[nodiscard]] constexpr hf_family video_llama_3_tower() {
-    hf_family family = siglip_of_patches("video_llama_3_vision", "VideoLlama3");
-    family.hidden_size = 768;
-    family.intermediate_size = 3072;
-    family.num_hidden_layers = 12;
-    family.num_attention_heads = 12;
-    family.stem = [](const hf_model& model) {
-        constexpr hf_size channels{{"num_channels"}, 3};
-        return patches_of(model, {.channels = channels, .patch = patch_size_of_16});
-    };
-    family.input = [](const hf_model&) {
-        return tower_input{.units = mask::bidirectional(), .per_unit = 0, .per_frame = 0};
-    };
-    return family;
-}
-inline constexpr hf_family video_llama_3_vision = video_llama_3_tower();
-
 inline constexpr std::array qwen_vl_kin{
     hf_composite{.model_type = "qwen2_vl",
                  .class_prefix = "Qwen2VL",
@@ -135,17 +101,6 @@ inline constexpr std::array qwen_vl_kin{
                  .heads = vision_language_heads,
                  .text_family = text_named("glm_ocr_text"),
                  .towers = {merging(glm_ocr_vision)},
-                 .tie = tie_flag::either},
-    hf_composite{.model_type = "paddleocr_vl",
-                 .class_prefix = "PaddleOCRVL",
-                 .heads = vision_language_heads,
-                 .text_family = &paddleocr_vl_text,
-                 .flat_text = true,
-                 .towers = {hf_slot{.key = "vision_config",
-                                    .suffix = "VisionModel",
-                                    .projector = outer_merger,
-                                    .family = &paddleocr_vl_vision}},
-                 .tie_word_embeddings = true,
                  .tie = tie_flag::either},
     hf_composite{.model_type = "exaone4_5",
                  .class_prefix = "Exaone4_5_",

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/patch_tower_parts.hpp>
+#include <floptally/detail/hf/patch_towers.hpp>
+#include <floptally/detail/hf/qwen_vl_kin.hpp>
+#include <floptally/detail/hf/vision_language_texts.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/vision.hpp>
+
+/// @file
+/// Models whose towers descend from SigLIP and see images of any size, with the merger outside of the tower.
+
+namespace floptally::detail {
+
+inline constexpr hf_size num_channels_3{{"num_channels"}, 3};
+
+/// Separate queries, keys and values, biases everywhere, a norm after the last block.
+[[nodiscard]] constexpr hf_family siglip_of_patches(std::string_view model_type, std::string_view prefix) {
+    hf_family family{};
+    family.model_type = model_type;
+    family.class_prefix = prefix;
+    family.heads = patch_tower_heads;
+    family.encoder = true;
+    family.vocab_size = 0;
+    family.hidden_size = 1152;
+    family.intermediate_size = 4304;
+    family.num_hidden_layers = 27;
+    family.num_attention_heads = 16;
+    family.has_kv_heads = false;
+    family.has_head_dim = false;
+    family.heads_divide_hidden = true;
+    family.qkv_bias = always;
+    family.output_bias = always;
+    family.mlp_bias = always;
+    family.mlp = mlp_kind::plain;
+    family.norm = norm_kind::layer;
+    family.input = merged_images;
+    return family;
+}
+
+/// Two linears over merged patches, after a norm: PaddleOCR-VL.
+[[nodiscard]] inline cost outer_merger(const hf_joined& model) {
+    return merger_of(model.tower, model.text.sizes.hidden_size, 2 * model.tower.sizes.hidden_size).cost();
+}
+
+[[nodiscard]] constexpr hf_family paddleocr_tower() {
+    hf_family family = siglip_of_patches("paddleocr_vl_vision", "PaddleOCR");
+    family.stem = [](const hf_model& model) {
+        return patches_of(model, {.channels = num_channels_3},
+                          square_positions(model, model.config.dimension({"image_size"}, 384), patch_size_14));
+    };
+    return family;
+}
+inline constexpr hf_family paddleocr_vl_vision = paddleocr_tower();
+
+/// VideoLLaMA-3 has no merger, but frames of a video are shrunk before the projector by a factor that comes with them.
+[[nodiscard]] constexpr hf_family video_llama_3_tower() {
+    hf_family family = siglip_of_patches("video_llama_3_vision", "VideoLlama3");
+    family.hidden_size = 768;
+    family.intermediate_size = 3072;
+    family.num_hidden_layers = 12;
+    family.num_attention_heads = 12;
+    family.stem = [](const hf_model& model) {
+        return patches_of(model, {.channels = num_channels_3, .patch = patch_size_of_16});
+    };
+    family.resolve = [](hf_model& model) {
+        model.notes.emplace_back("the projector is counted for every patch: merge_sizes of 1, as of images");
+    };
+    family.input = [](const hf_model&) { return tower_input{.units = mask::merged_patches(1), .per_unit = 1}; };
+    return family;
+}
+inline constexpr hf_family video_llama_3_vision = video_llama_3_tower();
+
+/// Two linears with an activation between them, of every patch.
+[[nodiscard]] inline cost patch_projector(const hf_joined& model) {
+    const std::uint64_t h = model.text.sizes.hidden_size;
+    cost sum;
+    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
+                                .out_features = h,
+                                .weight = "linear_1",
+                                .reads = value::stream,
+                                .writes = value::made(0)});
+    sum.add("projector", linear{.in_features = h,
+                                .out_features = h,
+                                .weight = "linear_2",
+                                .reads = value::made(0),
+                                .writes = value::made(1)});
+    sum.add_parameters("bias", term::bias, 2 * h);
+    return sum;
+}
+
+[[nodiscard]] constexpr hf_family hunyuan_tower() {
+    hf_family family = siglip_of_patches("hunyuan_vl_vision", "HunYuanVL");
+    family.also.num_attention_heads = "attention_heads";
+    family.has_head_dim = true;
+    family.final_norm = false;
+    family.stem = [](const hf_model& model) {
+        const std::uint64_t edge = model.config.dimension({"max_image_size"}, 2048);
+        return patches_of(model, {.channels = num_channels_3, .patch = patch_size_of_16},
+                          square_positions(model, edge, patch_size_of_16) + 1);
+    };
+    family.input = [](const hf_model& model) {
+        return tower_input{.units = mask::merged_patches(static_cast<std::int64_t>(model.read(merge_size_2)), 1),
+                           .per_unit = 1,
+                           .per_frame = 2};
+    };
+    return family;
+}
+inline constexpr hf_family hunyuan_vl_vision = hunyuan_tower();
+
+/// HunYuan-VL: two convolutions to twice and four times the width, and a linear over their output and one learned row
+/// at the end of each line.
+[[nodiscard]] inline cost hunyuan_merger(const hf_joined& model) {
+    const std::uint64_t h = model.tower.sizes.hidden_size;
+    const std::uint64_t text = model.text.sizes.hidden_size;
+    const std::uint64_t side = model.tower.read(merge_size_2);
+    const mask merged = mask::merged_patches(static_cast<std::int64_t>(side));
+    const mask with_ends = mask::merged_patches(static_cast<std::int64_t>(side), 1);
+    cost sum;
+    sum.add("merger",
+            linear{.in_features = checked_multiply(side * side, h, "merger"),
+                   .out_features = 2 * h,
+                   .weight = "proj_conv",
+                   .reads = value::stream,
+                   .writes = value::made(0),
+                   .adaptable = false},
+            merged);
+    sum.add("merger",
+            linear{.in_features = 2 * h,
+                   .out_features = 4 * h,
+                   .weight = "proj_out",
+                   .reads = value::made(0),
+                   .writes = value::made(1),
+                   .adaptable = false},
+            merged);
+    sum.add("merger",
+            linear{.in_features = 4 * h,
+                   .out_features = text,
+                   .weight = "mlp",
+                   .reads = value::made(1),
+                   .writes = value::made(2)},
+            with_ends);
+    sum.add_parameters("bias", term::bias, 2 * h + 4 * h + text);
+    sum.add_parameters("norm", term::norm, h + text);
+    // Learned rows: at the end of a line, and before, after and between images.
+    sum.add_parameters("embedding", term::position_embedding, 4 * h + 3 * text);
+    return sum;
+}
+
+/// Kimi K2.5: a clip is one sequence, and its frames are pooled into one before the projector.
+[[nodiscard]] inline std::uint64_t kimi_merge_size(const hf_model& model) {
+    const std::string_view key = "merge_kernel_size";
+    const json* sides = model.config.array(key);
+    if (sides == nullptr) {
+        return 2;
+    }
+    if (sides->size() != 2 || (*sides)[0] != (*sides)[1]) {
+        throw error(model.config.field(key), "must be two equal numbers, got " + shown(*sides));
+    }
+    return config_fields::as_integer((*sides)[0], indexed(model.config.field(key), 0), 1, max_dimension);
+}
+
+[[nodiscard]] constexpr hf_family kimi_tower() {
+    hf_family family = siglip_of_patches("kimi_k25_vision", "Kimi_K25");
+    family.attention = [](const hf_model& model, const hf_layer& at) {
+        hf_layer whole = at;
+        whole.where.attends = mask::clip_squares();
+        return gqa_part(model, whole);
+    };
+    family.stem = [](const hf_model& model) {
+        return patches_of(model, {.channels = {}},
+                          checked_multiply(model.config.dimension({"pos_emb_height"}, 64),
+                                           model.config.dimension({"pos_emb_width"}, 64), "embedding"));
+    };
+    family.input = [](const hf_model& model) {
+        return tower_input{.units = mask::pooled_patches(static_cast<std::int64_t>(kimi_merge_size(model))),
+                           .per_unit = 1};
+    };
+    return family;
+}
+inline constexpr hf_family kimi_k25_vision = kimi_tower();
+
+[[nodiscard]] inline cost kimi_projector(const hf_joined& model) {
+    const std::uint64_t h = model.tower.sizes.hidden_size;
+    const std::uint64_t normed = model.config.dimension({"projection_hidden_size"}, 1152);
+    if (normed != h) {
+        throw error(
+            model.config.field("projection_hidden_size"),
+            "must be the vision tower's hidden_size (" + std::to_string(h) + "), got " + std::to_string(normed));
+    }
+    const std::uint64_t side = kimi_merge_size(model.tower);
+    const std::uint64_t merged = side * side * h;
+    const std::uint64_t text = model.text.sizes.hidden_size;
+    return patch_merger{.spatial_merge_size = side,
+                        .hidden_size = h,
+                        .out_features = text,
+                        .elementwise = {.norm = 2 * h, .bias = merged + text},
+                        .pooled_frames = true}
+        .cost();
+}
+
+inline constexpr std::array siglip_vl_kin{
+    hf_composite{.model_type = "paddleocr_vl",
+                 .class_prefix = "PaddleOCRVL",
+                 .heads = vision_language_heads,
+                 .text_family = &paddleocr_vl_text,
+                 .flat_text = true,
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .suffix = "VisionModel",
+                                    .projector = outer_merger,
+                                    .family = &paddleocr_vl_vision}},
+                 .tie_word_embeddings = true,
+                 .tie = tie_flag::either},
+    hf_composite{.model_type = "video_llama_3",
+                 .class_prefix = "VideoLlama3",
+                 .heads = outer_heads,
+                 .text_type = "qwen2",
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .suffix = "VisionModel",
+                                    .projector = patch_projector,
+                                    .family = &video_llama_3_vision}},
+                 .tie = tie_flag::either},
+    hf_composite{.model_type = "hunyuan_vl",
+                 .class_prefix = "HunYuanVL",
+                 .heads = vision_language_heads,
+                 .text_family = text_named("hunyuan_vl_text"),
+                 .flat_text = true,
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .suffix = "VisionModel",
+                                    .projector = hunyuan_merger,
+                                    .family = &hunyuan_vl_vision}},
+                 .tie_word_embeddings = true,
+                 .tie = tie_flag::either},
+    hf_composite{
+        .model_type = "kimi_k25",
+        .class_prefix = "Kimi_K25",
+        .heads = outer_heads,
+        .text_type = "deepseek_v3",
+        .towers = {hf_slot{
+            .key = "vision_config", .suffix = "VisionModel", .projector = kimi_projector, .family = &kimi_k25_vision}},
+        .tie_word_embeddings = true},
+};
+
+}  // namespace floptally::detail
