@@ -277,13 +277,15 @@ def patches(model, samples, square=False, more=None):
 
 
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
-    """The vision tower of Qwen-VL kin by itself."""
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+    """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
-    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
-    return ({values_name: values, grid_name: torch.tensor(grids)},
-            {"lengths": [], "grids": [list(grid) for grid in grids]})
+    vision = vision_of(model.config)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
+    images.update(more(grids) if more else {})
+    return images, {"lengths": [], "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)

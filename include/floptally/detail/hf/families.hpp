@@ -22,6 +22,7 @@
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
@@ -71,7 +72,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     t5_kin,                     //
     bart_kin,                   //
     vision_towers,              //
-    vision_language_texts,
+    vision_language_texts,      //
+    patch_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

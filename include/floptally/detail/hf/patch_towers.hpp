@@ -9,6 +9,7 @@
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/patch_tower_parts.hpp>
+#include <floptally/detail/hf/siglip_towers.hpp>
 #include <floptally/vision.hpp>
 
 /// @file
@@ -16,8 +17,6 @@
 /// makes one token of the text of side² patches.
 
 namespace floptally::detail {
-
-inline constexpr std::array patch_tower_heads{head{"VisionModel", {}}};
 
 /// Qwen2-VL: `embed_dim` is the width, `hidden_size` that of the text.
 inline constexpr hf_family qwen2_vl_vision{
@@ -56,10 +55,11 @@ inline constexpr hf_family qwen2_vl_vision{
     .input = merged_images};
 
 /// Qwen2.5-VL: windows in most layers.
+inline constexpr std::array qwen2_5_vl_vision_heads{head{"VisionTransformerPretrainedModel", {}}};
 inline constexpr hf_family qwen2_5_vl_vision{
     .model_type = "qwen2_5_vl_vision",
-    .class_prefix = "Qwen2_5_VL",
-    .heads = patch_tower_heads,
+    .class_prefix = "Qwen2_5_",
+    .heads = qwen2_5_vl_vision_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -87,6 +87,7 @@ inline constexpr hf_family qwen2_5_vl_vision{
 [[nodiscard]] constexpr hf_family exaone4_5_tower() {
     hf_family family = qwen2_5_vl_vision;
     family.model_type = "exaone4_5_vision";
+    family.heads = patch_tower_heads;
     family.class_prefix = "Exaone4_5_";
     family.has_kv_heads = true;
     family.num_key_value_heads = 8;
@@ -213,5 +214,22 @@ inline constexpr hf_family glm_ocr_vision{
                 .cost();
         },
     .input = merged_images};
+
+/// The same tower of another model.
+[[nodiscard]] constexpr hf_family of_class(hf_family family, std::string_view model_type, std::string_view prefix) {
+    family.model_type = model_type;
+    family.class_prefix = prefix;
+    return family;
+}
+
+/// Those that are a class of their own.
+inline constexpr std::array patch_towers{
+    qwen2_5_vl_vision, exaone4_5_vision,
+    qwen3_vl_vision,   of_class(qwen3_vl_vision, "qwen3_vl_moe_vision", "Qwen3VLMoe"),
+    qwen3_5_vision,    of_class(qwen3_5_vision, "qwen3_5_moe_vision", "Qwen3_5Moe"),
+    glm4v_vision,      of_class(glm4v_vision, "glm4v_moe_vision", "Glm4vMoe"),
+    glm_ocr_vision,    video_llama_3_vision,
+    kimi_k25_vision,
+};
 
 }  // namespace floptally::detail

@@ -30,7 +30,7 @@ inline constexpr std::array qwen3_5_outer_heads{
 [[nodiscard]] constexpr hf_slot merging(const hf_family& tower) {
     hf_slot slot{};
     slot.key = "vision_config";
-    slot.suffix = "VisionModel";
+    slot.suffix = tower.heads.front().suffix;
     slot.family = &tower;
     return slot;
 }
@@ -95,7 +95,7 @@ inline constexpr std::array qwen_vl_kin{
                  .class_prefix = "Glm46V",
                  .heads = vision_language_heads,
                  .text_type = "glm4v_text",
-                 .towers = {merging(glm4v_vision)}},
+                 .towers = {hf_slot{.key = "vision_config", .model_type = "glm4v_vision", .suffix = "VisionModel"}}},
     hf_composite{.model_type = "glm_ocr",
                  .class_prefix = "GlmOcr",
                  .heads = vision_language_heads,

@@ -26,6 +26,14 @@ def without(config, *names):
     return {key: value for key, value in config.items() if key not in names}
 
 
+def merge_sizes(name):
+    """Images are not merged: 1 for each."""
+    def of(grids):
+        import torch
+        return {name: torch.ones(len(grids), dtype=torch.long)}
+    return of
+
+
 def qwen2(case):
     tower = dict(VISION, embed_dim=40, hidden_size=48, mlp_ratio=3)
     case("qwen2_vl/generation", "Qwen2VLForConditionalGeneration", text_config=TEXT, vision_config=tower, **TOKENS,
@@ -129,8 +137,7 @@ def merged_outside(case):
          vision_config=dict(ocr, model_type="paddleocr_vl"), tie_word_embeddings=False, **TOKENS, _feed=square,
          _samples=CLIPS)
     qwen = dict(without(TEXT, "rope_parameters"), model_type="qwen2")
-    sizes = feeds.variant(feeds.patches, more=lambda grids: {"image_merge_sizes": __import__("torch").tensor(
-        [1] * len(grids))})
+    sizes = feeds.variant(feeds.patches, more=merge_sizes("image_merge_sizes"))
     case("video_llama_3/generation", "VideoLlama3ForConditionalGeneration", text_config=qwen, vision_config=tower,
          image_token_id=7, video_token_id=8, _feed=sizes)
     case("video_llama_3/tied-model", "VideoLlama3Model", text_config=dict(qwen, tie_word_embeddings=True),
@@ -156,8 +163,34 @@ def merged_outside(case):
          projection_hidden_size=40, tie_word_embeddings=False, **TOKENS, _feed=square)
 
 
+def towers(case):
+    alone = feeds.patches_alone
+    merged = dict(_loss=["pooler_output"])
+    tower = dict(VISION, hidden_size=40, intermediate_size=58, out_hidden_size=52)
+    case("qwen2_5_vl_vision/alone", "Qwen2_5_VisionTransformerPretrainedModel", **tower, window_size=12,
+         fullatt_block_indexes=[0, 2], **merged, _feed=alone)
+    case("exaone4_5_vision/alone", "Exaone4_5_VisionModel", **dict(tower, num_heads=10), num_key_value_heads=5,
+         window_size=12, fullatt_block_indexes=[0, 2], **merged, _feed=alone)
+    table = dict(tower, num_position_embeddings=25)
+    case("qwen3_vl_vision/alone", "Qwen3VLVisionModel", **table, deepstack_visual_indexes=[], **merged, _feed=alone)
+    case("qwen3_vl_moe_vision/alone", "Qwen3VLMoeVisionModel", **table, deepstack_visual_indexes=[], **merged,
+         _feed=alone)
+    case("qwen3_5_vision/alone", "Qwen3_5VisionModel", **table, **merged, _feed=alone)
+    case("qwen3_5_moe_vision/alone", "Qwen3_5MoeVisionModel", **table, **merged, _feed=alone)
+    image = dict(tower, image_size=13)
+    case("glm4v_vision/alone", "Glm4vVisionModel", **image, **merged, _feed=alone)
+    case("glm4v_moe_vision/alone", "Glm4vMoeVisionModel", **image, **merged, _feed=alone)
+    case("glm_ocr_vision/alone", "GlmOcrVisionModel", **image, **merged, _feed=alone)
+    outside = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=58, patch_size=3)
+    case("video_llama_3_vision/alone", "VideoLlama3VisionModel", **outside, num_channels=2, _feed=feeds.variant(
+        alone, values_name="pixel_values", more=merge_sizes("merge_sizes")))
+    case("kimi_k25_vision/alone", "Kimi_K25VisionModel", **outside, pos_emb_height=4, pos_emb_width=4,
+         _feed=feeds.variant(alone, values_name="pixel_values", square=True), _samples=((((3, 4, 6),), ((3, 8, 4),)), (((1, 2, 18), (1, 6, 2)),)))
+
+
 def cases(case):
     qwen2(case)
     qwen3(case)
     glm(case)
     merged_outside(case)
+    towers(case)
