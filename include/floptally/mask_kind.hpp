@@ -26,6 +26,7 @@ enum class mask_kind : std::uint8_t {
     grid_windows,
     clip_squares,
     merged_patches,
+    pooled_patches,
     clips,
     strided_frames,
     strided_squares

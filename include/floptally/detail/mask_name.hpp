@@ -5,6 +5,7 @@
 #include <string>
 
 #include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/error.hpp>
 #include <floptally/mask_kind.hpp>
 
 namespace floptally::detail {
@@ -19,6 +20,14 @@ namespace floptally::detail {
         name.append(std::to_string(reach)).append(",").append(std::to_string(full)).append(")");
     }
     return name;
+}
+
+/// A parameter of a mask, or an error that names it.
+[[nodiscard]] constexpr std::int32_t mask_parameter(const char* field, std::int64_t value, std::int64_t least) {
+    if (value < least || value > 0x7FFF'FFFF) {
+        throw error(field, "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
+    }
+    return static_cast<std::int32_t>(value);
 }
 
 /// "causal", "sliding_window(4096)", "window(64,64)", …: a mask by its kind and its parameters.
@@ -73,7 +82,9 @@ namespace floptally::detail {
         case mask_kind::clip_squares:
             return "clip_squares";
         case mask_kind::merged_patches:
-            return of("merged_patches", first);
+            return second == 0 ? of("merged_patches", first) : of_both("merged_patches");
+        case mask_kind::pooled_patches:
+            return of("pooled_patches", first);
         case mask_kind::clips:
             return "clips";
         case mask_kind::strided_frames:

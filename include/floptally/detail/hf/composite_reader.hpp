@@ -30,10 +30,12 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
+        const bool flat = family_.flat_text && !config_.has_value(family_.text_key);
         const json text_config = inner(family_.text_key, family_.text_otherwise);
-        const config_fields text_fields(text_config, config_.field(family_.text_key));
-        const hf_family& text_family = family_in(text_fields, family_.text_type);
-        const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
+        const config_fields text_fields = flat ? config_ : config_fields(text_config, config_.field(family_.text_key));
+        const hf_family& text_family =
+            family_.text_family != nullptr ? *family_.text_family : text_family_in(text_fields);
+        const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family, flat)};
         model_config language = hf_reader(text_fields, text_family, options_, &text).read();
         const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
 
@@ -78,9 +80,16 @@ class hf_composite_reader {
                     std::string("unknown type \"").append(type).append("\"; known: ").append(known_families()));
     }
 
-    [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family) const {
+    [[nodiscard]] const hf_family& text_family_in(const config_fields& fields) const {
+        const bool older = !family_.older_text_type.empty() && fields.text("model_type", "") == family_.older_text_type;
+        return older ? *find_family(family_.text_type) : family_in(fields, family_.text_type);
+    }
+
+    /// A flat config has one flag, which is the outer one.
+    [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family, bool flat) const {
         const bool outer = config_.flag("tie_word_embeddings", family_.tie_word_embeddings);
-        const bool inside = text.flag("tie_word_embeddings", family.tie_word_embeddings);
+        const bool inside =
+            flat ? family.tie_word_embeddings : text.flag("tie_word_embeddings", family.tie_word_embeddings);
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }
 

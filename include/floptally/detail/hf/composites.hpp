@@ -6,6 +6,8 @@
 
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
+#include <floptally/detail/hf/qwen_vl_kin.hpp>
+#include <floptally/detail/hf/siglip_vl_kin.hpp>
 
 /// @file
 /// The known `model_type`s with towers, as `families.hpp` has those without.
@@ -13,7 +15,9 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,
+    llava_kin,    //
+    qwen_vl_kin,  //
+    siglip_vl_kin,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

@@ -22,6 +22,7 @@
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
@@ -32,6 +33,7 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -69,7 +71,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     small_encoders,             //
     t5_kin,                     //
     bart_kin,                   //
-    vision_towers,
+    vision_towers,              //
+    vision_language_texts,      //
+    patch_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
