@@ -122,6 +122,18 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
+    /// off.
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
+    }
+    /// What the `tokens` that stand for an image in a text see of their own image besides the keys of a causal mask, or
+    /// of a sliding window of `window` tokens (−1: none). What counts a causal mask for a square has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t tokens, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("image_tokens", tokens, 0),
+                    in_range("sliding_window", window, -1)}
+            .in(tower::vision);
+    }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
         return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
@@ -183,8 +195,12 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
         return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
-               : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
-                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+               : kind_ == mask_kind::later_image_tokens
+                   ? (g.frame_patches() == 0 ? 0 : detail::later_within(first, second_))
+               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
+                   ? g.h / first * (g.w / first)
+               : kind_ == mask_kind::pooled_clips ? g.frame_patches()
+                                                  : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();

@@ -23,6 +23,8 @@ enum class mask_kind : std::uint8_t {
     clip_squares,
     merged_patches,
     clips,
+    pooled_clips,
+    later_image_tokens,
     strided_frames,
     strided_squares
 };

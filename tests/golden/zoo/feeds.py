@@ -220,6 +220,18 @@ def tiles(model, samples, tiles_per_image=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
 
 
+@feed((2, 3), (1, 2))
+def clip_text(model, run):
+    """llava_next_video, llava_onevision: one clip in each text, of frames of the config's size. A run is (texts,
+    frames); a clip is a grid."""
+    texts, frames_of_each = run
+    values, grids = image_batch(model.config, texts * frames_of_each)
+    clips = {"pixel_values_videos": values.unflatten(0, (texts, frames_of_each))}
+    rows = placeholders(model, "get_video_features", clips, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config, "video"))
+    return {**inputs, **clips}, {"lengths": lengths, "grids": [[frames_of_each, *grids[0][1:]]] * texts}
+
+
 @feed((1, 1), (2, 2))
 def cross_attended(model, counts):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which

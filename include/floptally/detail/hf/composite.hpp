@@ -38,6 +38,7 @@ struct hf_slot {
     std::string_view model_type{};  ///< where that config does not say it
     std::string_view suffix{};      ///< of the class that it is: "Model"
     hf_projector projector = nullptr;
+    hf_projector in_text = nullptr;          ///< what the text's own layers do more for each image
     hf_depth layers_used = nullptr;          ///< all
     hf_placeholders placeholders = nullptr;  ///< as its family says
     std::string_view otherwise{};            ///< its config where there is none, as JSON
@@ -64,6 +65,8 @@ struct hf_composite {
     std::array<hf_slot, 2> towers{};
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;
+    std::string_view overrides{};  ///< a key of the text's config that changes nothing here
+    std::string_view note{};       ///< what a count leaves open
 };
 
 /// Classes that most of them have.

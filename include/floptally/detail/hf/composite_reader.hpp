@@ -30,7 +30,10 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
-        const json text_config = inner(family_.text_key, family_.text_otherwise);
+        json text_config = inner(family_.text_key, family_.text_otherwise);
+        if (text_config.is_object()) {
+            text_config.erase(std::string(family_.overrides));
+        }
         const config_fields text_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family = family_in(text_fields, family_.text_type);
         const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
@@ -42,6 +45,9 @@ class hf_composite_reader {
             if (!slot.key.empty()) {
                 add_tower(slot, text_sizes, sum, towers);
             }
+        }
+        if (!family_.note.empty()) {
+            sum.notes.emplace_back(family_.note);
         }
         sum.model_type = family_.model_type;
         sum.cost += language.cost;
@@ -103,6 +109,13 @@ class hf_composite_reader {
         if (slot.projector != nullptr) {
             const stage outside{.name = "projector", .role = stage_role::tower};
             add_stage(named(slot.projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
+        }
+        if (slot.in_text != nullptr) {
+            stage inside{.name = "image_attention",
+                         .role = stage_role::anywhere,
+                         .cost = slot.in_text(both).in(family.stands_in)};
+            sum.cost += inside.cost;
+            stages.push_back(inside);
         }
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (const tower_input& input : made.towers) {

@@ -6,6 +6,7 @@
 
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
+#include <floptally/detail/hf/merging_vlms.hpp>
 
 /// @file
 /// The known `model_type`s with towers, as `families.hpp` has those without.
@@ -14,6 +15,7 @@ namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
     llava_kin,
+    merging_vlms,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

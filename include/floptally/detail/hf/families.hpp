@@ -33,6 +33,7 @@
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -70,6 +71,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     t5_kin,                     //
     bart_kin,                   //
     vision_towers,
+    vlm_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
