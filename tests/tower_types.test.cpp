@@ -15,8 +15,15 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
     // Of the first class of the type in its table, built from its default config on the meta device.
     const std::map<std::string_view, std::uint64_t> parameters{
         {"clip_vision_model", 87456000},
+        {"deit", 85801730},
+        {"dinov2", 85728770},
+        {"dinov2_with_registers", 85824002},
+        {"dinov3_vit", 21595008},
+        {"ijepa", 85798658},
         {"llava", 7062902784},
+        {"siglip_vision_model", 92884224},
         {"vit", 85800194},
+        {"vit_msn", 85800194},
     };
     for (const auto& [type, count] : parameters) {
         INFO(type);

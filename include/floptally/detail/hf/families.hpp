@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
+#include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -70,7 +71,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     small_encoders,             //
     t5_kin,                     //
     bart_kin,                   //
-    vision_towers,
+    vision_towers,              //
+    dino_towers,                //
     vlm_towers,
 };
 

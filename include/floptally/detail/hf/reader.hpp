@@ -259,6 +259,11 @@ class hf_reader {
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
         }
+        if (last.more != nullptr) {
+            const cost more = last.more(model_);
+            sum_ += more;
+            stages_.add("pooled", stage_role::head, more);
+        }
         if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
             throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
         }

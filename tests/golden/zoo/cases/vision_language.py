@@ -14,10 +14,16 @@ def one_sequence(config, batch, length, fused, grids):
     chosen = getattr(config, "vision_feature_layer", -1)
     chosen = chosen[0] if isinstance(chosen, list) else chosen
     used = chosen if chosen >= 0 else layers + 1 + chosen
+    side = max(h for _, h, _ in grids) * max(w for _, _, w in grids) * len(grids)
+    padding = 2 * vision.num_channels * vision.patch_size ** 2 * vision.hidden_size * (side - sum(patches))
     # Two products forward; backward two for each, and one that a fused kernel computes again.
-    return {"images_as_one_sequence": {
-        "forward": 2 * products * layers, "backward": (5 if fused else 4) * products * used,
-        "why": "the images of a batch are one sequence, whose pairs between different images are computed and masked"}}
+    return {
+        "images_as_one_sequence": {
+            "forward": 2 * products * layers, "backward": (5 if fused else 4) * products * used,
+            "why": "the images of a batch are one sequence; pairs between different images are computed and masked"},
+        "padded_canvas": {
+            "forward": padding, "backward": padding,
+            "why": "patches are made of images padded to the largest; the padding is cut away before the layers"}}
 
 
 def of_pixtral(config, batch, length, fused, grids):
