@@ -127,11 +127,11 @@ class mask {
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
     }
-    /// What the `tokens` that stand for an image in a text see of their own image besides the keys of a causal mask, or
-    /// of a sliding window of `window` tokens (−1: none). What counts a causal mask for a square has them already.
-    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t tokens, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("image_tokens", tokens, 0),
-                    in_range("sliding_window", window, -1)}
+    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
+    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
+    /// counts a causal mask in another way, as a square which has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
             .in(tower::vision);
     }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
@@ -195,8 +195,7 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
         return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
-               : kind_ == mask_kind::later_image_tokens
-                   ? (g.frame_patches() == 0 ? 0 : detail::later_within(first, second_))
+               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
                : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
                    ? g.h / first * (g.w / first)
                : kind_ == mask_kind::pooled_clips ? g.frame_patches()

@@ -317,6 +317,23 @@ def images_in_one_canvas(model, samples):
 
 
 @feed(*GRIDS)
+def positioned(model, samples, slots=36):
+    """gemma4: flattened patches of three channels with their positions, each image padded to `slots` patches."""
+    import torch
+    vision = vision_of(model.config)
+    grids = flatten(samples)
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    values, positions = torch.rand(len(grids), slots, 3 * vision.patch_size ** 2), torch.tensor(at)
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is model.config:
+        return {"pixel_values": values, "pixel_position_ids": positions}, record
+    images = {"pixel_values": values, "image_position_ids": positions}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
 def masked_canvas(model, samples, square=False):
     """idefics2, idefics3, smolvlm: images padded to the largest of the run (to a square for the latter two), with
     pixel_attention_mask. The blocks run on the padding."""

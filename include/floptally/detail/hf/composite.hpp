@@ -43,6 +43,7 @@ struct hf_slot {
     hf_placeholders placeholders = nullptr;  ///< as its family says
     std::string_view otherwise{};            ///< its config where there is none, as JSON
     const hf_family* family = nullptr;       ///< whatever its config says
+    bool optional = false;                   ///< without a config no tower
 };
 
 /// A class of the model, and the class that its text is.
@@ -66,6 +67,7 @@ struct hf_composite {
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;
     std::string_view overrides{};  ///< a key of the text's config that changes nothing here
+    std::string_view refuses{};    ///< a config inside that is not read
     std::string_view note{};       ///< what a count leaves open
 };
 

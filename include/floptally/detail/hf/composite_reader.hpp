@@ -30,6 +30,11 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
+        if (!family_.refuses.empty() && config_.has_value(family_.refuses)) {
+            throw error(config_.field(family_.refuses), std::string("is not supported for model_type ")
+                                                            .append(family_.model_type)
+                                                            .append("; must be null or absent"));
+        }
         json text_config = inner(family_.text_key, family_.text_otherwise);
         if (text_config.is_object()) {
             text_config.erase(std::string(family_.overrides));
@@ -42,7 +47,7 @@ class hf_composite_reader {
 
         std::vector<stage> towers;
         for (const hf_slot& slot : family_.towers) {
-            if (!slot.key.empty()) {
+            if (!slot.key.empty() && (!slot.optional || config_.has_value(slot.key))) {
                 add_tower(slot, text_sizes, sum, towers);
             }
         }

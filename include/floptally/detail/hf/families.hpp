@@ -15,6 +15,7 @@
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
@@ -73,7 +74,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     bart_kin,                   //
     vision_towers,              //
     dino_towers,                //
-    vlm_towers,
+    vlm_towers,                 //
+    gemma_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

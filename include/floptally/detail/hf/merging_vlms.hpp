@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -10,16 +9,15 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
-#include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model_config.hpp>
 
 /// @file
-/// Models of vision and language that merge or pool patches before their projector, and Gemma's, where tokens of an
-/// image see each other.
+/// Models of vision and language that merge patches before their projector.
 
 namespace floptally::detail {
 
@@ -106,99 +104,30 @@ namespace floptally::detail {
     return merged_placeholders(input, side_of(model, "downsample_factor"));
 }
 
-// ---- Gemma ----
+// ---- Ovis-2 ----
 
-/// What `tokens` of the text see more in each layer because they stand for one image: later tokens of it, and earlier
-/// ones beyond the window.
-[[nodiscard]] inline cost image_attention(const hf_joined& model, std::uint64_t tokens) {
-    const hf_dimensions& sizes = model.text.sizes;
-    cost sum;
-    for (const char letter : mixer_letters(model.text)) {
-        const mask own = mask_of_letter(model.text, letter);
-        if (!own.is_causal()) {
-            throw error(model.config.field("text_config.use_bidirectional_attention"), "must be false or absent");
-        }
-        const mask more =
-            mask::later_image_tokens(static_cast<std::int64_t>(tokens), own.first() < 0 ? -1 : own.first() + 1);
-        sum.add(
-            "attention.core",
-            attention_core{.num_heads = sizes.num_heads, .qk_head_dim = sizes.head_dim, .v_head_dim = sizes.head_dim},
-            more);
-    }
-    return sum;
-}
-
-/// One linear, to a width that the config states and that must be the text's.
-[[nodiscard]] inline cost paligemma_projector(const hf_joined& model) {
+/// The table of the visual vocabulary, of which a patch takes all words, as likely as they are.
+[[nodiscard]] inline cost ovis2_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    const std::uint64_t width = model.config.dimension({"projection_dim"}, 2048);
+    const std::uint64_t width = model.config.dimension({"hidden_size"}, 1536);
     if (width != h) {
-        throw error(model.config.field("projection_dim"),
+        throw error(model.config.field("hidden_size"),
                     "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
     }
     cost sum;
-    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
-                                .out_features = h,
-                                .weight = "linear",
-                                .reads = value::stream,
-                                .writes = value::made(0)});
-    sum.add_parameters("bias", term::bias, h);
+    sum.add("projector",
+            linear{.in_features = ovis2_vocabulary(model.tower),
+                   .out_features = h,
+                   .weight = "visual_embeddings_table",
+                   .reads = value::stream,
+                   .writes = value::made(0),
+                   .adaptable = false},
+            mask::merged_patches(static_cast<std::int64_t>(ovis2_stride(model.tower))));
     return sum;
 }
-[[nodiscard]] inline std::uint64_t image_patches(const hf_joined& model) {
-    return model.tower.family.input(model.tower).image->frame_patches();
+[[nodiscard]] inline tower_input ovis2_placeholders(const hf_joined& model, tower_input input) {
+    return merged_placeholders(input, ovis2_stride(model.tower));
 }
-[[nodiscard]] inline cost paligemma_image_attention(const hf_joined& model) {
-    return image_attention(model, image_patches(model));
-}
-[[nodiscard]] inline tower_input paligemma_placeholders(const hf_joined& model, tower_input input) {
-    input.per_frame = image_patches(model);
-    return input;
-}
-
-/// The patches of an image are pooled to about `mm_tokens_per_image`: squares of patches, without a rest.
-[[nodiscard]] inline std::uint64_t gemma3_image_tokens(const hf_joined& model) {
-    const std::uint64_t side = model.tower.family.input(model.tower).image->h;
-    const std::uint64_t wanted = model.config.dimension({"mm_tokens_per_image"}, 256);
-    std::uint64_t per_side = 1;
-    while ((per_side + 1) * (per_side + 1) <= wanted) {
-        ++per_side;
-    }
-    if (per_side > side) {
-        throw error(model.config.field("mm_tokens_per_image"), "must be at most the patches of an image (" +
-                                                                   std::to_string(side * side) + "), got " +
-                                                                   std::to_string(wanted));
-    }
-    const std::uint64_t left = side / (side / per_side);
-    return left * left;
-}
-[[nodiscard]] inline cost gemma3_projector(const hf_joined& model) {
-    const std::uint64_t h = model.tower.sizes.hidden_size;
-    cost sum;
-    sum.add("projector", linear{.in_features = h,
-                                .out_features = model.text.sizes.hidden_size,
-                                .applied = gemma3_image_tokens(model),
-                                .stored = 1,
-                                .rows = statistic::count,
-                                .weight = "mm_input_projection",
-                                .reads = value::stream,
-                                .writes = value::made(0),
-                                .adaptable = false});
-    sum.add_parameters("norm", term::norm, h);
-    return sum;
-}
-[[nodiscard]] inline cost gemma3_image_attention(const hf_joined& model) {
-    return image_attention(model, gemma3_image_tokens(model));
-}
-[[nodiscard]] inline tower_input gemma3_placeholders(const hf_joined& model, tower_input input) {
-    input.per_frame = gemma3_image_tokens(model);
-    return input;
-}
-
-inline constexpr std::array gemma_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
 
 inline constexpr std::array merging_vlms{
     hf_composite{.model_type = "mistral3",
@@ -254,37 +183,15 @@ inline constexpr std::array merging_vlms{
                                     .otherwise = R"({"hidden_size": 1152, "intermediate_size": 3072, "image_size": 512,
                                                      "num_hidden_layers": 27, "num_attention_heads": 12})"}},
                  .tie_word_embeddings = true},
-    hf_composite{.model_type = "paligemma",
-                 .class_prefix = "PaliGemma",
+    hf_composite{.model_type = "ovis2",
+                 .class_prefix = "Ovis2",
                  .heads = outer_heads,
-                 .text_type = "gemma",
-                 .text_otherwise = R"({"hidden_size": 2048, "num_hidden_layers": 18, "intermediate_size": 16384,
-                                       "num_attention_heads": 8, "num_key_value_heads": 1, "vocab_size": 257152})",
+                 .text_type = "qwen2",
                  .towers = {hf_slot{.key = "vision_config",
-                                    .model_type = "siglip_vision_model",
+                                    .model_type = "ovis2_vision",
                                     .suffix = "VisionModel",
-                                    .projector = paligemma_projector,
-                                    .in_text = paligemma_image_attention,
-                                    .placeholders = paligemma_placeholders,
-                                    .otherwise = R"({"hidden_size": 1152, "intermediate_size": 4096,
-                                                     "num_hidden_layers": 27, "num_attention_heads": 16,
-                                                     "image_size": 224, "patch_size": 14,
-                                                     "vision_use_head": false})"}},
-                 .tie_word_embeddings = true,
-                 .overrides = "use_bidirectional_attention",
-                 .note =
-                     "tokens of an image see each other; a prompt, which with token_type_ids sees all of itself and "
-                     "of the image, is counted as causal: its length is not known"},
-    hf_composite{.model_type = "gemma3",
-                 .class_prefix = "Gemma3",
-                 .heads = gemma_outer_heads,
-                 .text_type = "gemma3_text",
-                 .towers = {hf_slot{.key = "vision_config",
-                                    .model_type = "siglip_vision_model",
-                                    .suffix = "VisionModel",
-                                    .projector = gemma3_projector,
-                                    .in_text = gemma3_image_attention,
-                                    .placeholders = gemma3_placeholders}},
+                                    .projector = ovis2_projector,
+                                    .placeholders = ovis2_placeholders}},
                  .tie_word_embeddings = true},
 };
 

@@ -60,6 +60,36 @@ inline constexpr image_stem internvl_stem{.image = {{"image_size"}, 448},
     return sum;
 }
 
+// ---- Ovis-2: words of a visual vocabulary ----
+
+inline constexpr image_stem ovis2_stem{.patch = {{"patch_size"}, 14}, .class_rows = 0};
+
+[[nodiscard]] inline std::uint64_t ovis2_stride(const hf_model& tower) { return tower.read({{"hidden_stride"}, 1}); }
+[[nodiscard]] inline std::uint64_t ovis2_vocabulary(const hf_model& tower) {
+    return tower.config.integer({"vocab_size"}, 16384, 1, max_vocabulary);
+}
+
+/// How likely an image has each word of the visual vocabulary, but those that stand around images.
+[[nodiscard]] inline cost ovis2_words(const hf_model& model) {
+    const std::uint64_t all = ovis2_vocabulary(model);
+    const std::uint64_t others = model.read_or_none({{"num_visual_indicator_tokens"}, 5});
+    if (others >= all) {
+        throw error(model.config.field("num_visual_indicator_tokens"),
+                    "must be below vocab_size (" + std::to_string(all) + "), got " + std::to_string(others));
+    }
+    const std::uint64_t stride = ovis2_stride(model);
+    cost sum;
+    sum.add("merger",
+            linear{.in_features = checked_multiply(stride * stride, model.sizes.hidden_size, "merger"),
+                   .out_features = all - others,
+                   .weight = "head_linear",
+                   .reads = value::stream,
+                   .writes = value::made(0)},
+            mask::merged_patches(static_cast<std::int64_t>(stride)));
+    sum.add_parameters("norm", term::norm, 2 * (all - others));
+    return sum;
+}
+
 inline constexpr std::array vlm_tower_heads{
     head{"VisionModel", {}},
 };
@@ -100,6 +130,25 @@ inline constexpr std::array vlm_towers{
         family.norm = norm_kind::none;  // of a kind that the config names
         return family;
     }(),
+    hf_family{.model_type = "ovis2_vision",
+              .class_prefix = "Ovis2",
+              .heads = vlm_tower_heads,
+              .encoder = true,
+              .vocab_size = 0,
+              .hidden_size = 1024,
+              .intermediate_size = 2816,
+              .num_hidden_layers = 24,
+              .num_attention_heads = 8,
+              .has_kv_heads = false,
+              .has_head_dim = false,
+              .heads_divide_hidden = true,
+              .embedding_norm = always,
+              .qkv_bias = {"qkv_bias", false},
+              .output_bias = {"qkv_bias", false},
+              .mlp_bias = {"mlp_bias", false},
+              .stem = stem_of<ovis2_stem>,
+              .after = ovis2_words,
+              .input = fixed_images<ovis2_stem>},
 };
 
 }  // namespace floptally::detail

@@ -30,7 +30,30 @@ def of_pixtral(config, batch, length, fused, grids):
     return one_sequence(config, batch, length, fused, grids) if config.vision_config.model_type == "pixtral" else {}
 
 
-DIFFERENCES = {"pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral}
+def padded_slots(config, batch, length, fused, grids=(), slots=36):
+    """Gemma-4's tower runs on images padded to a number of patches, and its pooling is a product."""
+    vision = getattr(config, "vision_config", config)
+    if vision is None:
+        return {}
+    h, layers, heads = vision.hidden_size, vision.num_hidden_layers, vision.num_attention_heads * vision.head_dim
+    patches = [t * rows * columns for t, rows, columns in grids]
+    rows = slots * len(patches) - sum(patches)
+    pairs = slots ** 2 * len(patches) - sum(count ** 2 for count in patches)
+    stem = 2 * 3 * vision.patch_size ** 2 * h * rows
+    weights = h * (2 * heads + 2 * vision.num_key_value_heads * vision.head_dim + 3 * vision.intermediate_size)
+    core = 2 * heads * pairs
+    pooling = 2 * len(patches) * slots * (slots // vision.pooling_kernel_size ** 2) * h
+    return {
+        "padded_images": {
+            "forward": stem + layers * (2 * weights * rows + 2 * core),
+            "backward": stem + layers * (4 * weights * rows + (5 if fused else 4) * core),
+            "why": "every image is padded to the same number of patches, on which the tower runs"},
+        "pooling_product": {
+            "forward": pooling, "backward": pooling,
+            "why": "patches are averaged by a product with a matrix of zeros and ones"}}
+
+
+DIFFERENCES = {"gemma4": padded_slots, "gemma4_vision": padded_slots, "pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral}
 
 
 LLAMA = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
@@ -119,6 +142,17 @@ def merging(case):
          _feed=feeds.image_text)
 
 
+    ovis = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
+                patch_size=7, num_channels=2, vocab_size=59)
+    tokens = dict(image_token_id=7, visual_indicator_token_ids=[8, 9, 10, 11, 12], vocab_size=101, hidden_size=48)
+    case("ovis2/generation", "Ovis2ForConditionalGeneration", text_config=QWEN2, vision_config=ovis, **tokens,
+         _feed=feeds.image_text)
+    case("ovis2/stride", "Ovis2Model", text_config=QWEN2, **tokens, _feed=feeds.image_text,
+         vision_config=dict(ovis, hidden_stride=2, qkv_bias=True, mlp_bias=True, num_visual_indicator_tokens=3,
+                            tokenize_function="st_argmax"))
+    case("ovis2_vision/model", "Ovis2VisionModel", **ovis, _feed=feeds.pixels, _loss=["pooler_output"])
+
+
 def gemma(case):
     case("paligemma/generation", "PaliGemmaForConditionalGeneration", text_config=GEMMA, **TOKEN, projection_dim=48,
          vision_config=dict(SIGLIP, projection_dim=48), _feed=feeds.image_text)
@@ -130,11 +164,32 @@ def gemma(case):
     case("gemma3/generation", "Gemma3ForConditionalGeneration", text_config=text, mm_tokens_per_image=4, **tokens,
          vision_config=dict(SIGLIP, image_size=28), _feed=feeds.image_text)
     case("gemma3/rest", "Gemma3Model", **tokens, mm_tokens_per_image=5, _feed=feeds.image_text,
+         _samples=((1, 1), (2, 2)), _pairs=True,
          text_config=dict(text, sliding_window=3, layer_types=["sliding_attention", "full_attention"]),
          vision_config=dict(SIGLIP, image_size=35, vision_use_head=False))
 
 
+def gemma4(case):
+    text = dict(vocab_size=101, vocab_size_per_layer_input=101, hidden_size=48, intermediate_size=70,
+                num_hidden_layers=3, num_attention_heads=6, num_key_value_heads=3, head_dim=10, global_head_dim=14,
+                hidden_size_per_layer_input=12, sliding_window=3,
+                layer_types=["sliding_attention", "full_attention", "full_attention"])
+    vision = dict(hidden_size=40, intermediate_size=66, num_hidden_layers=2, num_attention_heads=6,
+                  num_key_value_heads=3, head_dim=8, patch_size=3, position_embedding_size=19, pooling_kernel_size=2)
+    tokens = dict(image_token_id=7, video_token_id=8, audio_token_id=9, boi_token_id=10, eoi_token_id=11,
+                  boa_token_id=12, eoa_token_index=13)
+    case("gemma4_vision/model", "Gemma4VisionModel", **vision, _feed=feeds.positioned)
+    case("gemma4/generation", "Gemma4ForConditionalGeneration", text_config=text, vision_config=vision, **tokens,
+         _feed=feeds.positioned)
+    case("gemma4/bidirectional-images", "Gemma4Model", **tokens, _feed=feeds.positioned, vision_config=vision,
+         text_config=dict(text, use_bidirectional_attention="vision", hidden_size_per_layer_input=0,
+                          global_head_dim=10), _pairs=True, _samples=((((1, 4, 6),), ((1, 6, 4),)),))
+    case("gemma4/text-only", "Gemma4ForConditionalGeneration", text_config=text, **tokens, tie_word_embeddings=False,
+         _pairs=False)
+
+
 def cases(case):
+    gemma4(case)
     llava_kin(case)
     merging(case)
     gemma(case)
