@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 
 /// @file
@@ -13,7 +14,8 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,
+    llava_kin,  //
+    contrastive_models,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {
