@@ -14,16 +14,25 @@ using nlohmann::json;
 TEST_CASE("a config that names only a type with towers has the parameters of its class") {
     // Of the first class of the type in its table, built from its default config on the meta device.
     const std::map<std::string_view, std::uint64_t> parameters{
+        {"beit", 85658114},
+        {"clip", 151277313},
         {"clip_vision_model", 87456000},
+        {"data2vec-vision", 85658114},
         {"deit", 85801730},
         {"dinov2", 85728770},
         {"dinov2_with_registers", 85824002},
         {"dinov3_vit", 21595008},
         {"ijepa", 85798658},
         {"llava", 7062902784},
+        {"metaclip_2", 151277313},
+        {"metaclip_2_vision_model", 87456000},
+        {"siglip", 203155970},
+        {"siglip2", 203202050},
+        {"siglip2_vision_model", 92930304},
         {"siglip_vision_model", 92884224},
         {"vit", 85800194},
         {"vit_msn", 85800194},
+        {"yolos", 104947975},
     };
     for (const auto& [type, count] : parameters) {
         INFO(type);

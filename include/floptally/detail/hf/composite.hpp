@@ -49,7 +49,10 @@ struct hf_slot {
 /// A class of the model, and the class that its text is.
 struct hf_outer_class {
     std::string_view suffix;
-    std::string_view text_suffix;
+    std::string_view text_suffix;     ///< empty: it has no text, and no projectors
+    bool pooled = false;              ///< it reads what its parts pool
+    hf_projector after = nullptr;     ///< in place of the projector of the first tower: a classifier of images
+    std::string_view uncounted = {};  ///< what a count leaves out, as a note
 };
 
 /// Where the flag stands that ties the lm_head to the embedding.
@@ -64,6 +67,7 @@ struct hf_composite {
     std::string_view text_type{};       ///< where the text's config does not say it
     std::string_view text_otherwise{};  ///< the text's config where there is none, as JSON
     std::array<hf_slot, 2> towers{};
+    cost (*text_after)(const config_fields&, const hf_model&) = nullptr;  ///< what stands after the text
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;
     std::string_view overrides{};  ///< a key of the text's config that changes nothing here

@@ -41,14 +41,18 @@ class hf_composite_reader {
         }
         const config_fields text_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family = family_in(text_fields, family_.text_type);
-        const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
-        model_config language = hf_reader(text_fields, text_family, options_, &text).read();
+        const hf_inner text{
+            .suffix = outer.text_suffix, .tied = is_tied(text_fields, text_family), .pooled = outer.pooled};
+        model_config language;
+        if (!outer.text_suffix.empty()) {
+            language = hf_reader(text_fields, text_family, options_, &text).read();
+        }
         const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
 
         std::vector<stage> towers;
         for (const hf_slot& slot : family_.towers) {
             if (!slot.key.empty() && (!slot.optional || config_.has_value(slot.key))) {
-                add_tower(slot, text_sizes, sum, towers);
+                add_tower(slot, outer, text_sizes, sum, towers);
             }
         }
         if (!family_.note.empty()) {
@@ -67,6 +71,13 @@ class hf_composite_reader {
             if (one.role != stage_role::input) {
                 sum.stages.push_back(one);
             }
+        }
+        if (family_.text_after != nullptr && !outer.text_suffix.empty()) {
+            add_stage(family_.text_after(config_, text_sizes), {.name = "pooled", .role = stage_role::head}, sum,
+                      sum.stages);
+        }
+        if (!outer.uncounted.empty()) {
+            sum.notes.emplace_back(outer.uncounted);
         }
         return sum;
     }
@@ -95,11 +106,12 @@ class hf_composite_reader {
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }
 
-    void add_tower(const hf_slot& slot, const hf_model& text, model_config& sum, std::vector<stage>& stages) const {
+    void add_tower(const hf_slot& slot, const hf_outer_class& outer, const hf_model& text, model_config& sum,
+                   std::vector<stage>& stages) const {
         const json own = inner(slot.key, slot.otherwise);
         const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
-        hf_inner part{slot.suffix};
+        hf_inner part{.suffix = slot.suffix, .pooled = outer.pooled};
         const hf_model sizes = hf_reader(fields, family, {}, &part).sized();
         const hf_joined both{config_, text, sizes};
         if (slot.layers_used != nullptr) {
@@ -109,11 +121,15 @@ class hf_composite_reader {
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
             const char* name = one.name == "stem" ? "stem" : one.name == "merger" ? "merger" : "blocks";
-            add_stage(named(one.cost, prefix + name), one, sum, stages);
+            stage inside = one;
+            inside.name = component_name("tower.", one.name.view());
+            inside.role = stage_role::tower;
+            add_stage(named(one.cost, prefix + name), inside, sum, stages);
         }
-        if (slot.projector != nullptr) {
-            const stage outside{.name = "projector", .role = stage_role::tower};
-            add_stage(named(slot.projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
+        const hf_projector projector = outer.after != nullptr ? outer.after : slot.projector;
+        if (projector != nullptr) {
+            const stage outside{.name = "tower.projector", .role = stage_role::tower};
+            add_stage(named(projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
         }
         if (slot.in_text != nullptr) {
             stage inside{.name = "image_attention",
@@ -133,8 +149,6 @@ class hf_composite_reader {
             return;
         }
         stage moved = like;
-        moved.name = component_name("tower.", like.name.view());
-        moved.role = stage_role::tower;
         moved.cost = what;
         sum.cost += like.repeat * what;
         stages.push_back(moved);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
@@ -15,9 +16,10 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,
-    merging_vlms,
-    gemma_vlms,
+    llava_kin,     //
+    merging_vlms,  //
+    gemma_vlms,    //
+    contrastive_models,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

@@ -9,6 +9,7 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
@@ -34,6 +35,7 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/uncommon_towers.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
@@ -75,7 +77,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     vision_towers,              //
     dino_towers,                //
     vlm_towers,                 //
-    gemma_towers,
+    gemma_towers,               //
+    uncommon_towers,            //
+    contrastive_texts,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -13,6 +13,7 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model_config.hpp>
@@ -126,7 +127,6 @@ namespace floptally::detail {
     sum.add_parameters("embedding", term::position_embedding, checked_multiply(rows, h, "embedding"));
     return sum;
 }
-[[nodiscard]] inline tower_input images_of_any_size(const hf_model&) { return {}; }
 
 inline constexpr std::array gemma4_vision_heads{
     head{"VisionModel", {}},
@@ -147,7 +147,7 @@ inline constexpr std::array gemma_towers{
               .query_key_norm = qk_norm::per_head,
               .final_norm = false,
               .stem = gemma4_vision_stem,
-              .input = images_of_any_size},
+              .input = any_images},
 };
 
 [[nodiscard]] inline std::uint64_t gemma4_side(const hf_joined& model) {

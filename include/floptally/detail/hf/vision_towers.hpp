@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -98,54 +99,88 @@ inline constexpr std::array clip_vision_heads{
                              .elementwise = {.norm = 2 * h, .bias = 5 * h + width}}
         .cost();
 }
-[[nodiscard]] inline cost unused_siglip_pooling(const hf_model& model) { return siglip_pooling(model).detached(); }
-
 inline constexpr std::array siglip_vision_heads{
-    head{.suffix = "VisionModel", .linears = {}, .more = unused_siglip_pooling},
+    head{.suffix = "VisionModel", .linears = {}, .more = siglip_pooling, .more_detached = true},
 };
 
+/// SigLIP 2: images of any size, and a table of positions that is resized to each.
+[[nodiscard]] inline cost siglip2_stem(const hf_model& model) {
+    const std::uint64_t h = model.sizes.hidden_size;
+    cost sum =
+        patch_embedding{
+            .in_channels = model.read(siglip_stem.channels), .patch_size = model.read(siglip_stem.patch), .bias = true}
+            .cost(h);
+    sum.add_parameters("embedding", term::position_embedding,
+                       checked_multiply(model.read({{"num_patches"}, 256}), h, "embedding"));
+    return sum;
+}
+[[nodiscard]] inline tower_input any_images(const hf_model&) { return {}; }
+
+inline constexpr hf_family clip_tower = vit_like({.model_type = "clip_vision_model",
+                                                  .class_prefix = "CLIP",
+                                                  .heads = clip_vision_heads,
+                                                  .embedding_norm = always,
+                                                  .qkv_bias = always,
+                                                  .stem = stem_of<clip_stem>,
+                                                  .prefix_tokens = class_tokens<1>,
+                                                  .input = fixed_images<clip_stem>});
+
+/// The class of a copy has another name.
+[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type, std::string_view prefix) {
+    family.model_type = model_type;
+    family.class_prefix = prefix;
+    return family;
+}
+
+/// Classes that read `head_dim`, and take heads that do not divide hidden_size.
+[[nodiscard]] constexpr hf_family with_head_dim(hf_family family) {
+    family.has_head_dim = true;
+    family.heads_divide_hidden = false;
+    return family;
+}
+
 inline constexpr std::array vision_towers{
-    vit_like({.model_type = "vit",
-              .class_prefix = "ViT",
-              .heads = vit_heads,
-              .qkv_bias = if_qkv_bias,
-              .stem = stem_of<vit_stem>,
-              .prefix_tokens = class_tokens<1>,
-              .input = fixed_images<vit_stem>}),
-    vit_like({.model_type = "deit",
-              .class_prefix = "DeiT",
-              .heads = deit_heads,
-              .qkv_bias = if_qkv_bias,
-              .stem = stem_of<deit_stem>,
-              .prefix_tokens = class_tokens<2>,
-              .input = fixed_images<deit_stem>}),
-    vit_like({.model_type = "vit_msn",
-              .class_prefix = "ViTMSN",
-              .heads = vit_heads_without_pooler,
-              .qkv_bias = if_qkv_bias,
-              .stem = stem_of<vit_stem>,
-              .prefix_tokens = class_tokens<1>,
-              .input = fixed_images<vit_stem>}),
-    vit_like({.model_type = "ijepa",
-              .class_prefix = "IJepa",
-              .heads = vit_heads_without_pooler,
-              .qkv_bias = if_qkv_bias,
-              .stem = stem_of<ijepa_stem>,
-              .input = fixed_images<ijepa_stem>}),
-    vit_like({.model_type = "clip_vision_model",
-              .class_prefix = "CLIP",
-              .heads = clip_vision_heads,
-              .embedding_norm = always,
-              .qkv_bias = always,
-              .stem = stem_of<clip_stem>,
-              .prefix_tokens = class_tokens<1>,
-              .input = fixed_images<clip_stem>}),
+    with_head_dim(vit_like({.model_type = "vit",
+                            .class_prefix = "ViT",
+                            .heads = vit_heads,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<vit_stem>,
+                            .prefix_tokens = class_tokens<1>,
+                            .input = fixed_images<vit_stem>})),
+    with_head_dim(vit_like({.model_type = "deit",
+                            .class_prefix = "DeiT",
+                            .heads = deit_heads,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<deit_stem>,
+                            .prefix_tokens = class_tokens<2>,
+                            .input = fixed_images<deit_stem>})),
+    with_head_dim(vit_like({.model_type = "vit_msn",
+                            .class_prefix = "ViTMSN",
+                            .heads = vit_heads_without_pooler,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<vit_stem>,
+                            .prefix_tokens = class_tokens<1>,
+                            .input = fixed_images<vit_stem>})),
+    with_head_dim(vit_like({.model_type = "ijepa",
+                            .class_prefix = "IJepa",
+                            .heads = vit_heads_without_pooler,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<ijepa_stem>,
+                            .input = fixed_images<ijepa_stem>})),
+    clip_tower,
+    renamed(clip_tower, "metaclip_2_vision_model", "MetaClip2"),
     vit_like({.model_type = "siglip_vision_model",
               .class_prefix = "Siglip",
               .heads = siglip_vision_heads,
               .qkv_bias = always,
               .stem = stem_of<siglip_stem>,
               .input = fixed_images<siglip_stem>}),
+    vit_like({.model_type = "siglip2_vision_model",
+              .class_prefix = "Siglip2",
+              .heads = siglip_vision_heads,
+              .qkv_bias = always,
+              .stem = siglip2_stem,
+              .input = any_images}),
 };
 
 }  // namespace floptally::detail

@@ -20,6 +20,10 @@ def pooling_of(vision, images):
     return images * 2 * (2 * width * width + 2 * patches * width * width + 2 * patches * width + mlp)
 
 
+def nothing(config, batch, length, fused, grids):
+    return {}
+
+
 def pooled(config, batch, length, fused, grids):
     return {"pooler": {"forward": 0, "backward": 2 * pooling_of(config, batch),
                        "why": "this loss reaches pooler_output; the loss on last_hidden_state leaves the pooling head "
@@ -29,7 +33,8 @@ def pooled(config, batch, length, fused, grids):
 def vit_kin(case):
     vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                patch_size=7, num_channels=2)
-    for name, prefix in {"vit": "ViT", "deit": "DeiT", "vit_msn": "ViTMSN", "ijepa": "IJepa",}.items():
+    for name, prefix in {"vit": "ViT", "deit": "DeiT", "vit_msn": "ViTMSN", "ijepa": "IJepa", "beit": "Beit",
+                         "data2vec-vision": "Data2VecVision"}.items():
         case(name + "/classification", prefix + "ForImageClassification", **vit, num_labels=5, _feed=feeds.pixels)
         case(name + "/model", prefix + "Model", **vit, _feed=feeds.pixels)
         case(name + "/classification-two-labels", prefix + "ForImageClassification", **vit, _feed=feeds.pixels)
@@ -42,6 +47,16 @@ def vit_kin(case):
     case("vit/masked", "ViTForMaskedImageModeling", **vit, encoder_stride=7, _loss=["reconstruction"],
          _inputs=masked, _feed=feeds.pixels)
     case("deit/teacher", "DeiTForImageClassificationWithTeacher", **vit, num_labels=5, _feed=feeds.pixels)
+    case("beit/relative-bias", "BeitForImageClassification", **vit, use_relative_position_bias=True, num_labels=5,
+         _feed=feeds.pixels)
+    case("beit/masked", "BeitForMaskedImageModeling", **vit, vocab_size=53, use_mask_token=True, _inputs=masked,
+         _feed=feeds.pixels)
+    yolos = dict(vit, num_detection_tokens=6, image_size=[28, 28])
+    case("yolos/detection", "YolosForObjectDetection", **yolos, num_labels=4, _loss=["logits", "pred_boxes"],
+         _feed=feeds.pixels)
+    case("yolos/model", "YolosModel", **yolos, _feed=feeds.pixels)
+    case("beit/positions", "BeitModel", **vit, use_absolute_position_embeddings=True, use_mean_pooling=False,
+         use_shared_relative_position_bias=True, layer_scale_init_value=0.0, head_dim=6, _feed=feeds.pixels)
 
 
 def dino_kin(case):
@@ -65,15 +80,79 @@ def dino_kin(case):
          query_bias=False, value_bias=False, proj_bias=False, _feed=feeds.pixels)
 
 
+def contrasted(width):
+    """The logits: a product of all texts with all images."""
+    def difference(config, batch, length, fused, grids):
+        product = 2 * batch * len(grids) * width
+        return {"similarity": {"forward": product, "backward": 2 * product,
+                               "why": "texts x images of the whole batch: not a sum over samples"}}
+    return difference
+
+
+def both(*functions):
+    return lambda *shapes, **more: {name: value for function in functions
+                                    for name, value in function(*shapes, **more).items()}
+
+
+def plain_pooling(config, batch, length, fused, grids):
+    """The query's core is batched products also where all others are fused."""
+    vision = config.vision_config
+    patches = (vision.image_size // vision.patch_size) ** 2
+    return {"pooling": {"forward": 0, "backward": -2 * len(grids) * patches * vision.hidden_size if fused else 0,
+                        "why": "nn.MultiheadAttention is plain: one product less backward than a fused kernel"}}
+
+
+def padding(reached, slots=40):
+    """siglip2 runs every image as one of `slots` patches; `reached`: the pooling head is in the loss."""
+    def difference(config, batch, length, fused, grids):
+        vision = getattr(config, "vision_config", config)
+        width, layers = vision.hidden_size, vision.num_hidden_layers
+        patches = [height * columns for _, height, columns in grids]
+        tokens, pairs = (sum(slots ** power - one ** power for one in patches) for power in (1, 2))
+        stem = 2 * tokens * vision.num_channels * vision.patch_size ** 2 * width
+        linears = 2 * tokens * (4 * width * width + 2 * width * vision.intermediate_size) * layers
+        cores = 2 * pairs * width * layers
+        pooling = 2 * tokens * (2 * width * width + 2 * width)
+        plain = -2 * slots * len(grids) * width if fused and reached else 0
+        # The rows of real tokens are in the library's count, of a core that it takes for a fused one.
+        backward = stem + 2 * linears + (5 if fused else 4) * cores + plain
+        head = 2 * pooling + (2 * tokens * width if fused else 0) if reached else 0
+        return {"padding": {"forward": stem + linears + 2 * cores + pooling, "backward": backward + head,
+                            "why": "every image is padded to one number of patches"
+                                   + ("; the query's core is plain: one product less backward" if reached else "")}}
+    return difference
+
+
 def clip_kin(case):
     tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                  patch_size=7, num_channels=2)
-    for name, prefix in (("clip", "CLIP"), ("siglip", "Siglip")):
-        case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
-    case("clip_vision_model/pooled", "CLIPVisionModel", **tower, _loss=["pooler_output"], _feed=feeds.pixels)
-    case("siglip_vision_model/pooled", "SiglipVisionModel", **tower, _loss=["pooler_output"], _differences=pooled,
-         _feed=feeds.pixels)
+    text = dict(vocab_size=101, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=54,
+                max_position_embeddings=19, bos_token_id=0, pad_token_id=1, eos_token_id=2)
+    logits = ["logits_per_image"]
+    for name, prefix in (("clip", "CLIP"), ("siglip", "Siglip"), ("metaclip_2", "MetaClip2")):
+        alone = name + "_vision_model"
+        case(alone + "/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
+        case(alone + "/pooled", prefix + "VisionModel", **tower, _loss=["pooler_output"], _feed=feeds.pixels,
+             _differences=pooled if name == "siglip" else nothing)
+        two = dict(text_config=text, vision_config=tower, **({} if name == "siglip" else dict(projection_dim=26)))
+        differences = contrasted(26)
+        if name == "siglip":
+            two["text_config"] = dict(text, projection_size=40)
+            differences = both(contrasted(40), plain_pooling)
+        case(name + "/model", prefix + "Model", **two, _loss=logits, _feed=feeds.contrastive, _differences=differences)
+        case(name + "/classification", prefix + "ForImageClassification", **two, num_labels=7, _feed=feeds.pixels)
+        case(name + "_text_model/model", prefix + "TextModel", **text)
     case("siglip_vision_model/no-head", "SiglipVisionModel", **tower, vision_use_head=False, _feed=feeds.pixels)
+    case("siglip_text_model/projection", "SiglipTextModel", **text, projection_size=26)
+    padded_tower = dict({key: value for key, value in tower.items() if key != "image_size"}, num_patches=36)
+    two = dict(text_config=dict(text, projection_size=40), vision_config=padded_tower)
+    case("siglip2/model", "Siglip2Model", **two, _loss=logits, _feed=feeds.contrastive_padded,
+         _differences=both(contrasted(40), padding(True)))
+    case("siglip2/classification", "Siglip2ForImageClassification", **two, num_labels=7, _feed=feeds.padded,
+         _differences=padding(False))
+    case("siglip2_vision_model/model", "Siglip2VisionModel", **padded_tower, _feed=feeds.padded,
+         _differences=padding(False))
+    case("siglip2_text_model/model", "Siglip2TextModel", **text)
 
 
 def cases(case):
