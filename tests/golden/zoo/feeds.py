@@ -377,6 +377,15 @@ def padded(model, samples, slots=40):
             {"lengths": [], "grids": [list(grid) for grid in grids]})
 
 
+@feed(*GRIDS)
+def padded_text(model, samples, slots=40):
+    """lfm2_vl: images padded as siglip2's, in a text."""
+    images, record = padded(model, samples, slots)
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {**record, "lengths": lengths}
+
+
 @feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))
 def contrastive_padded(model, run, slots=40):
     """siglip2: texts beside padded images. A run is (texts, length, grids of each sample)."""

@@ -70,6 +70,7 @@ struct hf_composite {
     cost (*text_after)(const config_fields&, const hf_model&) = nullptr;  ///< what stands after the text
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;
+    std::string_view tie_key{};    ///< a key that wins over `tie_word_embeddings`
     std::string_view overrides{};  ///< a key of the text's config that changes nothing here
     std::string_view refuses{};    ///< a config inside that is not read
     std::string_view note{};       ///< what a count leaves open

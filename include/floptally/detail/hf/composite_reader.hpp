@@ -101,7 +101,8 @@ class hf_composite_reader {
     }
 
     [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family) const {
-        const bool outer = config_.flag("tie_word_embeddings", family_.tie_word_embeddings);
+        const bool outer =
+            config_.flag(config_.spelling({family_.tie_key, "tie_word_embeddings"}), family_.tie_word_embeddings);
         const bool inside = text.flag("tie_word_embeddings", family.tie_word_embeddings);
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }

@@ -104,6 +104,17 @@ namespace floptally::detail {
     return merged_placeholders(input, side_of(model, "downsample_factor"));
 }
 
+// ---- LFM2-VL ----
+
+[[nodiscard]] inline cost lfm2_vl_projector(const hf_joined& model) {
+    const std::uint64_t width = model.config.dimension({"projector_hidden_size"}, 2560);
+    return merged_linears(model, side_of(model, "downsample_factor"),
+                          {.up_features = width,
+                           .down_features = width,
+                           .bias = model.config.flag("projector_bias", true),
+                           .norm = model.config.flag("projector_use_layernorm", true) ? 2U : 0U});
+}
+
 // ---- Ovis-2 ----
 
 /// The table of the visual vocabulary, of which a patch takes all words, as likely as they are.
@@ -183,6 +194,17 @@ inline constexpr std::array merging_vlms{
                                     .otherwise = R"({"hidden_size": 1152, "intermediate_size": 3072, "image_size": 512,
                                                      "num_hidden_layers": 27, "num_attention_heads": 12})"}},
                  .tie_word_embeddings = true},
+    hf_composite{.model_type = "lfm2_vl",
+                 .class_prefix = "Lfm2Vl",
+                 .heads = outer_heads,
+                 .text_type = "lfm2",
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .model_type = "siglip2_vision_model",
+                                    .suffix = "VisionModel",
+                                    .projector = lfm2_vl_projector,
+                                    .placeholders = downsampled_placeholders}},
+                 .tie_word_embeddings = true,
+                 .tie_key = "tie_embedding"},
     hf_composite{.model_type = "ovis2",
                  .class_prefix = "Ovis2",
                  .heads = outer_heads,

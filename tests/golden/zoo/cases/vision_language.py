@@ -53,7 +53,23 @@ def padded_slots(config, batch, length, fused, grids=(), slots=36):
             "why": "patches are averaged by a product with a matrix of zeros and ones"}}
 
 
-DIFFERENCES = {"gemma4": padded_slots, "gemma4_vision": padded_slots, "pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral}
+def padded_patches(config, batch, length, fused, grids, slots=40):
+    """siglip2 runs on images padded to one number of patches, its pooling head too."""
+    vision = config.vision_config
+    width, layers = vision.hidden_size, vision.num_hidden_layers
+    rows, pairs = (sum(slots ** power - (t * h * w) ** power for t, h, w in grids) for power in (1, 2))
+    stem = 2 * rows * vision.num_channels * vision.patch_size ** 2 * width
+    weights = 2 * rows * (4 * width * width + 2 * width * vision.intermediate_size) * layers
+    core = 2 * pairs * width * layers
+    pooling = 2 * rows * (2 * width * width + 2 * width) if vision.vision_use_head else 0
+    return {"padded_images": {
+        "forward": stem + weights + 2 * core + pooling,
+        "backward": stem + 2 * weights + (5 if fused else 4) * core,
+        "why": "every image is padded to the same number of patches, on which the tower runs"}}
+
+
+DIFFERENCES = {"pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral, "lfm2_vl": padded_patches,
+               "gemma4": padded_slots, "gemma4_vision": padded_slots}
 
 
 LLAMA = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
@@ -142,6 +158,14 @@ def merging(case):
          _feed=feeds.image_text)
 
 
+    padded = {name: value for name, value in SIGLIP.items() if name != "image_size"}
+    padded.update(model_type="siglip2_vision_model", num_patches=36)
+    lfm2 = dict(LLAMA, model_type="lfm2", block_auto_adjust_ff_dim=False)
+    case("lfm2_vl/generation", "Lfm2VlForConditionalGeneration", text_config=lfm2, vision_config=padded,
+         image_token_id=7, projector_hidden_size=62, _feed=feeds.padded_text)
+    case("lfm2_vl/no-head", "Lfm2VlForConditionalGeneration", text_config=lfm2, image_token_id=7, tie_embedding=False,
+         vision_config=dict(padded, vision_use_head=False), projector_hidden_size=62, projector_bias=False,
+         projector_use_layernorm=False, _feed=feeds.padded_text)
     ovis = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                 patch_size=7, num_channels=2, vocab_size=59)
     tokens = dict(image_token_id=7, visual_indicator_token_ids=[8, 9, 10, 11, 12], vocab_size=101, hidden_size=48)
