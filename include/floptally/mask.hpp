@@ -151,6 +151,18 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
+    /// off.
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
+    }
+    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
+    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
+    /// counts a causal mask in another way, as a square which has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+            .in(tower::vision);
+    }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
         return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
@@ -179,10 +191,13 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
         const auto second = static_cast<std::uint64_t>(second_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, second)
-               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
-                   ? g.h / first * (g.w / first + second)
-                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
+               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
+               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
+                   ? g.h / first * (g.w / first)
+               : kind_ == mask_kind::pooled_clips   ? g.frame_patches()
+               : kind_ == mask_kind::pooled_patches ? g.h / first * (g.w / first + second)
+                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
