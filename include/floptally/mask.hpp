@@ -193,11 +193,11 @@ class mask {
         const auto second = static_cast<std::uint64_t>(second_);
         return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
                : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
-               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
+               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
+                   ? g.h / first * (g.w / first + second)
+               : kind_ == mask_kind::pooled_clips && g.t > 1
                    ? g.h / first * (g.w / first)
-               : kind_ == mask_kind::pooled_clips   ? g.frame_patches()
-               : kind_ == mask_kind::pooled_patches ? g.h / first * (g.w / first + second)
-                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
