@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
+#include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
-#include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/hstu_mask.hpp>
 #include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tower.hpp>
@@ -67,6 +70,26 @@ class mask {
         return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
     }
 
+    /// Contextual rows, history and targets: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups.
+    [[nodiscard]] static constexpr mask hstu(const hstu_mask& rule = {}) {
+        const std::int32_t reach = in_range("max_attn_len", rule.max_attn_len, 0);
+        const std::int32_t full = in_range("min_full_attn_seq_len", rule.min_full_attn_seq_len, 0);
+        detail::check_hstu(rule);
+        return {mask_kind::hstu, reach == 0 ? unlimited : reach, full, detail::hstu_flags(rule)};
+    }
+    /// Two words of which recsys-examples counts half of the first and all of the second: the squares of the history,
+    /// and all pairs that have no triangle.
+    [[nodiscard]] static constexpr mask hstu_history_squares_of(const mask& m) {
+        return {mask_kind::hstu_history_squares, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    [[nodiscard]] static constexpr mask hstu_others_of(const mask& m) {
+        return {mask_kind::hstu_others, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    /// No mask, but a number of units: rows of one part of a sequence, of every `stride` the first.
+    [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
+        return {mask_kind::hstu_part, static_cast<std::int32_t>(part), in_range("stride", stride, 1)};
+    }
+
     /// L·min(L, W): not a mask that a kernel runs, but rows times columns of a product with a table of positions
     /// (DeBERTa), and what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
@@ -115,10 +138,16 @@ class mask {
     }
     /// Every patch of a clip sees every other, of all frames: (t·h·w)².
     [[nodiscard]] static constexpr mask clip_squares() { return mask{mask_kind::clip_squares, 0, 0}.in(tower::vision); }
-    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one. A grid that does not
-    /// divide is an error.
-    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side) {
-        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1), 0}.in(tower::vision);
+    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
+    /// for each line of them. A grid that does not divide is an error.
+    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
+        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
+                    in_range("line_ends", line_ends, 0)}
+            .in(tower::vision);
+    }
+    /// The same after the frames of a clip were pooled into one.
+    [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
+        return mask{mask_kind::pooled_patches, in_range("merge_kernel_size", side, 1), 0}.in(tower::vision);
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
@@ -155,61 +184,33 @@ class mask {
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
-        const std::uint64_t end = std::uint64_t{s.past} + s.length;
-        const auto first = static_cast<std::uint64_t>(first_);
-        switch (kind_) {
-            case mask_kind::band: {
-                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-                return s.length + before + detail::capped_ramp(s.length, second_);
-            }
-            case mask_kind::top_k:
-                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
-            case mask_kind::chunked:
-                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
-            case mask_kind::compressed_keys:
-                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
-            case mask_kind::cross_attention:
-                return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box:
-                return s.length * (end <= first ? end : first + 1);
-            case mask_kind::window_squares:
-                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
-            case mask_kind::chunk_squares:
-                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
-            case mask_kind::within_window:
-                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
-            case mask_kind::limited_by_window:
-                return end <= first + 1
-                           ? 0
-                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-            case mask_kind::encoder:
-                return std::uint64_t{s.keys} * s.keys;
-            case mask_kind::prefix_lm:
-                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
-            default:  // of a grid, or of a clip of sound
-                return 0;
-        }
+        return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
+        const auto second = static_cast<std::uint64_t>(second_);
+        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
                : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
                : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
                    ? g.h / first * (g.w / first)
-               : kind_ == mask_kind::pooled_clips ? g.frame_patches()
-                                                  : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+               : kind_ == mask_kind::pooled_clips   ? g.frame_patches()
+               : kind_ == mask_kind::pooled_patches ? g.h / first * (g.w / first + second)
+                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
-        return kind_ == mask_kind::clip_squares ? patches * patches
-               : kind_ == mask_kind::clips      ? std::uint64_t{patches != 0}
-                                                : g.t * frame_pairs(g);
+        return kind_ == mask_kind::clip_squares     ? patches * patches
+               : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
+               : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
+                                                    : g.t * frame_pairs(g);
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+    template <std::same_as<audio_clip> Clip>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
@@ -223,6 +224,8 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
+    /// HSTU: its rules, as `detail::hstu_flags` has them.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
 
@@ -237,18 +240,22 @@ class mask {
                    ? second_ == 0
                    : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
     }
+    /// True of HSTU's mask and the words that a convention counts of it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
+        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
+    }
     /// True of the kinds that are made for grids or for clips of sound.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
         return kind_ >= mask_kind::grid_windows;
     }
     /// True where a grid is not t times one of its frames.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
-        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips;
+        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips || kind_ == mask_kind::pooled_patches;
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -257,19 +264,14 @@ class mask {
   private:
     static constexpr std::int32_t unlimited = -1;
 
-    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second)
-        : kind_(kind), first_(first), second_(second) {}
+    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
+        : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
-    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
-        if (value < least || value > 0x7FFF'FFFF) {
-            throw error(field,
-                        "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
-        }
-        return static_cast<std::int32_t>(value);
-    }
+    static constexpr auto in_range = &detail::mask_parameter;
 
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
+    std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
 };

@@ -272,29 +272,32 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False):
+def patches(model, samples, square=False, more=None):
     """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
-    above 1."""
+    above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
     shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
-    """The vision tower of Qwen-VL kin by itself."""
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+    """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
-    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
-    return ({values_name: values, grid_name: torch.tensor(grids)},
-            {"lengths": [], "grids": [list(grid) for grid in grids]})
+    vision = vision_of(model.config)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
+    images.update(more(grids) if more else {})
+    return images, {"lengths": [], "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)

@@ -64,8 +64,11 @@ struct hf_composite {
     std::string_view class_prefix;
     std::span<const hf_outer_class> heads;  ///< the first is the usual one for training
     std::string_view text_key = "text_config";
-    std::string_view text_type{};       ///< where the text's config does not say it
-    std::string_view text_otherwise{};  ///< the text's config where there is none, as JSON
+    std::string_view text_type{};            ///< where the text's config does not say it
+    std::string_view text_otherwise{};       ///< the text's config where there is none, as JSON
+    std::string_view older_text_type{};      ///< what older files call `text_type`
+    const hf_family* text_family = nullptr;  ///< whatever the text's config says
+    bool flat_text = false;                  ///< where there is none, its keys stand beside the outer ones
     std::array<hf_slot, 2> towers{};
     cost (*text_after)(const config_fields&, const hf_model&) = nullptr;  ///< what stands after the text
     bool tie_word_embeddings = false;

@@ -25,6 +25,7 @@
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
@@ -36,6 +37,7 @@
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/uncommon_towers.hpp>
+#include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
@@ -75,6 +77,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     t5_kin,                     //
     bart_kin,                   //
     vision_towers,              //
+    vision_language_texts,      //
+    patch_towers,               //
     dino_towers,                //
     vlm_towers,                 //
     gemma_towers,               //
@@ -95,6 +99,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
             types.push_back(family.model_type);
         }
     }
+    types.emplace_back("hstu");
     types.emplace_back("floptally");
     return types;
 }
