@@ -55,6 +55,18 @@ std::uint64_t pairs_in_windows(const grid& g, std::uint64_t window, std::uint64_
     return g.t * pairs;
 }
 
+/// Pairs of tokens of one image, without those that a causal window has.
+std::uint64_t later_pairs(std::uint64_t tokens, std::int64_t window) {
+    std::uint64_t pairs = 0;
+    for (std::uint64_t query = 0; query < tokens; ++query) {
+        for (std::uint64_t key = 0; key < tokens; ++key) {
+            const bool in_window = window < 0 || query < key + static_cast<std::uint64_t>(window);
+            pairs += key <= query && in_window ? 0U : 1U;
+        }
+    }
+    return pairs;
+}
+
 constexpr tally of_constants() {
     tally t{mask_set::of_towers()};
     t.add(sequence{512});
@@ -127,6 +139,30 @@ TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
         }
     }
     CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+    CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
+    CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    for (std::uint32_t side = 1; side <= 3; ++side) {
+        for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
+            INFO("side " << side << ", window " << window);
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 3, 4}) ==
+                    2 * later_pairs(3 / side * (4 / side), window));
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 0, 4}) == 0);
+        }
+    }
+}
+
+TEST_CASE("what tokens of an image see more is nothing where a causal mask is counted as a square") {
+    cost model;
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
+    tally batch{model.masks()};
+    batch.add(sequence{20});
+    batch.add(grid{1, 4, 6});
+    const auto forward = [&](const floptally::convention& how) {
+        return evaluate(model, batch, how)["text"].get(view::useful, phase::forward).value();
+    };
+    CHECK(forward(floptally::conventions::exact) == 2 * 3 * 10 * (210 + 15));
+    CHECK(forward(floptally::conventions::torch_flop_counter_eager) == 2 * 3 * 10 * 400);
 }
 
 /// Windows of Qwen2.5-VL as its get_window_index makes them: merged cells, padded on both axes by one window less the
@@ -416,7 +452,12 @@ TEST_CASE("names of masks say their tower") {
     CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
     CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,1)");
     CHECK(mask::pooled_patches(2).name() == "vision.pooled_patches(2)");
+    CHECK(mask::pooled_clips(2).name() == "vision.pooled_clips(2)");
+    CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
+    CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,512)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
+          "sliding_window: must be from 1 to 2147483647, got 0");
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
           "window_size: must be from 1 to 2147483647, got 0");
 }

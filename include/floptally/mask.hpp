@@ -160,7 +160,8 @@ class mask {
     /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
     /// counts a causal mask in another way, as a square which has them already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
+                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
             .in(tower::vision);
     }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
