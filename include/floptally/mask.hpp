@@ -133,6 +133,23 @@ class mask {
             .in(tower::audio);
     }
 
+    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
+    /// leave nothing is an error.
+    [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
+            tower::vision);
+    }
+    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
+    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
+    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
+                                                      bool shrinking) {
+        const std::int32_t halvings = in_range("level", level, 0, 30);
+        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
+                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
+            .in(tower::vision);
+    }
+
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr mask in(tower which) const {
         mask moved = *this;
@@ -184,7 +201,10 @@ class mask {
         const auto first = static_cast<std::uint64_t>(first_);
         return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
                : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
-                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+               : kind_ == mask_kind::strided_cells
+                   ? detail::strided(g.h, first_, second_) * detail::strided(g.w, first_, second_)
+               : kind_ == mask_kind::level_windows ? detail::level_frame(g, first, static_cast<std::uint32_t>(second_))
+                                                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
@@ -244,10 +264,11 @@ class mask {
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second)
         : kind_(kind), first_(first), second_(second) {}
 
-    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
-        if (value < least || value > 0x7FFF'FFFF) {
-            throw error(field,
-                        "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
+    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
+                                                         std::int64_t most = 0x7FFF'FFFF) {
+        if (value < least || value > most) {
+            throw error(field, "must be from " + std::to_string(least) + " to " + std::to_string(most) + ", got " +
+                                   std::to_string(value));
         }
         return static_cast<std::int32_t>(value);
     }

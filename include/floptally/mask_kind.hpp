@@ -24,7 +24,9 @@ enum class mask_kind : std::uint8_t {
     merged_patches,
     clips,
     strided_frames,
-    strided_squares
+    strided_squares,
+    strided_cells,
+    level_windows
 };
 
 }  // namespace floptally

@@ -58,6 +58,15 @@ namespace floptally::detail {
             return of_both("strided_frames");
         case mask_kind::strided_squares:
             return of_both("strided_squares");
+        case mask_kind::strided_cells:
+            return of_both("strided_cells");
+        case mask_kind::level_windows:
+            return std::string(second % 2 != 0 ? "shifted_" : "")
+                .append((second / 2) % 2 != 0 ? "shrinking_" : "")
+                .append(std::string("windows(").append(std::to_string(first)))
+                .append(",level ")
+                .append(std::to_string(second / 4))
+                .append(")");
         case mask_kind::cross_attention:
             break;
     }

@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
@@ -37,6 +38,7 @@
 #include <floptally/detail/hf/uncommon_towers.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
+#include <floptally/detail/hf/windowed_towers.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
@@ -75,6 +77,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     vision_towers,              //
     dino_towers,                //
     uncommon_towers,            //
+    windowed_towers,            //
+    convolutional_towers,       //
     contrastive_texts,
 };
 
