@@ -169,8 +169,23 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
           "level: must be from 0 to 30, got 31");
 }
 
+TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
+    const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
+        return mask::kept_patches(millionths, 1).pairs(grid{1, h, w});
+    };
+    CHECK(kept(14, 14, 750'000) == 50);
+    CHECK(kept(3, 5, 750'000) == 4);
+    CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
+    CHECK(kept(4, 4, 0) == 17);
+    CHECK(kept(0, 4, 0) == 0);
+    CHECK(mask::kept_squares(750'000, 1).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
+    CHECK(mask::kept_squares(750'000, 1).name() == "vision.kept_squares(750000,1)");
+    CHECK(error_of([] { static_cast<void>(mask::kept_patches(1'000'001, 0)); }) ==
+          "mask_ratio: must be from 0 to 1000000, got 1000001");
+}
+
 TEST_CASE("a layer over cells is one over tokens, but for the units") {
-    const mask cells = mask::strided_cells(2, 2);
+    const mask cells = mask::strided_cells(1, 2);
     const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
     const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
     const cost coarse = tokens.over(cells);
@@ -178,11 +193,12 @@ TEST_CASE("a layer over cells is one over tokens, but for the units") {
     CHECK(coarse.masks().size() == 2);
     tally images{coarse.masks()};
     images.add(grid{1, 5, 8});
-    // 8 cells: 2 x 4 in windows of 3
-    const std::uint64_t linears = 8 * 2 * 4 * 12 * 12;
-    const std::uint64_t cores = (4 * 9 + 4 * 1) * 2 * 2 * 12;
-    CHECK(evaluate(coarse.in(tower::vision), images, floptally::conventions::exact).get(view::useful, phase::forward) ==
-          linears + cores);
+    // 12 cells: 3 x 4 in windows of 3 x 3 and 3 x 1
+    const std::uint64_t linears = 12 * 2 * 4 * 12 * 12;
+    const std::uint64_t cores = (9 * 9 + 3 * 3) * 2 * 2 * 12;
+    CHECK(evaluate(coarse.in(tower::vision), images, floptally::conventions::exact)
+              .get(view::useful, phase::forward)
+              .low() == linears + cores);
 }
 
 TEST_CASE("strided frames equal a convolution that is slid over the clip") {

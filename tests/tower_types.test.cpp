@@ -35,8 +35,11 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"siglip_vision_model", 92884224},
         {"swin", 27520892},
         {"swinv2", 27579692},
+        {"videomae", 86228738},
         {"vit", 85800194},
+        {"vit_mae", 111907840},
         {"vit_msn", 85800194},
+        {"vjepa2", 325971328},
         {"yolos", 104947975},
     };
     for (const auto& [type, count] : parameters) {

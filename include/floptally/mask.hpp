@@ -149,6 +149,19 @@ class mask {
                     4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
             .in(tower::vision);
     }
+    /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
+    /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+    [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
+        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                    in_range("prefix", prefix, 0)}
+            .in(tower::vision);
+    }
+    /// The square of that.
+    [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
+        mask squares = kept_patches(millionths, prefix);
+        squares.kind_ = mask_kind::kept_squares;
+        return squares;
+    }
 
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr mask in(tower which) const {
@@ -198,13 +211,8 @@ class mask {
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
-        const auto first = static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
-               : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
-               : kind_ == mask_kind::strided_cells
-                   ? detail::strided(g.h, first_, second_) * detail::strided(g.w, first_, second_)
-               : kind_ == mask_kind::level_windows ? detail::level_frame(g, first, static_cast<std::uint32_t>(second_))
-                                                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ >= mask_kind::grid_windows ? detail::frame_units(kind_, g, first_, second_)
+                                                : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();

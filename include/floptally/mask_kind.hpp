@@ -26,7 +26,9 @@ enum class mask_kind : std::uint8_t {
     strided_frames,
     strided_squares,
     strided_cells,
-    level_windows
+    level_windows,
+    kept_patches,
+    kept_squares
 };
 
 }  // namespace floptally

@@ -67,6 +67,10 @@ namespace floptally::detail {
                 .append(",level ")
                 .append(std::to_string(second / 4))
                 .append(")");
+        case mask_kind::kept_patches:
+            return of_both("kept_patches");
+        case mask_kind::kept_squares:
+            return of_both("kept_squares");
         case mask_kind::cross_attention:
             break;
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <floptally/host_device.hpp>
+#include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
 
 /// @file
@@ -81,7 +82,7 @@ namespace floptally::detail {
 /// Pairs of one frame within windows of the cells that halvings leave: `mask::level_windows`, whose second parameter is
 /// 4·level + 2·shrinking + shifted.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t level_frame(const grid& g, std::uint64_t window,
-                                                                        std::uint32_t how) {
+                                                                        std::uint64_t how) {
     const std::int64_t stride = std::int64_t{1} << (how >> 2U);
     const std::uint64_t height = strided(g.h, 1, stride);
     const std::uint64_t width = strided(g.w, 1, stride);
@@ -93,6 +94,39 @@ namespace floptally::detail {
     const std::uint64_t side = shrinks ? shorter : window;
     const std::uint64_t shift = shrinks || (how & 1U) == 0 ? 0 : window / 2;
     return window_pieces(height, side, shift) * window_pieces(width, side, shift);
+}
+
+/// Patches of one frame that a mask of so many millionths leaves, and class tokens; 0 of no frame.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t kept_frame(const grid& g, std::uint64_t millionths,
+                                                                       std::uint64_t prefix) {
+    if (g.frame_patches() == 0) {
+        return 0;
+    }
+    const double share = 1.0 - static_cast<double>(millionths) / 1e6;
+    return static_cast<std::uint64_t>(static_cast<double>(g.frame_patches()) * share) + prefix;
+}
+
+/// Pairs or units of one frame, of the kinds that are made for grids; 0 of those for sound and for whole clips.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_units(mask_kind kind, const grid& g, std::int64_t a,
+                                                                        std::int64_t b) {
+    const auto first = static_cast<std::uint64_t>(a);
+    const auto second = static_cast<std::uint64_t>(b);
+    switch (kind) {
+        case mask_kind::grid_windows:
+            return windowed_frame(g, first, second);
+        case mask_kind::merged_patches:
+            return g.h / first * (g.w / first);
+        case mask_kind::strided_cells:
+            return strided(g.h, a, b) * strided(g.w, a, b);
+        case mask_kind::level_windows:
+            return level_frame(g, first, second);
+        case mask_kind::kept_patches:
+            return kept_frame(g, first, second);
+        case mask_kind::kept_squares:
+            return kept_frame(g, first, second) * kept_frame(g, first, second);
+        default:
+            return 0;
+    }
 }
 
 }  // namespace floptally::detail

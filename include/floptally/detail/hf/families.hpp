@@ -22,6 +22,7 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/masked_towers.hpp>
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
@@ -78,6 +79,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     dino_towers,                //
     uncommon_towers,            //
     windowed_towers,            //
+    masked_towers,              //
     convolutional_towers,       //
     contrastive_texts,
 };

@@ -226,6 +226,38 @@ def hierarchical(case):
          depths=[1, 2, 1, 1], image_size=64, _feed=feeds.variant(feeds.pixels, patch=4))
 
 
+def predictor(config):
+    """The classifier keeps the predictor and does not run it."""
+    width = config.pred_hidden_size
+    mlp = int(width * config.pred_mlp_ratio)
+    layer = 4 * width * width + 4 * width + 2 * width * mlp + mlp + width + 4 * width
+    outside = 2 * width * config.hidden_size + width + config.hidden_size + 2 * width
+    return {"predictor": {"count": config.pred_num_hidden_layers * layer + outside + config.pred_num_mask_tokens * width,
+                          "why": "the classifier keeps the predictor and does not run it"}}
+
+
+def autoencoders(case):
+    vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
+               patch_size=7, num_channels=2)
+    decoder = dict(decoder_hidden_size=24, decoder_num_hidden_layers=2, decoder_num_attention_heads=3,
+                   decoder_intermediate_size=38)
+    case("vit_mae/pretraining", "ViTMAEForPreTraining", **vit, **decoder, _feed=feeds.pixels)
+    case("vit_mae/model", "ViTMAEModel", **vit, mask_ratio=0.5, _feed=feeds.pixels)
+    case("vit_mae/any-size", "ViTMAEForPreTraining", **vit, **decoder, mask_ratio=0.9, qkv_bias=False,
+         _samples=((2, (1, 3, 5)), (1, (1, 6, 5))), _kwargs=dict(interpolate_pos_encoding=True), _feed=feeds.pixels)
+    video = dict(vit, num_frames=4, tubelet_size=2)
+    case("videomae/classification", "VideoMAEForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
+    case("videomae/model", "VideoMAEModel", **video, use_mean_pooling=False, _feed=feeds.frames)
+    case("videomae/no-biases", "VideoMAEModel", **video, qv_bias=False, _feed=feeds.frames)
+    vjepa = dict(hidden_size=36, num_hidden_layers=2, num_attention_heads=3, mlp_ratio=3.0, crop_size=28, patch_size=7,
+                 in_chans=2, frames_per_clip=4, tubelet_size=2, pred_hidden_size=24, pred_num_hidden_layers=2,
+                 pred_num_attention_heads=2, pred_mlp_ratio=2.0, num_pooler_layers=2)
+    clips = feeds.variant(feeds.frames, name="pixel_values_videos")
+    case("vjepa2/model", "VJEPA2Model", **vjepa, _feed=clips)
+    case("vjepa2/classification", "VJEPA2ForVideoClassification", **vjepa, num_labels=5, _parameters=predictor,
+         _feed=clips)
+
+
 DIFFERENCES = {"swin": windows, "swinv2": windows,
                "convnext": depthwise, "convnextv2": depthwise, "dinov3_convnext": depthwise}
 
@@ -235,3 +267,4 @@ def cases(case):
     dino_kin(case)
     clip_kin(case)
     hierarchical(case)
+    autoencoders(case)
