@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
@@ -22,6 +23,7 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/masked_towers.hpp>
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
@@ -41,6 +43,7 @@
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
+#include <floptally/detail/hf/windowed_towers.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
@@ -83,6 +86,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     vlm_towers,                 //
     gemma_towers,               //
     uncommon_towers,            //
+    windowed_towers,            //
+    masked_towers,              //
+    convolutional_towers,       //
     contrastive_texts,
 };
 
