@@ -148,8 +148,7 @@ class cost {
         return sum;
     }
 
-    /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
-    /// one measured count belongs to all of them.
+    /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
         return renamed([&component](const component_name&) { return component; });
     }
@@ -208,6 +207,22 @@ class cost {
                     static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
             }
             row.in = which;
+            sum.table_.put(table_.components[row.component], weight_name(row), row);
+        }
+        return sum;
+    }
+
+    /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
+        cost sum;
+        for (cost_row row : table_.rows) {
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& own = row.what == statistic::tokens ? units : table_.masks[row.mask];
+                row.mask = static_cast<std::uint8_t>(
+                    sum.table_.masks.find_or_add(own == mask::bidirectional() ? attends : own, "masks"));
+                row.what = statistic::pairs;
+                row.in = units.in();
+            }
             sum.table_.put(table_.components[row.component], weight_name(row), row);
         }
         return sum;

@@ -34,11 +34,13 @@ struct read_options {
 struct tower_input {
     tower in = tower::vision;
     std::optional<grid> image{};  ///< the image (or clip) of fixed size that the config states, in patches
+    std::optional<audio_clip> clip{};  ///< the clip of sound that every other is padded to, where the config states it
     /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
     /// frame (or clip of sound).
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
+    bool are_keys = false;  ///< no token stands for the units: a decoder attends them, `keys` of its sequences
 };
 
 /// A model as a config describes it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
@@ -70,6 +71,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     t5_kin,                     //
     bart_kin,                   //
     vision_towers,
+    audio_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
