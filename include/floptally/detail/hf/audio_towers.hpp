@@ -63,6 +63,11 @@ template <const hf_size& Bins>
             .per_unit = 1};
 }
 
+/// Clips of any length, up to all positions.
+[[nodiscard]] inline tower_input short_clips(const hf_model& model) {
+    return {.units = whisper_rate(model).frames(), .per_unit = 1};
+}
+
 /// All but the key projection have a bias.
 [[nodiscard]] inline gqa whisper_gqa(const hf_model& model) {
     gqa part = read_gqa(model);
@@ -132,6 +137,7 @@ inline constexpr hf_family glmasr_encoder = [] {
     row.head_dim_may_be_null = true;
     row.heads_divide_hidden = false;
     row.stem = glmasr_stem;
+    row.input = short_clips;
     return row;
 }();
 

@@ -51,7 +51,7 @@ struct hf_outer_class {
 };
 
 /// Where the flag stands that ties the lm_head to the embedding.
-enum class tie_flag : std::uint8_t { outer, text, either };
+enum class tie_flag : std::uint8_t { outer, text, either, never };
 
 /// One `model_type` with towers.
 struct hf_composite {
@@ -61,6 +61,7 @@ struct hf_composite {
     std::string_view text_key = "text_config";
     std::string_view text_type{};       ///< where the text's config does not say it
     std::string_view text_otherwise{};  ///< the text's config where there is none, as JSON
+    bool text_fills = false;            ///< and what it says stands also for what a given one leaves out
     std::array<hf_slot, 2> towers{};
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;

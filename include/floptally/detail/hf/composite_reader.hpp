@@ -30,7 +30,12 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
-        const json text_config = inner(family_.text_key, family_.text_otherwise);
+        json text_config = inner(family_.text_key, family_.text_otherwise);
+        if (family_.text_fills && text_config.is_object()) {
+            json filled = json::parse(family_.text_otherwise);
+            filled.update(text_config);
+            text_config = std::move(filled);
+        }
         const config_fields text_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family = family_in(text_fields, family_.text_type);
         const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family)};
@@ -80,6 +85,9 @@ class hf_composite_reader {
 
     [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family) const {
         const bool outer = config_.flag("tie_word_embeddings", family_.tie_word_embeddings);
+        if (family_.tie == tie_flag::never) {
+            return false;
+        }
         const bool inside = text.flag("tie_word_embeddings", family.tie_word_embeddings);
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include <floptally/detail/hf/audio_composites.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 
@@ -14,6 +15,7 @@ namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
     llava_kin,
+    audio_composites,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {
