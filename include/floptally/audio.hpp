@@ -61,8 +61,8 @@ struct frame_rate {
 struct convolution_stem {
     std::uint64_t in_channels = 0;
     detail::bounded_vector<convolution, 16> convolutions{};
-    frame_rate before{};    ///< of what enters
-    bool at_input = true;   ///< what enters is the sound itself
+    frame_rate before{};   ///< of what enters
+    bool at_input = true;  ///< what enters is the sound itself
 
     [[nodiscard]] constexpr frame_rate after() const {
         frame_rate rate = before;

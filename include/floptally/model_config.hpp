@@ -33,7 +33,7 @@ struct read_options {
 /// What a tower of a model takes, and what the text has of it.
 struct tower_input {
     tower in = tower::vision;
-    std::optional<grid> image{};  ///< the image (or clip) of fixed size that the config states, in patches
+    std::optional<grid> image{};       ///< the image (or clip) of fixed size that the config states, in patches
     std::optional<audio_clip> clip{};  ///< the clip of sound that every other is padded to, where the config states it
     /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
     /// frame (or clip of sound).

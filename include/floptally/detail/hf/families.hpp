@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
+#include <floptally/detail/hf/conformer_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
@@ -34,6 +35,7 @@
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -72,6 +74,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     bart_kin,                   //
     vision_towers,
     audio_towers,
+    wave_towers,
+    conformer_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
