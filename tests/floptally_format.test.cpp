@@ -262,7 +262,8 @@ TEST_CASE("the name of the own format is the model type of a report") {
 TEST_CASE("every complete example of docs/config_format.md can be read") {
     const std::vector<std::string> examples =
         fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/config_format.md"), "json");
-    REQUIRE(examples.size() == 2);
+    REQUIRE(examples.size() == 3);
+    CHECK(floptally::read_config(json::parse(examples[2])).model_type == "ranking");
     const floptally::model_config complete = floptally::read_config(json::parse(examples[1]));
     CHECK(complete.model_type == "my-hybrid");
     // Every part, every mask, every key.

@@ -87,7 +87,10 @@ std::string component_of(const std::string& product, bool cross) {
     if (const auto part = parts.find(product); part != parts.end()) {
         return (cross ? "cross_" : "") + part->second;
     }
-    return product.starts_with("mtp.")          ? "mtp"
+    return product == "hstu.uvqk_proj"         ? "hstu.uvqk"
+           : product == "hstu.o_proj"          ? "hstu.output"
+           : product.starts_with("hstu.")      ? product
+           : product.starts_with("mtp.")          ? "mtp"
            : product.starts_with("mamba.state") ? "mixer.state"
            : product.starts_with("gdn.state")   ? "mixer.state"
            : product == "mamba.in_proj"         ? "mixer.input"
@@ -110,7 +113,14 @@ tally batch_of(const json& batch, const floptally::cost& model) {
         return sum;
     }
     for (const json& one : batch["sequences"]) {
-        if (one.contains("kv")) {
+        if (one.contains("history")) {
+            const auto context = one["contextual"].get<std::uint32_t>();
+            const auto targets = one["targets"].get<std::uint32_t>();
+            sum.add(floptally::sequence{.length = context + one["history"].get<std::uint32_t>() + targets,
+                                        .context = context,
+                                        .targets = targets,
+                                        .target_group = batch.value("target_group", 1U)});
+        } else if (one.contains("kv")) {
             sum.add({.length = one["q"].get<std::uint32_t>(), .keys = one["kv"].get<std::uint32_t>()});
         } else {  // `context` is what is cached and what is new together
             const auto length = one["new"].get<std::uint32_t>();
@@ -170,7 +180,7 @@ TEST_CASE("every enumerated step is equal to the integer: total, forward, execut
         check_step(row, floptally::read_config(config, options).cost, cross);
         ++rows;
     }
-    CHECK(rows == 164);
+    CHECK(rows == 194);
 }
 
 TEST_CASE("MiMo's queries and keys are wider than its values") {
@@ -388,7 +398,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
     for (const std::string_view type : floptally::known_model_types()) {
         const bool listed = std::any_of(std::begin(families), std::end(families),
                                         [&](const defaults& family) { return family.type == type; });
-        if (!listed && type != "floptally") {  // Remote code: no release pins its defaults.
+        if (!listed && type != "floptally" && type != "hstu") {  // Remote code: no release pins its defaults.
             INFO(type);
             const std::string error = error_of([&] {
                 const floptally::cost model = floptally::read_config(json{{"model_type", type}}).cost;

@@ -30,6 +30,7 @@ struct convolution {
     std::int64_t dilation = 1;  ///< frames from one tap of the kernel to the next
     std::uint64_t groups = 1;
     bool bias = false;
+    bool gated = false;            ///< half of its channels gate the others, so that half of them leave
     std::uint64_t bins = 1;        ///< positions on the second axis that it leaves
     std::uint64_t bin_kernel = 1;  ///< its kernel on that axis
 };
@@ -39,18 +40,22 @@ struct convolution {
 struct frame_rate {
     std::int64_t field = 1;   ///< of the kernel, less the padding on both sides
     std::int64_t stride = 1;  ///< frames that enter, for each that leaves
+    std::int64_t chunk = 0;   ///< frames of the chunks that a clip is cut into before; 0: it is not
 
     [[nodiscard]] constexpr frame_rate after(const convolution& next) const {
-        return {field + ((next.kernel_size - 1) * next.dilation - 2 * next.padding) * stride, stride * next.stride};
+        return {field + ((next.kernel_size - 1) * next.dilation - 2 * next.padding) * stride, stride * next.stride,
+                chunk};
     }
     /// After `frames` of them became one; a rest is dropped.
     [[nodiscard]] constexpr frame_rate pooled(std::int64_t frames) const {
         return after({.kernel_size = frames, .stride = frames});
     }
 
-    [[nodiscard]] constexpr mask frames() const { return mask::strided_frames(field, stride); }
-    /// Each of them sees every other.
-    [[nodiscard]] constexpr mask squares() const { return mask::strided_squares(field, stride); }
+    [[nodiscard]] constexpr mask frames() const { return mask::strided_frames(field, stride, chunk); }
+    /// Each of them sees every other, or those of its window of so many.
+    [[nodiscard]] constexpr mask squares(std::int64_t window = 0) const {
+        return mask::strided_squares(field, stride, chunk, window);
+    }
 
     [[nodiscard]] friend constexpr bool operator==(const frame_rate&, const frame_rate&) = default;
 };
@@ -98,7 +103,7 @@ struct convolution_stem {
                            .adaptable = false},
                     rate.frames());
             sum.add_parameters("bias", term::bias, one.bias ? one.out_channels : 0);
-            channels = one.out_channels;
+            channels = one.gated ? one.out_channels / 2 : one.out_channels;
             first = false;
         }
         return sum;

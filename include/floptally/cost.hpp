@@ -71,18 +71,31 @@ class cost {
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
                                const dataflow& flow = {}) {
+        return add_pairs(component, term::scores, multiply_adds, attends, flow);
+    }
+
+    /// QKᵀ or PV alone (`term::scores`, `term::values`), where no softmax stands between them.
+    constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
+                              const mask& attends, const dataflow& flow) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
         sum.table_.put(component, {},
                        cost_row{.mask = which,
                                 .what = statistic::pairs,
-                                .kind = term::scores,
+                                .kind = kind,
                                 .in = attends.in(),
                                 .useful = per_pair,
                                 .padded = per_pair,
                                 .flow = flow});
         return *this = sum;
+    }
+
+    /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
+    constexpr cost& add_elementwise(const component_name& component, term kind, std::uint64_t flops,
+                                    const dataflow& flow = {}) {
+        table_.put(component, {}, cost_row{.kind = kind, .useful = flops, .padded = flops, .flow = flow});
+        return *this;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
@@ -201,30 +214,14 @@ class cost {
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr cost in(tower which) const {
         cost sum;
-        for (cost_row row : table_.rows) {
-            if (row.what == statistic::pairs) {
-                row.mask =
-                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
-            }
-            row.in = which;
-            sum.table_.put(table_.components[row.component], weight_name(row), row);
-        }
+        sum.table_ = table_.in(which);
         return sum;
     }
 
     /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
     [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
         cost sum;
-        for (cost_row row : table_.rows) {
-            if (row.what == statistic::tokens || row.what == statistic::pairs) {
-                const mask& own = row.what == statistic::tokens ? units : table_.masks[row.mask];
-                row.mask = static_cast<std::uint8_t>(
-                    sum.table_.masks.find_or_add(own == mask::bidirectional() ? attends : own, "masks"));
-                row.what = statistic::pairs;
-                row.in = units.in();
-            }
-            sum.table_.put(table_.components[row.component], weight_name(row), row);
-        }
+        sum.table_ = table_.over(units, attends);
         return sum;
     }
 

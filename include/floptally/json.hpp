@@ -17,6 +17,7 @@
 #include <floptally/detail/hf/composite_reader.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/reader.hpp>
+#include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
@@ -39,6 +40,9 @@ namespace floptally {
     const auto read = [&](const read_options& with) {
         if (model_type == "floptally") {
             return detail::floptally_format(fields, with).read();
+        }
+        if (model_type == "hstu") {
+            return detail::hstu_format(fields, with).read();
         }
         if (const detail::hf_composite* towers = detail::find_composite(model_type)) {
             return detail::hf_composite_reader(fields, *towers, with).read();
@@ -92,18 +96,27 @@ inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
 }
 
 inline ordered_json statistics_json(const report& r) {
-    const auto word = [&](statistic what) {
-        return both_views(r.batch.get(view::useful, what), r.batch.get(view::padded, what));
+    const auto word = [&](statistic what, tower in) {
+        return both_views(r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
+    };
+    const auto words = [&](tower in) {
+        return ordered_json{{"count", word(statistic::count, in)},
+                            {"tokens", word(statistic::tokens, in)},
+                            {"squares", word(statistic::squares, in)}};
     };
     ordered_json pairs = ordered_json::array();
     for (const mask& m : r.masks) {
         pairs.push_back({{"mask", m.name()},
                          {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
     }
-    return {{"count", word(statistic::count)},
-            {"tokens", word(statistic::tokens)},
-            {"squares", word(statistic::squares)},
-            {"pairs", pairs}};
+    ordered_json statistics = words(tower::text);
+    for (const tower in : {tower::vision, tower::audio}) {
+        if (r.masks.has(in)) {
+            statistics[name_of(in)] = words(in);
+        }
+    }
+    statistics["pairs"] = pairs;
+    return statistics;
 }
 
 inline ordered_json flops_json(const report& r, view seen) {

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/hstu_mask.hpp>
 #include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tower.hpp>
@@ -67,6 +70,26 @@ class mask {
         return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
     }
 
+    /// Contextual rows, history and targets: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups.
+    [[nodiscard]] static constexpr mask hstu(const hstu_mask& rule = {}) {
+        const std::int32_t reach = in_range("max_attn_len", rule.max_attn_len, 0);
+        const std::int32_t full = in_range("min_full_attn_seq_len", rule.min_full_attn_seq_len, 0);
+        detail::check_hstu(rule);
+        return {mask_kind::hstu, reach == 0 ? unlimited : reach, full, detail::hstu_flags(rule)};
+    }
+    /// Two words of which recsys-examples counts half of the first and all of the second: the squares of the history,
+    /// and all pairs that have no triangle.
+    [[nodiscard]] static constexpr mask hstu_history_squares_of(const mask& m) {
+        return {mask_kind::hstu_history_squares, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    [[nodiscard]] static constexpr mask hstu_others_of(const mask& m) {
+        return {mask_kind::hstu_others, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    /// No mask, but a number of units: rows of one part of a sequence, of every `stride` the first.
+    [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
+        return {mask_kind::hstu_part, static_cast<std::int32_t>(part), in_range("stride", stride, 1)};
+    }
+
     /// L·min(L, W): not a mask that a kernel runs, but rows times columns of a product with a table of positions
     /// (DeBERTa), and what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
@@ -122,15 +145,17 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
-    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
-    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
+    /// the clip is cut into chunks of so many frames before them, and the last is shorter.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
+                                                       std::int64_t chunk = 0) {
+        return of_frames(mask_kind::strided_frames, field, stride, chunk, 0);
     }
-    /// The square of that: each of them sees every other.
-    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// The square of that: each of them sees every other. With a `window` only within consecutive windows of so many,
+    /// which do not stop at chunks.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
+                                                        std::int64_t window = 0) {
+        return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
     }
 
     /// The same over the statistics of a tower.
@@ -142,40 +167,7 @@ class mask {
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
-        const std::uint64_t end = std::uint64_t{s.past} + s.length;
-        const auto first = static_cast<std::uint64_t>(first_);
-        switch (kind_) {
-            case mask_kind::band: {
-                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-                return s.length + before + detail::capped_ramp(s.length, second_);
-            }
-            case mask_kind::top_k:
-                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
-            case mask_kind::chunked:
-                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
-            case mask_kind::compressed_keys:
-                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
-            case mask_kind::cross_attention:
-                return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box:
-                return s.length * (end <= first ? end : first + 1);
-            case mask_kind::window_squares:
-                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
-            case mask_kind::chunk_squares:
-                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
-            case mask_kind::within_window:
-                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
-            case mask_kind::limited_by_window:
-                return end <= first + 1
-                           ? 0
-                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-            case mask_kind::encoder:
-                return std::uint64_t{s.keys} * s.keys;
-            case mask_kind::prefix_lm:
-                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
-            default:  // of a grid, or of a clip of sound
-                return 0;
-        }
+        return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
@@ -197,8 +189,11 @@ class mask {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
-        return kind_ == mask_kind::strided_squares ? left * left : left;
+        const std::uint64_t left =
+            detail::strided_chunks(clip.frames, first_, second_, static_cast<std::uint64_t>(chunk_));
+        return kind_ == mask_kind::strided_frames ? left
+               : window_ == 0                     ? left * left
+                              : detail::chunk_square_rows(left, static_cast<std::uint64_t>(window_));
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -207,6 +202,9 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
+
+    /// HSTU: its rules, as `detail::hstu_flags` has them.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
 
@@ -221,6 +219,10 @@ class mask {
                    ? second_ == 0
                    : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
     }
+    /// True of HSTU's mask and the words that a convention counts of it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
+        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
+    }
     /// True of the kinds that are made for grids or for clips of sound.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
         return kind_ >= mask_kind::grid_windows;
@@ -232,7 +234,7 @@ class mask {
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -241,8 +243,17 @@ class mask {
   private:
     static constexpr std::int32_t unlimited = -1;
 
-    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second)
-        : kind_(kind), first_(first), second_(second) {}
+    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
+        : kind_(kind), flags_(flags), first_(first), second_(second) {}
+
+    [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
+                                                  std::int64_t chunk, std::int64_t window) {
+        mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
+        made.tower_ = tower::audio;
+        made.chunk_ = in_range("chunk", chunk, 0);
+        made.window_ = in_range("window", window, 0);
+        return made;
+    }
 
     [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
         if (value < least || value > 0x7FFF'FFFF) {
@@ -254,8 +265,11 @@ class mask {
 
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
+    std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
+    std::int32_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
+    std::int32_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

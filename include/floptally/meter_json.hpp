@@ -26,8 +26,9 @@ namespace detail {
 
 [[nodiscard]] inline nlohmann::ordered_json totals_json(const step_totals& done) {
     const auto both = [&](statistic what) {
-        return nlohmann::ordered_json{{"useful", std::to_string(done.batch.get(view::useful, what))},
-                                      {"padded", std::to_string(done.batch.get(view::padded, what))}};
+        const tower in = done.batch.masks().main_tower();
+        return nlohmann::ordered_json{{"useful", std::to_string(done.batch.get(view::useful, what, in))},
+                                      {"padded", std::to_string(done.batch.get(view::padded, what, in))}};
     };
     return {{"steps", std::to_string(done.steps)},
             {"seconds", done.seconds},

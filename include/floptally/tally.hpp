@@ -13,6 +13,7 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/detail/tower_checks.hpp>
 #include <floptally/error.hpp>
@@ -47,9 +48,7 @@ class tally {
     constexpr void add(const sequence& real, const sequence& slot) {
         check(real);
         check(slot);
-        require_room("length", real.length, slot.length);
-        require_room("past", real.past, slot.past);
-        require_room("keys", real.keys, slot.keys);
+        detail::require_room(real, slot);
         words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
     }
 
@@ -70,7 +69,7 @@ class tally {
     /// One clip of sound and the slot that it is padded to.
     constexpr void add(const audio_clip& real, const audio_clip& slot) {
         detail::require_tower(masks(), tower::audio, "audio_frames");
-        require_room("audio_frames", real.frames, slot.frames);
+        detail::require_room("audio_frames", real.frames, slot.frames);
         words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
     }
 
@@ -273,12 +272,6 @@ class tally {
     [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
-    static constexpr void require_room(const char* field, std::uint32_t real, std::uint32_t slot) {
-        if (slot < real) {
-            throw error(field, "a slot of " + std::to_string(slot) + " has no room for " + std::to_string(real));
-        }
-    }
-
     /// The masks, where a text can be added.
     [[nodiscard]] constexpr const mask_set& text_masks() const {
         detail::require_tower(masks(), tower::text, "lengths");
@@ -287,10 +280,7 @@ class tally {
 
     constexpr void check(const sequence& s) const {
         detail::require_tower(masks(), tower::text, "length");
-        if (std::uint64_t{s.past} + s.length > max_sequence_length) {
-            throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
-                                    std::to_string(s.past) + " + " + std::to_string(s.length));
-        }
+        detail::check_sequence(s);
     }
 
     detail::tally_words words_;

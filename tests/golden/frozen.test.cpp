@@ -50,6 +50,9 @@ TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, 
         tally batch{folded.masks()};
         batch.add(sequence{.length = model["length"].get<std::uint32_t>(),
                            .keys = model["encoder_length"].get<std::uint32_t>()});
+        for (int i = 0; i < model["images"].get<int>(); ++i) {
+            batch.add(config.towers.at(0).image.value());
+        }
         const breakdown work = folded.evaluate(batch);
         CHECK(to_string(work.get(view::useful, phase::forward)) ==
               std::to_string(model["forward"].get<std::uint64_t>()));

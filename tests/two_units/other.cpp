@@ -7,6 +7,7 @@
 #include <floptally/head_split.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
+#include <floptally/reduction.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

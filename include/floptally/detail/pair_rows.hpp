@@ -78,4 +78,11 @@ namespace floptally::detail {
     return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond / stride + 1);
 }
 
+/// The same of chunks of so many cells, each by itself; 0: of all as one.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided_chunks(std::uint64_t cells, std::int64_t field,
+                                                                           std::int64_t stride, std::uint64_t chunk) {
+    return chunk == 0 ? strided(cells, field, stride)
+                      : cells / chunk * strided(chunk, field, stride) + strided(cells % chunk, field, stride);
+}
+
 }  // namespace floptally::detail

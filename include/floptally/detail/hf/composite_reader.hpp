@@ -105,12 +105,14 @@ class hf_composite_reader {
         const model_config made = hf_reader(fields, family, {}, &part).read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
-            const char* name = one.name == "stem" ? "stem" : one.name == "merger" ? "merger" : "blocks";
-            add_stage(named(one.cost, prefix + name), one, sum, stages);
+            const bool pixels = family.stands_in == tower::vision;
+            const char* name = one.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
+                               : one.name == "merger" ? "merger"
+                                                      : "blocks";
+            add_stage(named(one.cost, prefix, name), one, sum, stages);
         }
         if (slot.projector != nullptr) {
-            const stage outside{.name = "projector", .role = stage_role::tower};
-            add_stage(named(slot.projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
+            add_stage(named(slot.projector(both).in(family.stands_in), prefix, "projector"), stage{}, sum, stages);
         }
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (const tower_input& input : made.towers) {
@@ -123,18 +125,19 @@ class hf_composite_reader {
             return;
         }
         stage moved = like;
-        moved.name = component_name("tower.", like.name.view());
+        moved.name = name_of(what.rows()[0].in);
         moved.role = stage_role::tower;
         moved.cost = what;
         sum.cost += like.repeat * what;
         stages.push_back(moved);
     }
 
-    /// The same under one name, but for what multiplies no matrix.
-    [[nodiscard]] static cost named(const cost& part, const std::string& name) {
-        return part.renamed([&name](const component_name& own) {
+    /// The same under one name; what multiplies no matrix keeps its own behind the tower's: "vision.norm".
+    [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
+        return part.renamed([&](const component_name& own) {
             const std::string_view view = own.view();
-            return view == "norm" || view == "bias" || view == "embedding" ? own : component_name(name);
+            const bool elementwise = view == "norm" || view == "bias" || view == "embedding";
+            return component_name(prefix, elementwise ? view : name);
         });
     }
 

@@ -91,6 +91,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
             types.push_back(family.model_type);
         }
     }
+    types.emplace_back("hstu");
     types.emplace_back("floptally");
     return types;
 }
