@@ -383,6 +383,14 @@ def mel(model, clips, bins="num_mel_bins", frames=None):
             {"lengths": [], "audio_frames": [count] * clips})
 
 
+@feed((25, 11), (24,))
+def packed_mel(model, counts):
+    """The audio tower of Qwen's omni models: the frames of all clips in one row. A run is the frames of each clip."""
+    import torch
+    return ({"input_features": torch.randn(model.config.num_mel_bins, sum(counts)),
+             "feature_lens": torch.tensor(counts)}, {"lengths": [], "audio_frames": list(counts)})
+
+
 @feed((2, 187), (3, 133))
 def waveform(model, run):
     """wav2vec2 and kin: input_values. A run is (clips, samples), and so are the frames of the record."""

@@ -24,12 +24,15 @@
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/omni_audio_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/detail/hf/small_encoders.hpp>
+#include <floptally/detail/hf/spectrogram_towers.hpp>
+#include <floptally/detail/hf/speech_translators.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
@@ -76,6 +79,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     audio_towers,
     wave_towers,
     conformer_towers,
+    omni_audio_towers,
+    speech_translators,
+    spectrogram_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

@@ -80,9 +80,43 @@ def of_parakeet(config, batch, length, fused, audio_frames):
                             "why": "the counter takes a weight gradient times the groups, which are the channels"}}
 
 
+def of_chunks(config, batch, length, fused, audio_frames):
+    """qwen2_5_omni and qwen3_omni_moe: chunks of 2 x n_window frames, all padded to the longest before convolutions."""
+    side, found = 2 * config.n_window, 0
+    chunks = [min(side, frames - start) for frames in audio_frames for start in range(0, frames, side)]
+    deep = config.model_type.startswith("qwen3")
+    strides, channels = ((2, 2, 2), config.downsample_hidden_size) if deep else ((1, 2), config.d_model)
+    bins, width = (config.num_mel_bins, 1) if deep else (1, config.num_mel_bins)
+    forward = backward = 0
+    lengths = chunks
+    for step, stride in enumerate(strides):
+        lengths = [(one - 1) // stride + 1 for one in lengths]
+        bins = (bins + 1) // 2 if deep else 1
+        extra = 2 * (9 if deep else 3) * width * channels * bins * (len(chunks) * max(lengths) - sum(lengths))
+        forward, backward, width = forward + extra, backward + (1 if step == 0 else 2) * extra, channels
+    if deep:
+        extra = 2 * bins * channels * config.d_model * (len(chunks) * max(lengths) - sum(lengths))
+        forward, backward = forward + extra, backward + 2 * extra
+    return {"padded_chunks": {"forward": forward, "backward": backward,
+                              "why": "all chunks are padded to the longest before the convolutions"}}
+
+
+def of_moonshine(config, batch, length, fused, audio_frames, encoder_length):
+    """Both sides have the heads of the encoder: its config is one object, which each attention changes."""
+    multiple, heads = config.pad_head_dim_to_multiple_of or 1, config.decoder_num_attention_heads
+    head_dim = config.hidden_size // heads
+    padding = -head_dim % multiple
+    pairs = (config.encoder_num_hidden_layers * encoder_length ** 2 +
+             config.decoder_num_hidden_layers * length * (length + encoder_length))
+    extra = 4 * heads * padding * batch * pairs
+    return {"padded_head_dim": {"forward": extra, "backward": extra * 5 // 2 if fused else extra * 2,
+                                "why": "head dims are padded to pad_head_dim_to_multiple_of"}}
+
+
 WAVES = ["wav2vec2", "hubert", "wavlm", "unispeech", "unispeech-sat", "data2vec-audio", "wav2vec2-conformer", "sew"]
 DIFFERENCES = {**{name: of_waveform for name in WAVES}, "wav2vec2-bert": of_conformer,
-               "parakeet_encoder": of_parakeet}
+               "parakeet_encoder": of_parakeet, "qwen2_5_omni_audio_encoder": of_chunks,
+               "qwen3_omni_moe_audio_encoder": of_chunks, "moonshine": of_moonshine}
 
 
 def whisper(case):
@@ -149,13 +183,14 @@ def wav2vec2_kin(case):
 
 
 def other_encoders(case):
-    parakeet_ctc_later = """
     ast = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=66, patch_size=8,
-               frequency_stride=5, time_stride=6, max_length=32, num_mel_bins=23)
+               frequency_stride=5, time_stride=6, max_length=32, num_mel_bins=23,
+               _no_resolved="its max_length, of a spectrogram, goes with the max_length of generated text")
     case("audio-spectrogram-transformer/classification", "ASTForAudioClassification", **ast, num_labels=5,
          _feed=feeds.spectrogram)
     case("audio-spectrogram-transformer/model", "ASTModel", **ast, _feed=feeds.spectrogram)
-    """
+    case("audio-spectrogram-transformer/without-biases", "ASTModel", **{**ast, "num_mel_bins": 38}, qkv_bias=False,
+         _feed=feeds.spectrogram)
     parakeet = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=6,
                     intermediate_size=70, conv_kernel_size=5, subsampling_conv_channels=10, num_mel_bins=16,
                     max_position_embeddings=40)
@@ -196,6 +231,17 @@ def towers(case):
          _feed=feeds.variant(feeds.mel, frames=22))
 
 
+    omni = dict(num_mel_bins=10, d_model=40, encoder_layers=3, encoder_attention_heads=5, encoder_ffn_dim=66,
+                output_dim=28)
+    case("qwen2_5_omni_audio_encoder/encoder", "Qwen2_5OmniAudioEncoder", **omni, n_window=6, max_source_positions=14,
+         _feed=feeds.packed_mel)
+    case("qwen3_omni_moe_audio_encoder/encoder", "Qwen3OmniMoeAudioEncoder", **omni, downsample_hidden_size=12,
+         n_window_infer=230, max_source_positions=30, _feed=feeds.variant(feeds.packed_mel, (230, 137), (400,)))
+    case("qwen3_omni_moe_audio_encoder/52", "Qwen3OmniMoeAudioEncoder", **{**omni, "num_mel_bins": 19},
+         downsample_hidden_size=12, n_window=52, n_window_infer=104, max_source_positions=30,
+         _feed=feeds.variant(feeds.packed_mel, (230, 137), (99,)))
+
+
 def ones(*shape):
     import torch
     return torch.ones(*shape, dtype=torch.long)
@@ -213,6 +259,13 @@ def translators(case):
                      encoder_num_key_value_heads=4, decoder_num_key_value_heads=6, max_position_embeddings=40,
                      pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
     case("moonshine/generation", "MoonshineForConditionalGeneration", **moonshine, _feed=feeds.speech_waveform)
+    absent = {name: value for name, value in moonshine.items() if not name.endswith("key_value_heads")}
+    case("moonshine/biases", "MoonshineForConditionalGeneration", **absent, attention_bias=True,
+         tie_word_embeddings=False, pad_head_dim_to_multiple_of=16, _feed=feeds.speech_waveform)
+    case("speech_to_text/one-convolution", "Speech2TextModel", **{**sizes, "input_channels": 2}, num_conv_layers=1,
+         conv_kernel_sizes=[3], _feed=feeds.speech_features)
+    case("speech_to_text/untied", "Speech2TextForConditionalGeneration", **sizes, num_conv_layers=3,
+         conv_kernel_sizes=[3, 5, 7], tie_word_embeddings=False, _feed=feeds.speech_features)
 
 
 def cases(case):
@@ -221,3 +274,4 @@ def cases(case):
     other_encoders(case)
     audio_language(case)
     towers(case)
+    translators(case)
