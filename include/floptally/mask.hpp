@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
@@ -8,7 +9,6 @@
 #include <floptally/detail/mask_name.hpp>
 #include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
-#include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/hstu_mask.hpp>
 #include <floptally/mask_kind.hpp>
@@ -138,13 +138,31 @@ class mask {
     }
     /// Every patch of a clip sees every other, of all frames: (t·h·w)².
     [[nodiscard]] static constexpr mask clip_squares() { return mask{mask_kind::clip_squares, 0, 0}.in(tower::vision); }
-    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one. A grid that does not
-    /// divide is an error.
-    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side) {
-        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1), 0}.in(tower::vision);
+    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
+    /// for each line of them. A grid that does not divide is an error.
+    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
+        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
+                    in_range("line_ends", line_ends, 0)}
+            .in(tower::vision);
+    }
+    /// The same after the frames of a clip were pooled into one.
+    [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
+        return mask{mask_kind::pooled_patches, in_range("merge_kernel_size", side, 1), 0}.in(tower::vision);
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
+    /// off.
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
+    }
+    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
+    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
+    /// counts a causal mask in another way, as a square which has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+            .in(tower::vision);
+    }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
     /// the clip is cut into chunks of so many frames before them, and the last is shorter.
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
@@ -174,18 +192,26 @@ class mask {
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
-               : kind_ == mask_kind::merged_patches ? g.h / first * (g.w / first)
+        const auto second = static_cast<std::uint64_t>(second_);
+        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
+               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
+               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
+                   ? g.h / first * (g.w / first)
+               : kind_ == mask_kind::pooled_clips   ? g.frame_patches()
+               : kind_ == mask_kind::pooled_patches ? g.h / first * (g.w / first + second)
                                                     : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
-        return kind_ == mask_kind::clip_squares ? patches * patches
-               : kind_ == mask_kind::clips      ? std::uint64_t{patches != 0}
-                                                : g.t * frame_pairs(g);
+        return kind_ == mask_kind::clip_squares     ? patches * patches
+               : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
+               : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
+                                                    : g.t * frame_pairs(g);
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+    template <std::same_as<audio_clip> Clip>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
@@ -202,7 +228,6 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
-
     /// HSTU: its rules, as `detail::hstu_flags` has them.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
 
@@ -229,7 +254,7 @@ class mask {
     }
     /// True where a grid is not t times one of its frames.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
-        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips;
+        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips || kind_ == mask_kind::pooled_patches;
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
@@ -246,6 +271,8 @@ class mask {
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
         : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
+    static constexpr auto in_range = &detail::mask_parameter;
+
     [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
                                                   std::int64_t chunk, std::int64_t window) {
         mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
@@ -253,14 +280,6 @@ class mask {
         made.chunk_ = in_range("chunk", chunk, 0);
         made.window_ = in_range("window", window, 0);
         return made;
-    }
-
-    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
-        if (value < least || value > 0x7FFF'FFFF) {
-            throw error(field,
-                        "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
-        }
-        return static_cast<std::int32_t>(value);
     }
 
     mask_kind kind_ = mask_kind::band;

@@ -26,7 +26,10 @@ enum class mask_kind : std::uint8_t {
     grid_windows,
     clip_squares,
     merged_patches,
+    pooled_patches,
     clips,
+    pooled_clips,
+    later_image_tokens,
     strided_frames,
     strided_squares
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/error.hpp>
 #include <floptally/mask_kind.hpp>
 
 namespace floptally::detail {
@@ -19,6 +20,14 @@ namespace floptally::detail {
         name.append(std::to_string(reach)).append(",").append(std::to_string(full)).append(")");
     }
     return name;
+}
+
+/// A parameter of a mask, or an error that names it.
+[[nodiscard]] constexpr std::int32_t mask_parameter(const char* field, std::int64_t value, std::int64_t least) {
+    if (value < least || value > 0x7FFF'FFFF) {
+        throw error(field, "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
+    }
+    return static_cast<std::int32_t>(value);
 }
 
 /// "strided_frames(1,2)", "strided_squares(1,8,100,104)": what is 0 at the end is left out.
@@ -87,9 +96,15 @@ namespace floptally::detail {
         case mask_kind::clip_squares:
             return "clip_squares";
         case mask_kind::merged_patches:
-            return of("merged_patches", first);
+            return second == 0 ? of("merged_patches", first) : of_both("merged_patches");
+        case mask_kind::pooled_patches:
+            return of("pooled_patches", first);
         case mask_kind::clips:
             return "clips";
+        case mask_kind::pooled_clips:
+            return of("pooled_clips", first);
+        case mask_kind::later_image_tokens:
+            return second < 0 ? of("later_image_tokens", first) : of_both("later_image_tokens");
         case mask_kind::strided_frames:
             return frames_name("strided_frames", first, second, chunk, window);
         case mask_kind::strided_squares:

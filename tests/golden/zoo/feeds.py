@@ -220,6 +220,18 @@ def tiles(model, samples, tiles_per_image=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
 
 
+@feed((2, 3), (1, 2))
+def clip_text(model, run):
+    """llava_next_video, llava_onevision: one clip in each text, of frames of the config's size. A run is (texts,
+    frames); a clip is a grid."""
+    texts, frames_of_each = run
+    values, grids = image_batch(model.config, texts * frames_of_each)
+    clips = {"pixel_values_videos": values.unflatten(0, (texts, frames_of_each))}
+    rows = placeholders(model, "get_video_features", clips, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config, "video"))
+    return {**inputs, **clips}, {"lengths": lengths, "grids": [[frames_of_each, *grids[0][1:]]] * texts}
+
+
 @feed((1, 1), (2, 2))
 def cross_attended(model, counts):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
@@ -260,29 +272,32 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False):
+def patches(model, samples, square=False, more=None):
     """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
-    above 1."""
+    above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
     shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
-    """The vision tower of Qwen-VL kin by itself."""
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+    """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
-    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
-    return ({values_name: values, grid_name: torch.tensor(grids)},
-            {"lengths": [], "grids": [list(grid) for grid in grids]})
+    vision = vision_of(model.config)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
+    images.update(more(grids) if more else {})
+    return images, {"lengths": [], "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)
@@ -301,6 +316,23 @@ def images_in_one_canvas(model, samples):
         return images, record
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
+def positioned(model, samples, slots=36):
+    """gemma4: flattened patches of three channels with their positions, each image padded to `slots` patches."""
+    import torch
+    vision = vision_of(model.config)
+    grids = flatten(samples)
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    values, positions = torch.rand(len(grids), slots, 3 * vision.patch_size ** 2), torch.tensor(at)
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is model.config:
+        return {"pixel_values": values, "pixel_position_ids": positions}, record
+    images = {"pixel_values": values, "image_position_ids": positions}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, record
 
 
@@ -346,6 +378,15 @@ def padded(model, samples, slots=40):
     grids = flatten(samples)
     return (padded_patches(vision_of(model.config), grids, slots),
             {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed(*GRIDS)
+def padded_text(model, samples, slots=40):
+    """lfm2_vl: images padded as siglip2's, in a text."""
+    images, record = padded(model, samples, slots)
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {**record, "lengths": lengths}
 
 
 @feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))

@@ -36,6 +36,18 @@ using hf_pool = std::uint64_t (*)(const hf_joined&);
     return width / hidden_size;
 }
 
+/// The class takes four whatever the sizes are.
+[[nodiscard]] inline std::uint64_t four_frames(const hf_joined& model) {
+    const std::uint64_t stacked = stacked_frames(model);
+    if (stacked != 4) {
+        throw error(model.tower.config.field("intermediate_size"),
+                    "must be 4 x hidden_size (" + std::to_string(model.tower.sizes.hidden_size) +
+                        "), since one token of the text stands for four frames; got " +
+                        std::to_string(model.tower.sizes.intermediate_size));
+    }
+    return stacked;
+}
+
 template <hf_pool Pool>
 [[nodiscard]] frame_rate pooled_rate(const hf_joined& model) {
     return whisper_rate(model.tower).pooled(static_cast<std::int64_t>(Pool(model)));
@@ -46,12 +58,6 @@ template <hf_pool Pool>
     input.units = pooled_rate<Pool>(model).frames();
     return input;
 }
-/// Whatever its tower stacks, of four frames one stays.
-[[nodiscard]] inline tower_input quarter_placeholders(const hf_joined& model, tower_input input) {
-    input.units = whisper_rate(model.tower).pooled(4).frames();
-    return input;
-}
-
 /// One linear, or two with an activation between them.
 [[nodiscard]] inline cost audio_projector(std::uint64_t in, std::uint64_t between, std::uint64_t out, bool bias) {
     cost sum;
@@ -92,7 +98,7 @@ template <hf_pool Pool>
 }
 [[nodiscard]] inline cost glmasr_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    return over_pooled<stacked_frames>(model, audio_projector(model.tower.sizes.intermediate_size, 2 * h, h, true));
+    return over_pooled<four_frames>(model, audio_projector(model.tower.sizes.intermediate_size, 2 * h, h, true));
 }
 
 inline constexpr std::array audio_composites{
@@ -141,7 +147,7 @@ inline constexpr std::array audio_composites{
                                     .model_type = "glmasr_encoder",
                                     .suffix = "Encoder",
                                     .projector = glmasr_projector,
-                                    .placeholders = quarter_placeholders}},
+                                    .placeholders = pooled_placeholders<four_frames>}},
                  .tie_word_embeddings = true},
 };
 

@@ -6,7 +6,12 @@
 
 #include <floptally/detail/hf/audio_composites.hpp>
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
+#include <floptally/detail/hf/merging_vlms.hpp>
+#include <floptally/detail/hf/qwen_vl_kin.hpp>
+#include <floptally/detail/hf/siglip_vl_kin.hpp>
 
 /// @file
 /// The known `model_type`s with towers, as `families.hpp` has those without.
@@ -14,7 +19,12 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,
+    llava_kin,           //
+    merging_vlms,        //
+    gemma_vlms,          //
+    qwen_vl_kin,         //
+    siglip_vl_kin,       //
+    contrastive_models,  //
     audio_composites,
 };
 

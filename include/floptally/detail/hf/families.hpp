@@ -11,11 +11,14 @@
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/conformer_towers.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
+#include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
@@ -25,6 +28,7 @@
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/omni_audio_towers.hpp>
+#include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
@@ -37,7 +41,10 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/uncommon_towers.hpp>
+#include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -75,7 +82,14 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     small_encoders,             //
     t5_kin,                     //
     bart_kin,                   //
-    vision_towers,
+    vision_towers,              //
+    vision_language_texts,      //
+    patch_towers,               //
+    dino_towers,                //
+    vlm_towers,                 //
+    gemma_towers,               //
+    uncommon_towers,            //
+    contrastive_texts,          //
     audio_towers,
     wave_towers,
     conformer_towers,

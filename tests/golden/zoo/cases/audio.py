@@ -216,7 +216,15 @@ def audio_language(case):
          audio_token_id=7, _feed=feeds.audio_text)
     case("glmasr/generation", "GlmAsrForConditionalGeneration", text_config=llama, audio_token_id=7,
          audio_config={("max_position_embeddings" if key == "max_source_positions" else key): value
-                       for key, value in long.items()}, _feed=feeds.audio_text)
+                       for key, value in dict(long, intermediate_size=160).items()}, _feed=feeds.audio_text)
+    case("qwen2_audio/model", "Qwen2AudioModel", text_config=dict(qwen2, tie_word_embeddings=True), audio_config=dict(
+        tower, model_type="qwen2_audio_encoder", max_source_positions=15), audio_token_index=7,
+         tie_word_embeddings=True, _feed=feeds.variant(feeds.audio_text, rows=lambda frames: (frames // 2 - 2) // 2 + 1))
+    case("voxtral/head-dim-of-the-class", "VoxtralModel", text_config=dict(
+        vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=8),
+         audio_config=dict(long, intermediate_size=160), audio_token_id=7, _feed=feeds.audio_text)
+    case("audioflamingo3/without-biases", "AudioFlamingo3ForConditionalGeneration", text_config=qwen2,
+         audio_config=long, projector_bias=False, audio_token_id=7, _feed=feeds.audio_text)
 
 
 def towers(case):
