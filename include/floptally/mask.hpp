@@ -215,11 +215,10 @@ class mask {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left =
-            detail::strided_chunks(clip.frames, first_, second_, static_cast<std::uint64_t>(chunk_));
+        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
         return kind_ == mask_kind::strided_frames ? left
                : window_ == 0                     ? left * left
-                              : detail::chunk_square_rows(left, static_cast<std::uint64_t>(window_));
+                                                  : detail::chunk_square_rows(left, window_);
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -277,8 +276,8 @@ class mask {
                                                   std::int64_t chunk, std::int64_t window) {
         mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
         made.tower_ = tower::audio;
-        made.chunk_ = in_range("chunk", chunk, 0);
-        made.window_ = in_range("window", window, 0);
+        made.chunk_ = detail::short_mask_parameter("chunk", chunk);
+        made.window_ = detail::short_mask_parameter("window", window);
         return made;
     }
 
@@ -287,8 +286,8 @@ class mask {
     std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
-    std::int32_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
-    std::int32_t window_ = 0;  // of what is left of them; 0: all
+    std::uint16_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
+    std::uint16_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

@@ -30,6 +30,14 @@ namespace floptally::detail {
     return static_cast<std::int32_t>(value);
 }
 
+/// One of those that are small.
+[[nodiscard]] constexpr std::uint16_t short_mask_parameter(const char* field, std::int64_t value) {
+    if (value < 0 || value > 0xFFFF) {
+        throw error(field, "must be from 0 to 65535, got " + std::to_string(value));
+    }
+    return static_cast<std::uint16_t>(value);
+}
+
 /// "strided_frames(1,2)", "strided_squares(1,8,100,104)": what is 0 at the end is left out.
 [[nodiscard]] inline std::string frames_name(const char* kind, std::int64_t field, std::int64_t stride,
                                              std::int64_t chunk, std::int64_t window) {
