@@ -615,6 +615,46 @@ constexpr malformed malformed_configs[] = {
      "max_length: must be at least patch_size (16) and at most 65534 strides more, got 15"},
 };
 
+/// Of LLaVA and its descendants.
+constexpr malformed malformed_llava_kin[] = {
+    {"{'model_type': 'llava', 'vision_feature_layer': -26}",
+     "vision_feature_layer: must be an integer from -25 to 24, got -26"},
+    {"{'model_type': 'llava', 'vision_feature_layer': [3, 25]}",
+     "vision_feature_layer[1]: must be an integer from -25 to 24, got 25"},
+    {"{'model_type': 'llava', 'vision_feature_select_strategy': 'cls'}",
+     R"(vision_feature_select_strategy: must be "default" or "full", got "cls")"},
+    {"{'model_type': 'llava', 'vision_config': {'model_type': 'siglip_vision_model'}}",
+     R"(vision_feature_select_strategy: must be "full" for a siglip_vision_model, which has no class token, got "default")"},
+    {"{'model_type': 'llava_next', 'vision_feature_select_strategy': 'full'}",
+     R"(vision_feature_select_strategy: must be "default" for a clip_vision_model: its class token has no place among the patches, got "full")"},
+    {"{'model_type': 'llava_next_video', 'spatial_pool_mode': 'conv'}",
+     R"(spatial_pool_mode: must be "average" or "max", got "conv")"},
+    {"{'model_type': 'vipllava', 'vision_config': {'model_type': 'pixtral'}}",
+     R"(vision_config.model_type: must be a tower with one class token, got "pixtral")"},
+    {"{'model_type': 'llava', 'vision_config': {'model_type': 'llama'}}",
+     R"(vision_config.model_type: "llama" has no class with the head "VisionModel", which this model needs)"},
+    {"{'model_type': 'mistral3', 'vision_feature_layer': [-1, -2]}",
+     "vision_feature_layer: must be one integer, got [-1,-2]"},
+    {"{'model_type': 'internvl', 'downsample_ratio': 0.3}",
+     "downsample_ratio: must be 1.0, 0.5, 0.25 or 0.125, got 0.3"},
+    {"{'model_type': 'internvl', 'vision_config': {'norm_type': 'batch_norm'}}",
+     R"(vision_config.norm_type: must be "layer_norm" or "rms_norm", got "batch_norm")"},
+    {"{'model_type': 'aya_vision'}", "vision_config.num_attention_heads: must divide hidden_size (1152), got 14"},
+    {"{'model_type': 'cohere2_vision', 'alignment_intermediate_size': 7}",
+     "alignment_intermediate_size: must be even, got 7"},
+    {"{'model_type': 'ovis2', 'hidden_size': 8}", "hidden_size: must be the text's hidden_size (4096), got 8"},
+    {"{'model_type': 'ovis2', 'hidden_size': 4096, 'vision_config': {'vocab_size': 5}}",
+     "vision_config.num_visual_indicator_tokens: must be below vocab_size (5), got 5"},
+    {"{'model_type': 'paligemma', 'projection_dim': 8}",
+     "projection_dim: must be the text's hidden_size (2048), got 8"},
+    {"{'model_type': 'gemma3', 'mm_tokens_per_image': 256}",
+     "mm_tokens_per_image: must be at most the patches of an image (196), got 256"},
+    {"{'model_type': 'gemma3', 'mm_tokens_per_image': 4, 'text_config': {'use_bidirectional_attention': true}}",
+     "text_config.use_bidirectional_attention: must be false or absent"},
+    {"{'model_type': 'gemma4', 'audio_config': {}}",
+     "audio_config: is not supported for model_type gemma4; must be null or absent"},
+};
+
 constexpr malformed malformed_own[] = {
     {"{}", "hidden_size: is missing; must be an integer from 1 to 16777216"},
     {"{'hidden_size': 0}", "hidden_size: must be an integer from 1 to 16777216, got 0"},
@@ -786,6 +826,9 @@ TEST_CASE("a malformed Hugging Face config is an error that names the field, the
         check(row.config, row);
     }
     CHECK(std::size(malformed_configs) > 60);
+    for (const malformed& row : malformed_llava_kin) {
+        check(row.config, row);
+    }
 }
 
 TEST_CASE("a malformed config in floptally's own format is an error with the full path of the field") {

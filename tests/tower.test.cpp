@@ -55,6 +55,18 @@ std::uint64_t pairs_in_windows(const grid& g, std::uint64_t window, std::uint64_
     return g.t * pairs;
 }
 
+/// Pairs of tokens of one image, without those that a causal window has.
+std::uint64_t later_pairs(std::uint64_t tokens, std::int64_t window) {
+    std::uint64_t pairs = 0;
+    for (std::uint64_t query = 0; query < tokens; ++query) {
+        for (std::uint64_t key = 0; key < tokens; ++key) {
+            const bool in_window = window < 0 || query < key + static_cast<std::uint64_t>(window);
+            pairs += key <= query && in_window ? 0U : 1U;
+        }
+    }
+    return pairs;
+}
+
 constexpr tally of_constants() {
     tally t{mask_set::of_towers()};
     t.add(sequence{512});
@@ -127,6 +139,92 @@ TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
         }
     }
     CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+    CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
+    CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    for (std::uint32_t side = 1; side <= 3; ++side) {
+        for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
+            INFO("side " << side << ", window " << window);
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 3, 4}) ==
+                    2 * later_pairs(3 / side * (4 / side), window));
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 0, 4}) == 0);
+        }
+    }
+}
+
+TEST_CASE("what tokens of an image see more is nothing where a causal mask is counted as a square") {
+    cost model;
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
+    tally batch{model.masks()};
+    batch.add(sequence{20});
+    batch.add(grid{1, 4, 6});
+    const auto forward = [&](const floptally::convention& how) {
+        return evaluate(model, batch, how)["text"].get(view::useful, phase::forward).value();
+    };
+    CHECK(forward(floptally::conventions::exact) == 2 * 3 * 10 * (210 + 15));
+    CHECK(forward(floptally::conventions::torch_flop_counter_eager) == 2 * 3 * 10 * 400);
+}
+
+/// Windows of Qwen2.5-VL as its get_window_index makes them: merged cells, padded on both axes by one window less the
+/// rest (by a whole one where there is none); a window has the cells that are real. Sums of squares, and of lengths.
+struct listed_windows {
+    std::uint64_t pairs = 0;
+    std::uint64_t patches = 0;
+    std::uint64_t merged = 0;
+};
+
+listed_windows windows_of_merged_cells(const grid& g, std::uint64_t merge, std::uint64_t window) {
+    const std::uint64_t height = g.h / merge;
+    const std::uint64_t width = g.w / merge;
+    const std::uint64_t rows = (height + window - height % window) / window;
+    const std::uint64_t columns = (width + window - width % window) / window;
+    listed_windows sums;
+    for (std::uint64_t frame = 0; frame < g.t; ++frame) {
+        for (std::uint64_t row = 0; row < rows; ++row) {
+            for (std::uint64_t column = 0; column < columns; ++column) {
+                std::uint64_t cells = 0;
+                for (std::uint64_t y = row * window; y < (row + 1) * window; ++y) {
+                    for (std::uint64_t x = column * window; x < (column + 1) * window; ++x) {
+                        cells += y < height && x < width ? 1U : 0U;
+                    }
+                }
+                const std::uint64_t length = cells * merge * merge;
+                sums.pairs += length * length;
+                sums.patches += length;
+                sums.merged += cells;
+            }
+        }
+    }
+    return sums;
+}
+
+TEST_CASE("windows of merged cells with ragged borders are windows of patches, and lose no patch") {
+    for (const std::uint32_t merge : {1U, 2U, 3U}) {
+        for (std::uint32_t height = 1; height <= 11; ++height) {
+            for (std::uint32_t width = 1; width <= 9; ++width) {
+                for (const std::uint32_t frames : {1U, 3U}) {
+                    const grid g{frames, merge * height, merge * width};
+                    for (std::uint32_t window = 1; window <= 12; ++window) {
+                        INFO(frames << " x " << g.h << " x " << g.w << ", windows of " << window << " cells of "
+                                    << merge);
+                        const listed_windows all = windows_of_merged_cells(g, merge, window);
+                        REQUIRE(mask::grid_windows(window * merge).pairs(g) == all.pairs);
+                        REQUIRE(g.t * g.frame_patches() == all.patches);
+                        REQUIRE(mask::merged_patches(merge).pairs(g) == all.merged);
+                        // A learned row at the end of each line, and frames that are pooled before.
+                        REQUIRE(mask::merged_patches(merge, 1).pairs(g) == all.merged + frames * height);
+                        REQUIRE(mask::pooled_patches(merge).pairs(g) == all.merged / frames);
+                    }
+                }
+            }
+        }
+    }
+    CHECK(mask::pooled_patches(2).pairs(grid{0, 4, 4}) == 0);
+    tally batch{set_of({mask::pooled_patches(2), mask::merged_patches(2, 1)})};
+    batch.add(grid{3, 4, 6});
+    batch.add(grid{1, 2, 8});
+    CHECK(batch.pairs(view::useful, mask::pooled_patches(2)) == 6 + 4);
+    CHECK(batch.pairs(view::useful, mask::merged_patches(2, 1)) == 3 * 2 * 4 + 5);
 }
 
 TEST_CASE("strided frames equal a convolution that is slid over the clip") {
@@ -336,6 +434,10 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     CHECK(refused([](tally& t) {
               t.add(grid{1, 27, 30});
           }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2");
+    tally pooled{set_of({mask::pooled_patches(2)})};
+    CHECK(error_of([&] {
+              pooled.add(grid{1, 4, 5});
+          }) == "grid: 1 x 4 x 5 patches do not divide by the spatial_merge_size 2");
     CHECK(refused([](tally& t) {
               t.add(grid{1, 65536, 65536});
           }) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
@@ -459,7 +561,14 @@ TEST_CASE("names of masks say their tower") {
     CHECK(mask::grid_windows(8).name() == "vision.windows(8)");
     CHECK(mask::grid_windows(7, 3).name() == "vision.windows(7,3)");
     CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
+    CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,1)");
+    CHECK(mask::pooled_patches(2).name() == "vision.pooled_patches(2)");
+    CHECK(mask::pooled_clips(2).name() == "vision.pooled_clips(2)");
+    CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
+    CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,512)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
+          "sliding_window: must be from 1 to 2147483647, got 0");
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
           "window_size: must be from 1 to 2147483647, got 0");
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <floptally/json.hpp>
 
@@ -21,6 +22,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"beit", 85658114},
         {"clip", 151277313},
         {"clip_vision_model", 87456000},
+        {"cohere2_vision", 35651000064},
         {"data2vec-audio", 93188896},
         {"data2vec-vision", 85658114},
         {"deit", 85801730},
@@ -29,6 +31,8 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"dinov3_vit", 21595008},
         {"exaone4_5", 12100938496},
         {"exaone4_5_vision", 2671868672},
+        {"gemma4", 5077177856},
+        {"gemma4_vision", 167364608},
         {"glm46v", 10292777472},
         {"glm4v", 10292777472},
         {"glm4v_moe", 104372866880},
@@ -40,14 +44,24 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"glmasr_encoder", 635048960},
         {"hubert", 94396320},
         {"ijepa", 85798658},
+        {"internvl", 11765025792},
+        {"internvl_vision", 303938560},
         {"kimi_k25", 670570869232},
         {"kimi_k25_vision", 416866032},
+        {"lfm2_vl", 2812857088},
         {"llava", 7062902784},
+        {"llava_next", 7062906880},
+        {"llava_next_video", 7062906880},
+        {"llava_onevision", 12469102112},
         {"metaclip_2", 151277313},
         {"metaclip_2_vision_model", 87456000},
+        {"mistral3", 23340272640},
         {"moonshine", 27092736},
+        {"ovis2_vision", 326002678},
         {"paddleocr_vl", 799695472},
+        {"paligemma", 2910390528},
         {"parakeet_encoder", 607749120},
+        {"pixtral", 403489792},
         {"qwen2_5_omni_audio_encoder", 639647232},
         {"qwen2_5_vl", 75789228800},
         {"qwen2_5_vl_vision", 3083025152},
@@ -73,6 +87,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"unispeech-sat", 94396320},
         {"video_llama_3", 12155424000},
         {"video_llama_3_vision", 85646592},
+        {"vipllava", 7079690240},
         {"vit", 85800194},
         {"vit_msn", 85800194},
         {"voxtral", 4676271104},
@@ -109,5 +124,45 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         } catch (const floptally::error&) {
             // a type whose sizes are not of these names: not one with towers, or it is listed
         }
+    }
+}
+
+TEST_CASE("a text has a placeholder for each token that a tower makes") {
+    struct row {
+        std::string config;
+        std::vector<floptally::grid> grids;
+        std::uint64_t placeholders;
+    };
+    const std::string clip = R"("vision_config": {"image_size": 28, "patch_size": 7})";
+    const std::string siglip =
+        R"("vision_config": {"model_type": "siglip_vision_model", "image_size": 42, "patch_size": 7})";
+    const floptally::grid image{1, 4, 4};
+    const std::vector<row> rows{
+        {R"({"model_type": "llava", )" + clip + "}", {image, image}, 32},
+        {R"({"model_type": "llava", "vision_feature_select_strategy": "full", )" + clip + "}", {image, image}, 34},
+        {R"({"model_type": "llava", "vision_feature_select_strategy": "full", )" + siglip + "}", {{1, 6, 6}}, 36},
+        {R"({"model_type": "llava", "vision_feature_select_strategy": "full", "vision_config": {"model_type": "pixtral"}})",
+         {{1, 3, 5}, {1, 2, 2}},
+         19},
+        {R"({"model_type": "llava_next", )" + clip + "}", {image, image}, 0},  // padding is cut out
+        {R"({"model_type": "vipllava", "vision_feature_layer": -2, )" + clip + "}", {image, image}, 32},
+        {R"({"model_type": "mistral3"})", {{1, 4, 6}, {1, 2, 8}}, 10},
+        {R"({"model_type": "internvl", "downsample_ratio": 0.25})", {{1, 32, 32}}, 64},
+        {R"({"model_type": "aya_vision", "downsample_factor": 3, )" + siglip + "}", {{1, 6, 6}}, 4},
+        {R"({"model_type": "cohere2_vision", )" + siglip + "}", {{1, 6, 6}}, 9},
+        {R"({"model_type": "lfm2_vl"})", {{1, 6, 4}, {1, 2, 2}}, 7},
+        {R"({"model_type": "ovis2", "hidden_size": 4096, "vision_config": {"hidden_stride": 2}})", {{1, 16, 16}}, 64},
+        {R"({"model_type": "paligemma", )" + siglip + "}", {{1, 6, 6}, {1, 6, 6}}, 72},
+        {R"({"model_type": "gemma3", "mm_tokens_per_image": 4, )" + siglip + "}", {{1, 6, 6}, {1, 6, 6}}, 8},
+        {R"({"model_type": "gemma4", "vision_config": {}})", {{1, 6, 9}, {1, 3, 3}}, 7},
+    };
+    for (const row& one : rows) {
+        INFO(one.config);
+        const floptally::model_config model = floptally::read_config(json::parse(one.config));
+        floptally::tally batch{model.cost.masks()};
+        for (const floptally::grid& grid : one.grids) {
+            batch.add(grid);
+        }
+        CHECK(floptally::placeholder_tokens(model, batch) == one.placeholders);
     }
 }

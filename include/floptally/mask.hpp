@@ -160,7 +160,8 @@ class mask {
     /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
     /// counts a causal mask in another way, as a square which has them already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
+                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
             .in(tower::vision);
     }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
@@ -195,11 +196,11 @@ class mask {
         const auto second = static_cast<std::uint64_t>(second_);
         return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
                : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
-               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
+               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
+                   ? g.h / first * (g.w / first + second)
+               : kind_ == mask_kind::pooled_clips && g.t > 1
                    ? g.h / first * (g.w / first)
-               : kind_ == mask_kind::pooled_clips   ? g.frame_patches()
-               : kind_ == mask_kind::pooled_patches ? g.h / first * (g.w / first + second)
-                                                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
