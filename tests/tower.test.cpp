@@ -335,6 +335,118 @@ TEST_CASE("strided frames equal a convolution that is slid over the clip") {
     }
 }
 
+TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by chunk and pair by pair") {
+    struct stack {
+        std::int64_t kernel;
+        std::int64_t stride;
+        std::int64_t padding;
+        int times;
+    };
+    for (const stack& one : {stack{3, 2, 1, 1}, stack{3, 2, 1, 3}, stack{4, 3, 0, 2}}) {
+        floptally::frame_rate rate;
+        for (int i = 0; i < one.times; ++i) {
+            rate = rate.after({.kernel_size = one.kernel, .stride = one.stride, .padding = one.padding});
+        }
+        for (const std::int64_t chunk : {0, 7, 16, 100}) {
+            for (const std::int64_t window : {0, 1, 5, 26}) {
+                for (std::uint32_t frames = 0; frames < 330; frames += 1 + frames / 20) {
+                    std::uint64_t left = 0;
+                    for (std::int64_t start = 0; start < frames; start += chunk == 0 ? frames : chunk) {
+                        const std::int64_t rest = frames - start;
+                        std::int64_t length = chunk == 0 || rest < chunk ? rest : chunk;
+                        for (int i = 0; i < one.times && length > 0; ++i) {
+                            std::int64_t positions = 0;
+                            for (std::int64_t at = -one.padding; at + one.kernel <= length + one.padding;
+                                 at += one.stride) {
+                                ++positions;
+                            }
+                            length = positions;
+                        }
+                        left += static_cast<std::uint64_t>(length);
+                    }
+                    std::uint64_t pairs = 0;
+                    for (std::uint64_t query = 0; query < left; ++query) {
+                        for (std::uint64_t key = 0; key < left; ++key) {
+                            const auto size = static_cast<std::uint64_t>(window);
+                            pairs += size == 0 || query / size == key / size ? 1U : 0U;
+                        }
+                    }
+                    INFO(frames << " frames, chunks of " << chunk << ", windows of " << window);
+                    const audio_clip clip{frames};
+                    REQUIRE(mask::strided_frames(rate.field, rate.stride, chunk).pairs(clip) == left);
+                    REQUIRE(mask::strided_squares(rate.field, rate.stride, chunk, window).pairs(clip) == pairs);
+                }
+            }
+        }
+    }
+    CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,100)");
+    CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,0,100)");
+    CHECK(error_of([] { static_cast<void>(mask::strided_frames(1, 2, -1)); }) ==
+          "chunk: must be from 0 to 65535, got -1");
+    CHECK(error_of([] { static_cast<void>(mask::strided_squares(1, 2, 0, 65536)); }) ==
+          "window: must be from 0 to 65535, got 65536");
+}
+
+TEST_CASE("convolutions along time multiply what they see, position by position") {
+    // Dense and padded, grouped and dilated, gated, over bins too.
+    const floptally::convolution_stem stem{
+        .in_channels = 3,
+        .convolutions = {{.out_channels = 10, .kernel_size = 5, .stride = 2, .padding = 2, .bias = true},
+                         {.out_channels = 8, .kernel_size = 3, .dilation = 2, .groups = 2, .gated = true},
+                         {.out_channels = 7, .kernel_size = 2, .stride = 3, .bins = 6, .bin_kernel = 3}}};
+    const cost of_stem = stem.cost();
+    CHECK(of_stem.parameters() == 5 * 3 * 10 + 10 + 3 * 5 * 8 + 2 * 3 * 4 * 7);
+    for (const std::uint32_t frames : {5U, 13U, 40U, 41U}) {
+        tally batch{of_stem.masks()};
+        batch.add(audio_clip{frames});
+        const std::uint64_t first = (frames - 1) / 2 + 1;
+        const std::uint64_t second = first < 5 ? 0 : first - 4;
+        const std::uint64_t third = second < 2 ? 0 : (second - 2) / 3 + 1;
+        const std::uint64_t at_input = 2 * 5 * 3 * 10 * first;
+        const std::uint64_t behind = 2 * 3 * 5 * 8 * second + 2 * 2 * 3 * 4 * 7 * 6 * third;
+        const floptally::breakdown work = evaluate(of_stem, batch);
+        CHECK(work.get(view::useful, phase::forward).value() == at_input + behind);
+        CHECK(work.backward(view::useful).value() == at_input + 2 * behind);
+    }
+    CHECK(stem.after() == floptally::frame_rate{1, 1}
+                              .after(stem.convolutions[0])
+                              .after(stem.convolutions[1])
+                              .after(stem.convolutions[2]));
+    floptally::convolution_stem odd = stem;
+    odd.convolutions[1].groups = 3;
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) == "groups: must divide the channels (10 to 8), got 3");
+    odd.convolutions[1].groups = 2;
+    odd.convolutions[2].stride = 0;
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
+          "conv_kernel: kernel_size, stride and dilation must be at least 1");
+}
+
+TEST_CASE("layers over other units cost what the same layers cost over as many tokens") {
+    cost layer;
+    layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
+    layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
+    layer.add("pooled", linear{.in_features = 13, .out_features = 17, .rows = statistic::count});
+    layer.add_parameters("norm", term::norm, 13);
+    const floptally::frame_rate rate{1, 2, 0};
+    const cost strided = layer.over(rate.frames(), rate.squares()).in(tower::audio);
+    CHECK(strided.parameters() == layer.parameters());
+    tally clips{strided.masks()};
+    tally tokens{layer.masks()};
+    for (const std::uint32_t frames : {1U, 8U, 31U}) {
+        clips.add(audio_clip{frames});
+        tokens.add(sequence{(frames + 1) / 2});
+    }
+    for (const floptally::convention& how :
+         {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
+        CHECK(evaluate(strided, clips, how).total() == evaluate(layer, tokens, how).total());
+    }
+    const cost windows = layer.over(rate.frames(), rate.squares(3)).in(tower::audio);
+    tally windowed{windows.masks()};
+    windowed.add(audio_clip{15});
+    CHECK(evaluate(windows, windowed)["core"].get(view::useful, phase::forward).value() == 2 * 2 * 18 * (9 + 9 + 4));
+}
+
 TEST_CASE("a tally with towers adds each to its own words, and their sum is what all of them add") {
     const mask_set masks = set_of({mask::sliding_window(4), mask::grid_windows(4), mask::clips(),
                                    mask::strided_frames(1, 2), mask::window(2, 1)});

@@ -215,14 +215,14 @@ class cost {
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr cost in(tower which) const {
         cost sum;
-        for (cost_row row : table_.rows) {
-            if (row.what == statistic::pairs) {
-                row.mask =
-                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
-            }
-            row.in = which;
-            sum.table_.put(table_.components[row.component], weight_name(row), row);
-        }
+        sum.table_ = table_.in(which);
+        return sum;
+    }
+
+    /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
+        cost sum;
+        sum.table_ = table_.over(units, attends);
         return sum;
     }
 

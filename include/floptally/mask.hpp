@@ -164,15 +164,17 @@ class mask {
                     in_range("sliding_window", window, window < 0 ? -1 : 1)}
             .in(tower::vision);
     }
-    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
-    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
+    /// the clip is cut into chunks of so many frames before them, and the last is shorter.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
+                                                       std::int64_t chunk = 0) {
+        return of_frames(mask_kind::strided_frames, field, stride, chunk, 0);
     }
-    /// The square of that: each of them sees every other.
-    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// The square of that: each of them sees every other. With a `window` only within consecutive windows of so many,
+    /// which do not stop at chunks.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
+                                                        std::int64_t window = 0) {
+        return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
     }
 
     /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
@@ -237,8 +239,10 @@ class mask {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
-        return kind_ == mask_kind::strided_squares ? left * left : left;
+        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
+        return kind_ == mask_kind::strided_frames ? left
+               : window_ == 0                     ? left * left
+                                                  : detail::chunk_square_rows(left, window_);
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -278,7 +282,7 @@ class mask {
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_, flags_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -295,11 +299,22 @@ class mask {
         return detail::mask_parameter(field, value, least, most);
     }
 
+    [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
+                                                  std::int64_t chunk, std::int64_t window) {
+        mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
+        made.tower_ = tower::audio;
+        made.chunk_ = detail::short_mask_parameter("chunk", chunk);
+        made.window_ = detail::short_mask_parameter("window", window);
+        return made;
+    }
+
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
     std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
+    std::uint16_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
+    std::uint16_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

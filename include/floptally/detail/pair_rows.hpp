@@ -110,4 +110,11 @@ namespace floptally::detail {
     return static_cast<std::uint64_t>(static_cast<double>(g.frame_patches()) * share) + prefix;
 }
 
+/// The same of chunks of so many cells, each by itself; 0: of all as one.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided_chunks(std::uint64_t cells, std::int64_t field,
+                                                                           std::int64_t stride, std::uint64_t chunk) {
+    return chunk == 0 ? strided(cells, field, stride)
+                      : cells / chunk * strided(chunk, field, stride) + strided(cells % chunk, field, stride);
+}
+
 }  // namespace floptally::detail

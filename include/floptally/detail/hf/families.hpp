@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
+#include <floptally/detail/hf/conformer_towers.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
@@ -27,6 +29,7 @@
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/omni_audio_towers.hpp>
 #include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
@@ -34,6 +37,8 @@
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/detail/hf/small_encoders.hpp>
+#include <floptally/detail/hf/spectrogram_towers.hpp>
+#include <floptally/detail/hf/speech_translators.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
@@ -42,6 +47,7 @@
 #include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/detail/hf/vlm_towers.hpp>
+#include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/windowed_towers.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
@@ -89,7 +95,13 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     windowed_towers,            //
     masked_towers,              //
     convolutional_towers,       //
-    contrastive_texts,
+    contrastive_texts,          //
+    audio_towers,               //
+    wave_towers,                //
+    conformer_towers,           //
+    omni_audio_towers,          //
+    speech_translators,         //
+    spectrogram_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.
