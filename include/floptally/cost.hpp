@@ -215,12 +215,11 @@ class cost {
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr cost in(tower which) const { return cost(table_.in(which)); }
 
-    /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
-    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
+    /// The same over `units` in place of tokens (cells of a coarser grid, frames after convolutions); where
+    /// bidirectional attention is another mask over these, it is `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends = mask::bidirectional()) const {
         return cost(table_.over(units, attends));
     }
-    /// The same, where what counts tokens is over the units that `units` counts: cells of a coarser grid.
-    [[nodiscard]] constexpr cost over(const mask& units) const { return cost(table_.over(units)); }
 
     /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
     /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
