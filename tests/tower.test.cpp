@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -227,6 +228,77 @@ TEST_CASE("windows of merged cells with ragged borders are windows of patches, a
     CHECK(batch.pairs(view::useful, mask::merged_patches(2, 1)) == 3 * 2 * 4 + 5);
 }
 
+TEST_CASE("cells after strides, and windows of them, are those of halving one by one") {
+    for (std::uint32_t h = 1; h < 14; ++h) {
+        for (std::uint32_t w = 1; w < 14; ++w) {
+            grid up{2, h, w};
+            grid down{2, h, w};
+            for (std::int64_t level = 0; level < 4; ++level) {
+                const std::int64_t stride = std::int64_t{1} << level;
+                const grid whole{2, h, w};
+                REQUIRE(mask::strided_cells(1, stride).pairs(whole) == 2 * up.frame_patches());
+                REQUIRE(mask::strided_cells(stride, stride).pairs(whole) == 2 * down.frame_patches());
+                for (const std::int64_t window : {2, 3, 5}) {
+                    const auto side = static_cast<std::uint64_t>(window);
+                    const std::uint64_t shorter = std::min(up.h, up.w);
+                    const bool small = shorter <= side;
+                    const auto pairs = [&](bool shifted, bool shrinking) {
+                        return mask::level_windows(window, level, shifted, shrinking).pairs(whole);
+                    };
+                    REQUIRE(pairs(false, false) == pairs_in_windows(up, side, 0));
+                    REQUIRE(pairs(true, false) == pairs_in_windows(up, side, side / 2));
+                    REQUIRE(pairs(false, true) == pairs_in_windows(up, small ? shorter : side, 0));
+                    REQUIRE(pairs(true, true) == pairs_in_windows(up, small ? shorter : side, small ? 0 : side / 2));
+                }
+                up = {2, (up.h + 1) / 2, (up.w + 1) / 2};
+                down = {2, down.h / 2, down.w / 2};
+            }
+        }
+    }
+    CHECK(mask::level_windows(7, 2, true, true).name() == "vision.shifted_shrinking_windows(7,level 2)");
+    CHECK(mask::level_windows(7, 0, false, false).name() == "vision.windows(7,level 0)");
+    CHECK(mask::strided_cells(1, 4).name() == "vision.strided_cells(1,4)");
+    tally coarse{set_of({mask::strided_cells(4, 4)})};
+    CHECK(error_of([&] {
+              coarse.add(grid{1, 3, 9});
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+    CHECK_NOTHROW(coarse.add(grid{1, 4, 9}));
+    CHECK(error_of([] { static_cast<void>(mask::level_windows(7, 31, false, false)); }) ==
+          "level: must be from 0 to 30, got 31");
+}
+
+TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
+    const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
+        return mask::kept_patches(millionths, 1).pairs(grid{1, h, w});
+    };
+    CHECK(kept(14, 14, 750'000) == 50);
+    CHECK(kept(3, 5, 750'000) == 4);
+    CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
+    CHECK(kept(4, 4, 0) == 17);
+    CHECK(kept(0, 4, 0) == 0);
+    CHECK(mask::kept_squares(750'000, 1).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
+    CHECK(mask::kept_squares(750'000, 1).name() == "vision.kept_squares(750000,1)");
+    CHECK(error_of([] { static_cast<void>(mask::kept_patches(1'000'001, 0)); }) ==
+          "mask_ratio: must be from 0 to 1000000, got 1000001");
+}
+
+TEST_CASE("a layer over cells is one over tokens, but for the units") {
+    const mask cells = mask::strided_cells(1, 2);
+    const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
+    const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
+    const cost coarse = tokens.over(cells);
+    CHECK(coarse.parameters() == tokens.parameters());
+    CHECK(coarse.masks().size() == 2);
+    tally images{coarse.masks()};
+    images.add(grid{1, 5, 8});
+    // 12 cells: 3 x 4 in windows of 3 x 3 and 3 x 1
+    const std::uint64_t linears = 12 * 2 * 4 * 12 * 12;
+    const std::uint64_t cores = (9 * 9 + 3 * 3) * 2 * 2 * 12;
+    CHECK(evaluate(coarse.in(tower::vision), images, floptally::conventions::exact)
+              .get(view::useful, phase::forward)
+              .low() == linears + cores);
+}
+
 TEST_CASE("strided frames equal a convolution that is slid over the clip") {
     // Kernel, stride and padding of convolutions one after the other: Whisper's stem, wav2vec 2.0's seven.
     struct convolution {
@@ -365,7 +437,8 @@ TEST_CASE("layers over other units cost what the same layers cost over as many t
         clips.add(audio_clip{frames});
         tokens.add(sequence{(frames + 1) / 2});
     }
-    for (const floptally::convention& how : {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
+    for (const floptally::convention& how :
+         {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
         CHECK(evaluate(strided, clips, how).total() == evaluate(layer, tokens, how).total());
     }
     const cost windows = layer.over(rate.frames(), rate.squares(3)).in(tower::audio);

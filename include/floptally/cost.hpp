@@ -226,6 +226,21 @@ class cost {
         return sum;
     }
 
+    /// The same, where what counts tokens is over the units that `units` counts: cells of a coarser grid.
+    [[nodiscard]] constexpr cost over(const mask& units) const {
+        cost sum;
+        for (cost_row row : table_.rows) {
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& what = row.what == statistic::tokens ? units : table_.masks[row.mask];
+                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(what, "masks"));
+                row.in = what.in();
+                row.what = statistic::pairs;
+            }
+            sum.table_.put(table_.components[row.component], weight_name(row), row);
+        }
+        return sum;
+    }
+
     /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
     /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
     [[nodiscard]] constexpr cost with_prefix_tokens(std::uint64_t n) const {

@@ -177,6 +177,36 @@ class mask {
         return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
     }
 
+    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
+    /// leave nothing is an error.
+    [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
+            tower::vision);
+    }
+    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
+    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
+    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
+                                                      bool shrinking) {
+        const std::int32_t halvings = in_range("level", level, 0, 30);
+        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
+                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
+            .in(tower::vision);
+    }
+    /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
+    /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+    [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
+        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                    in_range("prefix", prefix, 0)}
+            .in(tower::vision);
+    }
+    /// The square of that.
+    [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
+        mask squares = kept_patches(millionths, prefix);
+        squares.kind_ = mask_kind::kept_squares;
+        return squares;
+    }
+
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr mask in(tower which) const {
         mask moved = *this;
@@ -192,15 +222,8 @@ class mask {
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
-        const auto first = static_cast<std::uint64_t>(first_);
-        const auto second = static_cast<std::uint64_t>(second_);
-        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
-               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
-               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
-                   ? g.h / first * (g.w / first + second)
-               : kind_ == mask_kind::pooled_clips && g.t > 1
-                   ? g.h / first * (g.w / first)
-                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
+                                                : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
@@ -271,7 +294,10 @@ class mask {
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
         : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
-    static constexpr auto in_range = &detail::mask_parameter;
+    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
+                                                         std::int64_t most = 0x7FFF'FFFF) {
+        return detail::mask_parameter(field, value, least, most);
+    }
 
     [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
                                                   std::int64_t chunk, std::int64_t window) {

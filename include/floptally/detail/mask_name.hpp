@@ -23,9 +23,11 @@ namespace floptally::detail {
 }
 
 /// A parameter of a mask, or an error that names it.
-[[nodiscard]] constexpr std::int32_t mask_parameter(const char* field, std::int64_t value, std::int64_t least) {
-    if (value < least || value > 0x7FFF'FFFF) {
-        throw error(field, "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
+[[nodiscard]] constexpr std::int32_t mask_parameter(const char* field, std::int64_t value, std::int64_t least,
+                                                    std::int64_t most) {
+    if (value < least || value > most) {
+        throw error(field, "must be from " + std::to_string(least) + " to " + std::to_string(most) + ", got " +
+                               std::to_string(value));
     }
     return static_cast<std::int32_t>(value);
 }
@@ -117,6 +119,19 @@ namespace floptally::detail {
             return frames_name("strided_frames", first, second, chunk, window);
         case mask_kind::strided_squares:
             return frames_name("strided_squares", first, second, chunk, window);
+        case mask_kind::strided_cells:
+            return of_both("strided_cells");
+        case mask_kind::level_windows:
+            return std::string(second % 2 != 0 ? "shifted_" : "")
+                .append((second / 2) % 2 != 0 ? "shrinking_" : "")
+                .append(std::string("windows(").append(std::to_string(first)))
+                .append(",level ")
+                .append(std::to_string(second / 4))
+                .append(")");
+        case mask_kind::kept_patches:
+            return of_both("kept_patches");
+        case mask_kind::kept_squares:
+            return of_both("kept_squares");
         case mask_kind::cross_attention:
             break;
     }

@@ -12,6 +12,7 @@
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/conformer_towers.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
 #include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
@@ -24,6 +25,7 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/masked_towers.hpp>
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
@@ -47,6 +49,7 @@
 #include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
+#include <floptally/detail/hf/windowed_towers.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
@@ -89,12 +92,15 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     vlm_towers,                 //
     gemma_towers,               //
     uncommon_towers,            //
+    windowed_towers,            //
+    masked_towers,              //
+    convolutional_towers,       //
     contrastive_texts,          //
-    audio_towers,
-    wave_towers,
-    conformer_towers,
-    omni_audio_towers,
-    speech_translators,
+    audio_towers,               //
+    wave_towers,                //
+    conformer_towers,           //
+    omni_audio_towers,          //
+    speech_translators,         //
     spectrogram_towers,
 };
 
