@@ -337,3 +337,13 @@ TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
     }
     CHECK(all.components().size() == adapted.components().size());
 }
+
+TEST_CASE("a gate and a residual sum have no weight that trains", "[hstu][plan]") {
+    const hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};
+    training_plan plan;
+    for (const char* weights : {"embedding", "hstu.uvqk/*", "hstu.output/*"}) {
+        plan.rules.push_back({.weights = weights, .state = weight_state::frozen}, "rules");
+    }
+    const folded_cost folded(stages_of(model), conventions::recsys_examples, plan);
+    CHECK(folded.evaluate(tally_of(folded.masks(), batch())).backward(view::useful) == flops{});
+}

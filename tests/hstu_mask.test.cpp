@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/context_parallel.hpp>
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
@@ -275,4 +276,21 @@ TEST_CASE("a tally refuses a sequence whose parts do not fit", "[hstu][tally]") 
     CHECK(refusal({.length = 5, .targets = 3, .target_group = 1}, {.length = 6, .targets = 3, .target_group = 2}) ==
           "target_group: a slot of groups of 2 does not fit groups of 1");
     CHECK(refusal({}, {.length = 6, .targets = 3, .target_group = 2}) == "no error");
+}
+
+TEST_CASE("rows of HSTU's masks, split over ranks, are those of the whole", "[hstu][context_parallel]") {
+    for (const hstu_mask& rule : hstu_definition::rules({4}, {2})) {
+        const parts s{.context = 3, .history = 9, .targets = 6, .group = 4};
+        for (std::uint64_t first = 0; first <= 18; ++first) {
+            for (std::uint64_t last = first; last <= 18; ++last) {
+                std::uint64_t rows = 0;
+                for (auto i = static_cast<std::int64_t>(first); i < static_cast<std::int64_t>(last); ++i) {
+                    for (std::int64_t j = 0; j < s.length(); ++j) {
+                        rows += hstu_definition::attends(rule, s, i, j) ? 1U : 0U;
+                    }
+                }
+                REQUIRE(pairs_of_rows(mask::hstu(rule), s.record(), {first, last}) == rows);
+            }
+        }
+    }
 }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,7 +20,9 @@
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"
+#include "config_text.hpp"
 #include "error_of.hpp"
+#include "golden.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -34,20 +35,6 @@ using floptally::term;
 using floptally::view;
 using nlohmann::json;
 
-/// JSON with ' for ", so that a config reads well in C++.
-json parsed(std::string text) {
-    std::replace(text.begin(), text.end(), '\'', '"');
-    return json::parse(text);
-}
-
-floptally::cost cost_of(const std::string& config) { return floptally::read_config(parsed(config)).cost; }
-
-json golden(const char* name) {
-    std::ifstream file(std::filesystem::path(FLOPTALLY_GOLDEN_DIR) / name);
-    REQUIRE(file);
-    return json::parse(file);
-}
-
 /// FLOPs of a forward pass per token of one component, attention cores left out.
 std::uint64_t per_unit(const floptally::cost& model, std::string_view component, statistic what = statistic::tokens,
                        floptally::term_set kinds = floptally::products) {
@@ -57,18 +44,6 @@ std::uint64_t per_unit(const floptally::cost& model, std::string_view component,
         sum += counted && model.components()[row.component].view() == component ? row.useful : 0;
     }
     return sum;
-}
-
-/// "3 sliding_window(5), 1 causal": how many layers have which mask. `core` is QKᵀ of one layer per pair.
-std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {
-    std::string text;
-    for (const floptally::cost_row& row : model.rows()) {
-        if (row.kind == term::scores) {
-            text.append(text.empty() ? "" : ", ").append(std::to_string(row.useful / core));
-            text.append(" ").append(model.masks()[row.mask].name());
-        }
-    }
-    return text;
 }
 
 // ---- exact.json: every matmul and every attended pair of a step, enumerated ----
@@ -88,7 +63,7 @@ std::string component_of(const std::string& product, bool cross) {
         return (cross ? "cross_" : "") + part->second;
     }
     if (product.starts_with("vit.")) {
-        return product == "vit.patch_embed"                  ? "vision.stem"
+        return product == "vit.patch_embed"                  ? "vision.patch_embedding"
                : product.find("merger") != std::string::npos ? "vision.merger"
                                                              : "vision.blocks";
     }

@@ -13,6 +13,7 @@
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -722,19 +723,6 @@ constexpr malformed malformed_own[] = {
      "tie_word_embeddings: must be true or false, got 0"},
 };
 
-/// The text of the error that `read` throws.
-template <class Read>
-std::string error_of(Read read) {
-    try {
-        read();
-    } catch (const floptally::error& problem) {
-        return problem.what();
-    } catch (const std::exception& problem) {
-        return std::string("no floptally::error: ") + problem.what();
-    }
-    return "no error";
-}
-
 std::string with_known_types(std::string text) {
     constexpr std::string_view list = "known: *";
     if (const std::size_t at = text.find(list); at != std::string::npos) {
@@ -751,7 +739,7 @@ void check(std::string config, const malformed& expected) {
     std::replace(config.begin(), config.end(), '\'', '"');
     INFO(config);
     std::istringstream text(config);
-    const std::string error = error_of([&] { static_cast<void>(floptally::read_config(text)); });
+    const std::string error = error_of([&] { return floptally::read_config(text); });
     CHECK(error == with_known_types(expected.error));
     CHECK(error.find('\n') == std::string::npos);
 }
@@ -774,19 +762,17 @@ TEST_CASE("a malformed config in floptally's own format is an error with the ful
 }
 
 TEST_CASE("a config that cannot be opened is an error") {
-    CHECK(error_of([] { static_cast<void>(floptally::load_config("/no/such.json")); }) ==
-          "config: cannot read \"/no/such.json\"");
-    CHECK(error_of([] { static_cast<void>(floptally::load_config("/dev")); }) ==
-          "config: cannot read \"/dev/config.json\"");
+    CHECK(error_of([] { return floptally::load_config("/no/such.json"); }) == "config: cannot read \"/no/such.json\"");
+    CHECK(error_of([] { return floptally::load_config("/dev"); }) == "config: cannot read \"/dev/config.json\"");
 }
 
 TEST_CASE("a deeply nested value neither overflows the stack nor the message") {
     const std::string deep(1'000'000, '[');
     std::istringstream open("{\"model_type\": " + deep);
-    CHECK(error_of([&] { static_cast<void>(floptally::read_config(open)); }) ==
+    CHECK(error_of([&] { return floptally::read_config(open); }) ==
           "config: must be a JSON object, cannot be parsed at byte 1000016");
     std::istringstream closed("{\"model_type\": " + deep + std::string(1'000'000, ']') + "}");
-    CHECK(error_of([&] { static_cast<void>(floptally::read_config(closed)); }) ==
+    CHECK(error_of([&] { return floptally::read_config(closed); }) ==
           "model_type: must be a string, got a list of lists or objects");
 }
 
@@ -796,7 +782,7 @@ TEST_CASE("a long value is cut between characters") {
         umlauts += "\u00e4";
     }
     const nlohmann::json config{{"model_type", "llama"}, {"hidden_size", umlauts}};
-    const std::string error = error_of([&] { static_cast<void>(floptally::read_config(config)); });
+    const std::string error = error_of([&] { return floptally::read_config(config); });
     CHECK(error == "hidden_size: must be an integer from 1 to 16777216, got \"" + umlauts.substr(0, 56) + "...");
 }
 
@@ -809,7 +795,7 @@ TEST_CASE("too many different masks are an error, not a wrong count") {
                   "}}]}";
     }
     std::istringstream text("{\"model_type\": \"floptally\", \"hidden_size\": 4, \"layers\": [" + groups + "]}");
-    CHECK(error_of([&] { static_cast<void>(floptally::read_config(text)); }) == "masks: more than the 16 that fit");
+    CHECK(error_of([&] { return floptally::read_config(text); }) == "masks: more than the 16 that fit");
 }
 
 TEST_CASE("no type that docs/limitations.md lists as not read is known") {

@@ -53,6 +53,12 @@ class work_folder {
                          "qk_rope_head_dim": 2, "v_head_dim": 6}]}]})");
         write("hstu.json", R"({"model_type": "hstu", "name": "ranking", "hidden_size": 1024, "num_layers": 8,
             "num_attention_heads": 4, "dim_per_head": 256})");
+        write("llava.json", R"({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"],
+            "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+                            "num_attention_heads": 4, "vocab_size": 100},
+            "vision_config": {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
+                              "num_attention_heads": 4, "image_size": 28, "patch_size": 7}})");
+        write("vit.json", R"({"model_type": "vit", "architectures": ["ViTForImageClassification"]})");
         write("bare.json", R"({"model_type": "gpt2"})");
         write("bad.json", "{\"model_type\"\n");
         write("list.json", "[]");
@@ -143,9 +149,11 @@ constexpr refusal refusals[] = {
     {"flops --config - --lengths 5 </dev/null", "config: must be a JSON object, cannot be parsed at byte 1"},
     {"flops --config m.json --config m.json --lengths 5", "config: is given 2 times; must be given once"},
     {"flops --config m.json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens or --sequence"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
+     "--images or --audio-frames"},
     {"flops --config m.json --format json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens or --sequence"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
+     "--images or --audio-frames"},
     {"flops --config m.json junk --lengths 5", R"(command: unexpected argument "junk")"},
     {"flops --config m.json --lengths 5 junk", R"(command: unexpected argument "junk")"},
     {"flops -- --config m.json", R"(command: unexpected argument "--config")"},
@@ -261,6 +269,20 @@ constexpr refusal refusals[] = {
     {"flops --config hstu.json --sequence 4294967295,1,0",
      "sequence[0]: c + h + t must be at most 4294967295, got 4294967296"},
     {"flops --config hstu.json --sequence", "sequence: needs a value"},
+    {"flops --config m.json --grid 1,2,2", "grid: mistral has no vision tower"},
+    {"flops --config m.json --lengths 5 --images 2", "images: mistral has no vision tower"},
+    {"flops --config llava.json --lengths 50 --audio-frames 5", "audio_frames: llava has no audio tower"},
+    {"flops --config llava.json --lengths 50 --grid 1,4",
+     "grid[0]: must be t,h,w: frames, rows and columns of patches, got \"1,4\""},
+    {"flops --config llava.json --lengths 50 --grid 1,4,4 --grid 1,0,4",
+     "grid[1][1]: must be from 1 to 4294967295, got 0"},
+    {"flops --config llava.json --lengths 50 --grid 1,x,4", "grid[0][1]: must be a 64-bit integer, got \"x\""},
+    {"flops --config llava.json --lengths 50 --images 0", "images: must be an integer from 1 to 100000000, got \"0\""},
+    {"flops --config llava.json --lengths 31 --images 2",
+     "lengths: must count the placeholders of images and sound too, which are 32 tokens; got 31"},
+    {"flops --config llava.json --images 1",
+     "lengths: must count the placeholders of images and sound too, which are 16 tokens; got 0"},
+    {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
      R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention ''",
@@ -517,6 +539,28 @@ TEST_CASE("sequences of an HSTU model, with recsys-examples' count and with the 
     CHECK(run_json("flops --config hstu.json --lengths 5,9") ==
           run_json("flops --config hstu.json --sequence 0,5,0 --sequence 0,9,0,7"));
     CHECK(run_json("flops --config hstu.json --sequence 0,0,4,2")["statistics"]["pairs"][0]["value"]["useful"] == "6");
+}
+
+TEST_CASE("images are patches of the vision tower, beside the text or alone") {
+    const json by_count = run_json("flops --config llava.json --lengths 20,30 --images 2");
+    CHECK(by_count == run_json("flops --config llava.json --lengths 20,30 --grid 1,4,4 --grid 1,4,4"));
+    CHECK(by_count["statistics"]["vision"]["count"]["useful"] == "2");
+    CHECK(by_count["statistics"]["vision"]["tokens"]["useful"] == "32");
+    CHECK(by_count["statistics"]["vision"]["squares"]["padded"] == "512");
+    CHECK(by_count["statistics"]["tokens"]["useful"] == "50");
+    CHECK_FALSE(by_count["statistics"].contains("audio"));
+    // Three channels of 7 x 7 pixels to 32: forward and the weights' gradient, since pixels need none.
+    const json& stem = by_count["flops"]["useful"]["components"][0];
+    CHECK(stem["name"] == "vision.patch_embedding");
+    CHECK(stem["forward"] == std::to_string(2 * 3 * 49 * 32 * 32));
+    CHECK(stem["backward"] == stem["forward"]);
+
+    const json alone = run_json("mfu --config vit.json --images 3 --seconds 1 --gpus 1 --peak-tflops 1");
+    CHECK(alone["statistics"]["vision"]["tokens"]["useful"] == std::to_string(3 * 14 * 14));
+    CHECK(alone["mfu"]["tokens_per_second"] == 3 * 14 * 14);
+    const std::string table = run("flops --config vit.json --images 3").out;
+    CHECK(table.find("vision.patches") != std::string::npos);
+    CHECK(table.find("sequences") == std::string::npos);
 }
 
 TEST_CASE("new tokens after cached ones") {

@@ -152,17 +152,22 @@ class cost {
         return layer;
     }
 
-    /// The same with the weights of another, which counts them.
-    [[nodiscard]] constexpr cost with_shared_weights() const {
-        cost sum = *this;
-        for (cost_row& row : sum.table_.rows) {
-            row.parameters = row.per_rank.parameters = 0;
+    /// The same with each row as `of` makes it; its component, weight and mask stay.
+    template <class Of>
+    [[nodiscard]] constexpr cost with_rows(Of of) const {
+        cost sum;
+        for (const cost_row& row : table_.rows) {
+            sum.table_.put_from(table_, of(row), table_.components[row.component]);
         }
         return sum;
     }
 
-    /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
-    /// one measured count belongs to all of them.
+    /// The same with the weights of another, which counts them.
+    [[nodiscard]] constexpr cost with_shared_weights() const {
+        return with_rows([](const cost_row& row) { return row.with_shared_weights(); });
+    }
+
+    /// The same under one component, as "mtp"; rows over routed visits keep theirs, which one count belongs to.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
         return renamed([&component](const component_name&) { return component; });
     }
@@ -204,12 +209,7 @@ class cost {
 
     /// The same, where its result does not reach the loss: forward only.
     [[nodiscard]] constexpr cost detached() const {
-        cost sum;
-        for (cost_row row : table_.rows) {
-            row.kind = detached_form(row.kind);
-            sum.table_.put_from(table_, row, table_.components[row.component]);
-        }
-        return sum;
+        return with_rows([](const cost_row& row) { return row.detached(); });
     }
 
     /// The same over the statistics of a tower.

@@ -116,12 +116,6 @@ struct hstu {
     std::array<hstu_mlp, max_mlps> prediction{};
     elementwise_parameters final_elementwise{};
 
-    [[nodiscard]] constexpr floptally::cost cost() const {
-        floptally::cost sum;
-        for_each_stage([&sum](const stage& next) { sum += next.repeat * next.cost; });
-        return sum;
-    }
-
     /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
     template <class Add>
     constexpr void for_each_stage(Add add) const {
@@ -159,6 +153,12 @@ struct hstu {
         for (const hstu_mlp& mlp : prediction) {
             add_stage("prediction", stage_role::head, mlp.cost("hstu.prediction", term::lm_head, hidden_size));
         }
+    }
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        floptally::cost sum;
+        for_each_stage([&sum](const stage& next) { sum += next.repeat * next.cost; });
+        return sum;
     }
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/hstu_mask.hpp>
@@ -149,6 +151,18 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
+    /// off.
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
+    }
+    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
+    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
+    /// counts a causal mask in another way, as a square which has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+            .in(tower::vision);
+    }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
         return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
@@ -169,48 +183,7 @@ class mask {
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
-        const std::uint64_t end = std::uint64_t{s.past} + s.length;
-        const auto first = static_cast<std::uint64_t>(first_);
-        switch (kind_) {
-            case mask_kind::band: {
-                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-                return s.length + before + detail::capped_ramp(s.length, second_);
-            }
-            case mask_kind::top_k:
-                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
-            case mask_kind::chunked:
-                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
-            case mask_kind::compressed_keys:
-                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
-            case mask_kind::cross_attention:
-                return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box:
-                return s.length * (end <= first ? end : first + 1);
-            case mask_kind::window_squares:
-                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
-            case mask_kind::chunk_squares:
-                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
-            case mask_kind::within_window:
-                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
-            case mask_kind::limited_by_window:
-                return end <= first + 1
-                           ? 0
-                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-            case mask_kind::encoder:
-                return std::uint64_t{s.keys} * s.keys;
-            case mask_kind::prefix_lm:
-                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
-            case mask_kind::hstu:
-                return detail::pairs_of_hstu(s, first_, second_, flags_);
-            case mask_kind::hstu_history_squares:
-                return detail::hstu_history_squares(s, flags_);
-            case mask_kind::hstu_others:
-                return detail::hstu_other_pairs(s, flags_);
-            case mask_kind::hstu_part:
-                return detail::hstu_part_rows(s, static_cast<hstu_rows>(first_), static_cast<std::uint64_t>(second_));
-            default:  // of a grid, or of a clip of sound
-                return 0;
-        }
+        return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
@@ -218,12 +191,16 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         const auto first = static_cast<std::uint64_t>(first_);
         const auto second = static_cast<std::uint64_t>(second_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, second)
+        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
+               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
                : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
                    ? g.h / first * (g.w / first + second)
+               : kind_ == mask_kind::pooled_clips && g.t > 1
+                   ? g.h / first * (g.w / first)
                    : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
         return kind_ == mask_kind::clip_squares     ? patches * patches
                : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
@@ -231,7 +208,8 @@ class mask {
                                                     : g.t * frame_pairs(g);
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+    template <std::same_as<audio_clip> Clip>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }

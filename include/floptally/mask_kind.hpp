@@ -28,6 +28,8 @@ enum class mask_kind : std::uint8_t {
     merged_patches,
     pooled_patches,
     clips,
+    pooled_clips,
+    later_image_tokens,
     strided_frames,
     strided_squares
 };

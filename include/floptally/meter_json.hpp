@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/config_fields.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/meter_log.hpp>
@@ -120,10 +121,6 @@ class state_reader {
     }
 
   private:
-    [[nodiscard]] static std::string shown(const nlohmann::json& value) {
-        return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).substr(0, 80);
-    }
-
     const nlohmann::json& state_;
 };
 

@@ -39,6 +39,7 @@ struct tower_input {
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
+    std::uint64_t per_token = 0;  ///< for each patch, or frame of sound
 };
 
 /// A model as a config describes it.
@@ -56,6 +57,8 @@ struct model_config {
     for (const tower_input& one : model.towers) {
         const std::uint64_t frames = batch.get(view::useful, statistic::count, one.in);
         sum = checked_add(sum, checked_multiply(one.per_frame, frames, "placeholders"), "placeholders");
+        const std::uint64_t tokens = batch.get(view::useful, statistic::tokens, one.in);
+        sum = checked_add(sum, checked_multiply(one.per_token, tokens, "placeholders"), "placeholders");
         if (one.per_unit != 0) {
             const std::uint64_t units = batch.pairs(view::useful, one.units);
             sum = checked_add(sum, checked_multiply(one.per_unit, units, "placeholders"), "placeholders");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -53,10 +54,14 @@ class tally {
     }
 
     /// One image or clip: t frames of h·w patches, in the vision tower.
-    constexpr void add(const grid& patches) { add(patches, patches); }
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
+    constexpr void add(const Grid& patches) {
+        add(patches, patches);
+    }
 
     /// One image or clip and the slot that it is padded to; {} for `real` is all padding.
-    constexpr void add(const grid& real, const grid& slot) {
+    template <std::same_as<grid> Grid>
+    constexpr void add(const Grid& real, const Grid& slot) {
         detail::check_grid(real, masks());
         detail::check_grid(slot, masks());
         detail::require_room(real, slot);
@@ -64,10 +69,14 @@ class tally {
     }
 
     /// One clip of sound, in the audio tower.
-    constexpr void add(const audio_clip& frames) { add(frames, frames); }
+    template <std::same_as<audio_clip> Clip>
+    constexpr void add(const Clip& frames) {
+        add(frames, frames);
+    }
 
     /// One clip of sound and the slot that it is padded to.
-    constexpr void add(const audio_clip& real, const audio_clip& slot) {
+    template <std::same_as<audio_clip> Clip>
+    constexpr void add(const Clip& real, const Clip& slot) {
         detail::require_tower(masks(), tower::audio, "audio_frames");
         detail::require_room("audio_frames", real.frames, slot.frames);
         words_.commit(words_.amounts_of(real), words_.amounts_of(slot));

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,18 +16,13 @@
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "golden.hpp"
 #include "peer_models.hpp"
 
 namespace {
 
 using namespace floptally;
 using nlohmann::json;
-
-json golden(const char* name) {
-    std::ifstream file(std::string(FLOPTALLY_GOLDEN_DIR).append("/").append(name));
-    REQUIRE(file);
-    return json::parse(file);
-}
 
 const json& cases() {
     static const json all = golden("peers.json");

@@ -87,6 +87,10 @@ namespace floptally::detail {
             return of("pooled_patches", first);
         case mask_kind::clips:
             return "clips";
+        case mask_kind::pooled_clips:
+            return of("pooled_clips", first);
+        case mask_kind::later_image_tokens:
+            return second < 0 ? of("later_image_tokens", first) : of_both("later_image_tokens");
         case mask_kind::strided_frames:
             return of_both("strided_frames");
         case mask_kind::strided_squares:

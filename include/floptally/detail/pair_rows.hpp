@@ -69,6 +69,11 @@ namespace floptally::detail {
     return window_pieces(g.h, window, shift) * window_pieces(g.w, window, shift);
 }
 
+/// Of n tokens that see each other: the pairs besides those of a causal window (−1: of a causal mask).
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_within(std::uint64_t n, std::int64_t window) {
+    return n * n - n - capped_ramp(n, window < 0 ? -1 : window - 1);
+}
+
 /// What a convolution of this stride leaves of an axis: ⌊(cells − field)/stride⌋ + 1, and 0 where it does not fit.
 /// `field` is its kernel less the padding on both sides. Convolutions one after the other are one such, whose stride is
 /// their product.

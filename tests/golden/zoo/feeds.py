@@ -220,6 +220,18 @@ def tiles(model, samples, tiles_per_image=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
 
 
+@feed((2, 3), (1, 2))
+def clip_text(model, run):
+    """llava_next_video, llava_onevision: one clip in each text, of frames of the config's size. A run is (texts,
+    frames); a clip is a grid."""
+    texts, frames_of_each = run
+    values, grids = image_batch(model.config, texts * frames_of_each)
+    clips = {"pixel_values_videos": values.unflatten(0, (texts, frames_of_each))}
+    rows = placeholders(model, "get_video_features", clips, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config, "video"))
+    return {**inputs, **clips}, {"lengths": lengths, "grids": [[frames_of_each, *grids[0][1:]]] * texts}
+
+
 @feed((1, 1), (2, 2))
 def cross_attended(model, counts):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
@@ -308,6 +320,23 @@ def images_in_one_canvas(model, samples):
 
 
 @feed(*GRIDS)
+def positioned(model, samples, slots=36):
+    """gemma4: flattened patches of three channels with their positions, each image padded to `slots` patches."""
+    import torch
+    vision = vision_of(model.config)
+    grids = flatten(samples)
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    values, positions = torch.rand(len(grids), slots, 3 * vision.patch_size ** 2), torch.tensor(at)
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is model.config:
+        return {"pixel_values": values, "pixel_position_ids": positions}, record
+    images = {"pixel_values": values, "image_position_ids": positions}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
 def masked_canvas(model, samples, square=False):
     """idefics2, idefics3, smolvlm: images padded to the largest of the run (to a square for the latter two), with
     pixel_attention_mask. The blocks run on the padding."""
@@ -349,6 +378,15 @@ def padded(model, samples, slots=40):
     grids = flatten(samples)
     return (padded_patches(vision_of(model.config), grids, slots),
             {"lengths": [], "grids": [list(grid) for grid in grids]})
+
+
+@feed(*GRIDS)
+def padded_text(model, samples, slots=40):
+    """lfm2_vl: images padded as siglip2's, in a text."""
+    images, record = padded(model, samples, slots)
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {**record, "lengths": lengths}
 
 
 @feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))

@@ -5,7 +5,10 @@
 #include <string_view>
 
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
+#include <floptally/detail/hf/merging_vlms.hpp>
 #include <floptally/detail/hf/qwen_vl_kin.hpp>
 #include <floptally/detail/hf/siglip_vl_kin.hpp>
 
@@ -15,9 +18,12 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,    //
-    qwen_vl_kin,  //
-    siglip_vl_kin,
+    llava_kin,      //
+    merging_vlms,   //
+    gemma_vlms,     //
+    qwen_vl_kin,    //
+    siglip_vl_kin,  //
+    contrastive_models,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

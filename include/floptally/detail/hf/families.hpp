@@ -9,11 +9,14 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
+#include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
@@ -33,8 +36,10 @@
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/uncommon_towers.hpp>
 #include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/detail/hf/vlm_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
@@ -73,7 +78,12 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     bart_kin,                   //
     vision_towers,              //
     vision_language_texts,      //
-    patch_towers,
+    patch_towers,               //
+    dino_towers,                //
+    vlm_towers,                 //
+    gemma_towers,               //
+    uncommon_towers,            //
+    contrastive_texts,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

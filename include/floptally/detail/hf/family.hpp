@@ -46,6 +46,8 @@ struct head {
     std::string_view suffix;
     head_linear linears[4];
     const hf_family* of = nullptr;  ///< the class is one side of an encoder-decoder: a row that has this suffix too
+    cost (*more)(const hf_model&) = nullptr;  ///< what else stands after the last layer: attention that pools
+    bool more_detached = false;               ///< it does not reach the loss
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.

@@ -28,6 +28,7 @@ struct hf_inner {
     std::string_view suffix;                        ///< of the class whose head it has
     bool tied = false;                              ///< the outer config says that its lm_head is the embedding
     std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
+    bool pooled = false;                            ///< the outer model reads what this one pools
 };
 
 /// Reads the config.json of one family: dimensions, then layers, then the head.
@@ -233,6 +234,7 @@ class hf_reader {
     }
 
     void add_head(const head& last) {
+        const bool pooled = part_of_ != nullptr && part_of_->pooled;
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
             if (width == 0) {
@@ -243,7 +245,7 @@ class hf_reader {
                                          .out_features = width,
                                          .padded_out_features = padded_width(model_, after, width),
                                          .rows = after.rows,
-                                         .kind = after.detached ? term::detached_head : term::lm_head,
+                                         .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
                                          .reads = value::stream});
             cost elementwise;
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
@@ -258,6 +260,11 @@ class hf_reader {
             stages_.add(branch, stage_role::head, matrix);
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (last.more != nullptr) {
+            const cost more = last.more_detached && !pooled ? last.more(model_).detached() : last.more(model_);
+            sum_ += more;
+            stages_.add("pooled", stage_role::head, more);
         }
         if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
             throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
