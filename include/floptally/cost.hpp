@@ -215,12 +215,27 @@ class cost {
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr cost in(tower which) const {
         cost sum;
+        sum.table_ = table_.in(which);
+        return sum;
+    }
+
+    /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
+        cost sum;
+        sum.table_ = table_.over(units, attends);
+        return sum;
+    }
+
+    /// The same, where what counts tokens is over the units that `units` counts: cells of a coarser grid.
+    [[nodiscard]] constexpr cost over(const mask& units) const {
+        cost sum;
         for (cost_row row : table_.rows) {
-            if (row.what == statistic::pairs) {
-                row.mask =
-                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& what = row.what == statistic::tokens ? units : table_.masks[row.mask];
+                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(what, "masks"));
+                row.in = what.in();
+                row.what = statistic::pairs;
             }
-            row.in = which;
             sum.table_.put(table_.components[row.component], weight_name(row), row);
         }
         return sum;

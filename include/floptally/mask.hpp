@@ -160,18 +160,51 @@ class mask {
     /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
     /// counts a causal mask in another way, as a square which has them already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
+                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
             .in(tower::vision);
     }
-    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
-    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
+    /// the clip is cut into chunks of so many frames before them, and the last is shorter.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
+                                                       std::int64_t chunk = 0) {
+        return of_frames(mask_kind::strided_frames, field, stride, chunk, 0);
     }
-    /// The square of that: each of them sees every other.
-    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// The square of that: each of them sees every other. With a `window` only within consecutive windows of so many,
+    /// which do not stop at chunks.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
+                                                        std::int64_t window = 0) {
+        return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
+    }
+
+    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
+    /// leave nothing is an error.
+    [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
+            tower::vision);
+    }
+    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
+    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
+    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
+                                                      bool shrinking) {
+        const std::int32_t halvings = in_range("level", level, 0, 30);
+        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
+                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
+            .in(tower::vision);
+    }
+    /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
+    /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+    [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
+        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                    in_range("prefix", prefix, 0)}
+            .in(tower::vision);
+    }
+    /// The square of that.
+    [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
+        mask squares = kept_patches(millionths, prefix);
+        squares.kind_ = mask_kind::kept_squares;
+        return squares;
     }
 
     /// The same over the statistics of a tower.
@@ -189,15 +222,8 @@ class mask {
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
-        const auto first = static_cast<std::uint64_t>(first_);
-        const auto second = static_cast<std::uint64_t>(second_);
-        return kind_ == mask_kind::grid_windows         ? detail::windowed_frame(g, first, second)
-               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
-               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
-                   ? g.h / first * (g.w / first + second)
-               : kind_ == mask_kind::pooled_clips && g.t > 1
-                   ? g.h / first * (g.w / first)
-                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
+                                                : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
@@ -213,8 +239,10 @@ class mask {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
-        return kind_ == mask_kind::strided_squares ? left * left : left;
+        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
+        return kind_ == mask_kind::strided_frames ? left
+               : window_ == 0                     ? left * left
+                                                  : detail::chunk_square_rows(left, window_);
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -254,7 +282,7 @@ class mask {
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_, flags_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -266,13 +294,27 @@ class mask {
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
         : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
-    static constexpr auto in_range = &detail::mask_parameter;
+    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
+                                                         std::int64_t most = 0x7FFF'FFFF) {
+        return detail::mask_parameter(field, value, least, most);
+    }
+
+    [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
+                                                  std::int64_t chunk, std::int64_t window) {
+        mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
+        made.tower_ = tower::audio;
+        made.chunk_ = detail::short_mask_parameter("chunk", chunk);
+        made.window_ = detail::short_mask_parameter("window", window);
+        return made;
+    }
 
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
     std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
+    std::uint16_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
+    std::uint16_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

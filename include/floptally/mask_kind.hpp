@@ -31,7 +31,11 @@ enum class mask_kind : std::uint8_t {
     pooled_clips,
     later_image_tokens,
     strided_frames,
-    strided_squares
+    strided_squares,
+    strided_cells,
+    level_windows,
+    kept_patches,
+    kept_squares
 };
 
 }  // namespace floptally

@@ -416,12 +416,20 @@ def speech_to_text(model, run):
 
 
 @feed(2, 3)
-def mel(model, clips, bins="num_mel_bins"):
-    """An encoder of mel frames by itself: whisper's for classification."""
+def mel(model, clips, bins="num_mel_bins", frames=None):
+    """An encoder of mel frames by itself: whisper's for classification. Of `frames`, else as many as it demands."""
     import torch
-    count = 2 * model.config.max_source_positions
+    count = frames or 2 * model.config.max_source_positions
     return ({"input_features": torch.randn(clips, getattr(model.config, bins), count)},
             {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed((25, 11), (24,))
+def packed_mel(model, counts):
+    """The audio tower of Qwen's omni models: the frames of all clips in one row. A run is the frames of each clip."""
+    import torch
+    return ({"input_features": torch.randn(model.config.num_mel_bins, sum(counts)),
+             "feature_lens": torch.tensor(counts)}, {"lengths": [], "audio_frames": list(counts)})
 
 
 @feed((2, 187), (3, 133))

@@ -37,6 +37,11 @@ class hf_composite_reader {
         }
         const bool flat = family_.flat_text && !config_.has_value(family_.text_key);
         json text_config = inner(family_.text_key, family_.text_otherwise);
+        if (family_.text_fills && text_config.is_object()) {
+            json filled = json::parse(family_.text_otherwise);
+            filled.update(text_config);
+            text_config = std::move(filled);
+        }
         if (text_config.is_object()) {
             text_config.erase(std::string(family_.overrides));
         }
@@ -109,6 +114,9 @@ class hf_composite_reader {
 
     /// A flat config has one flag, which is the outer one.
     [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family, bool flat) const {
+        if (family_.tie == tie_flag::never) {
+            return false;
+        }
         const bool outer =
             config_.flag(config_.spelling({family_.tie_key, "tie_word_embeddings"}), family_.tie_word_embeddings);
         const bool inside =

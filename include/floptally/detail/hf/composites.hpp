@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include <floptally/detail/hf/audio_composites.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/gemma_vlms.hpp>
@@ -18,12 +19,13 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,      //
-    merging_vlms,   //
-    gemma_vlms,     //
-    qwen_vl_kin,    //
-    siglip_vl_kin,  //
-    contrastive_models,
+    llava_kin,           //
+    merging_vlms,        //
+    gemma_vlms,          //
+    qwen_vl_kin,         //
+    siglip_vl_kin,       //
+    contrastive_models,  //
+    audio_composites,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {
