@@ -7,6 +7,7 @@
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/gemma_vlms.hpp>
+#include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
 
@@ -19,6 +20,7 @@ inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
     llava_kin,     //
     merging_vlms,  //
     gemma_vlms,    //
+    idefics_kin,   //
     contrastive_models,
 };
 

@@ -19,6 +19,7 @@
 #include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
+#include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
@@ -78,6 +79,7 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     dino_towers,                //
     vlm_towers,                 //
     gemma_towers,               //
+    idefics_towers,             //
     uncommon_towers,            //
     contrastive_texts,
 };
