@@ -8,8 +8,10 @@
 #include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/idefics_kin.hpp>
+#include <floptally/detail/hf/llama_vlms.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
+#include <floptally/detail/hf/query_composites.hpp>
 
 /// @file
 /// The known `model_type`s with towers, as `families.hpp` has those without.
@@ -17,10 +19,12 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,     //
-    merging_vlms,  //
-    gemma_vlms,    //
-    idefics_kin,   //
+    llava_kin,         //
+    merging_vlms,      //
+    gemma_vlms,        //
+    idefics_kin,       //
+    llama_vlms,        //
+    query_composites,  //
     contrastive_models,
 };
 

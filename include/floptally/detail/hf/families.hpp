@@ -23,10 +23,12 @@
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/llama_vlms.hpp>
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/query_composites.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
@@ -80,6 +82,8 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     vlm_towers,                 //
     gemma_towers,               //
     idefics_towers,             //
+    llama_vlm_parts,            //
+    query_towers,               //
     uncommon_towers,            //
     contrastive_texts,
 };

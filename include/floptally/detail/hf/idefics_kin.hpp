@@ -101,9 +101,8 @@ inline constexpr std::array idefics_towers{
     const std::uint64_t heads = perceiver.dimension({"resampler_n_heads"}, 16);
     const std::uint64_t kv_heads = perceiver.dimension({"num_key_value_heads"}, 4);
     if (heads % kv_heads != 0) {
-        throw error(
-            perceiver.field("num_key_value_heads"),
-            "must divide resampler_n_heads (" + std::to_string(heads) + "), got " + std::to_string(kv_heads));
+        throw error(perceiver.field("num_key_value_heads"),
+                    "must divide resampler_n_heads (" + std::to_string(heads) + "), got " + std::to_string(kv_heads));
     }
     cost layer = query_attention{.queries = latents,
                                  .num_heads = heads,

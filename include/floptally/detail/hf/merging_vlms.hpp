@@ -63,14 +63,16 @@ namespace floptally::detail {
 
 // ---- InternVL: a scale in place of a side ----
 
-[[nodiscard]] inline std::uint64_t internvl_side(const hf_joined& model) {
-    constexpr std::string_view key = "downsample_ratio";
-    const json* given = model.config.find(key);
+[[nodiscard]] inline std::uint64_t side_of_ratio(const config_fields& config, std::string_view key) {
+    const json* given = config.find(key);
     const double ratio = given == nullptr ? 0.5 : given->is_number() ? given->get<double>() : 0.0;
     if (ratio != 1.0 && ratio != 0.5 && ratio != 0.25 && ratio != 0.125) {
-        throw error(model.config.field(key), "must be 1.0, 0.5, 0.25 or 0.125, got " + shown(*given));
+        throw error(config.field(key), "must be 1.0, 0.5, 0.25 or 0.125, got " + shown(*given));
     }
     return static_cast<std::uint64_t>(1.0 / ratio);
+}
+[[nodiscard]] inline std::uint64_t internvl_side(const hf_joined& model) {
+    return side_of_ratio(model.config, "downsample_ratio");
 }
 [[nodiscard]] inline cost internvl_projector(const hf_joined& model) {
     require_patches_only(model, "default");

@@ -77,12 +77,10 @@ struct query_attention {
         if (over_queries) {
             sum.add("queries.core", core, statistic::count, checked_multiply(queries, queries, "queries"));
         }
-        return sum + query_linear("queries.output",
-                                  {.in_features = query_width,
-                                   .out_features = hidden_size,
-                                   .weight = "o_proj",
-                                   .reads = out},
-                                  queries);
+        return sum +
+               query_linear("queries.output",
+                            {.in_features = query_width, .out_features = hidden_size, .weight = "o_proj", .reads = out},
+                            queries);
     }
 };
 

@@ -2,6 +2,7 @@
 """Vision-language models with connectors of their own: resamplers and Q-Formers, pixel shuffle, cross attention."""
 
 import feeds
+from cases.moe_decoders_a import all_experts_run
 
 
 
@@ -41,7 +42,33 @@ def resampled(config, batch, length, fused, grids):
     return named
 
 
-DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled}
+def experts_of_text(config, batch, length, fused, **media):
+    return all_experts_run(config.text_config, batch, length, fused)
+
+
+def padded_tiles(config, batch, length, fused, grids, **text):
+    """Every tile is padded to a multiple of 8 tokens, and the mask of tiles is a product."""
+    vision = getattr(config, "vision_config", config)
+    h, layers = vision.hidden_size, vision.num_hidden_layers + vision.num_global_layers
+    rows, pairs, squares = 0, 0, 0
+    for tiles, height, width in grids:
+        real, slots = height * width + 1, -(-(height * width + 1) // 8) * 8
+        rows += tiles * (slots - real)
+        pairs += (tiles * slots) ** 2 - (tiles * real) ** 2
+        squares += (tiles * slots) ** 2
+    weights = layers * 2 * rows * (4 * h * h + 2 * h * vision.intermediate_size)
+    core = layers * 2 * pairs * h
+    return {
+        "padded_tiles": {
+            "forward": weights + 2 * core, "backward": 2 * weights + (5 if fused else 4) * core,
+            "why": "every tile is padded to a multiple of 8 tokens"},
+        "mask_product": {
+            "forward": 2 * squares, "backward": 0,
+            "why": "the mask of tiles is a product of two vectors"}}
+
+
+DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled, "llama4": experts_of_text,
+               "mllama": padded_tiles, "mllama_vision_model": padded_tiles}
 
 
 LLAMA = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
@@ -72,5 +99,55 @@ def idefics_kin(case):
          image_token_id=7, _feed=SQUARE)
 
 
+    case("idefics3_vision/model", "Idefics3VisionTransformer", **SIGLIP, _feed=feeds.pixels)
+    case("smolvlm_vision/model", "SmolVLMVisionTransformer", **SIGLIP, _feed=feeds.pixels)
+
+
+def llama_vlms(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=26, intermediate_size_mlp=70, num_hidden_layers=2,
+                num_attention_heads=6, num_key_value_heads=3, head_dim=8, num_local_experts=4, num_experts_per_tok=1,
+                interleave_moe_layer_step=2)
+    vision = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=160, image_size=28,
+                  patch_size=7, num_channels=2, vision_output_dim=36, projector_input_dim=36, projector_output_dim=36)
+    case("llama4/generation", "Llama4ForConditionalGeneration", image_token_index=7, vision_config=vision,
+         text_config=text, _feed=feeds.image_text)
+    case("llama4/tied", "Llama4ForConditionalGeneration", image_token_index=7,
+         vision_config=dict(vision, intermediate_size=640, pixel_shuffle_ratio=0.25),
+         text_config=dict(text, tie_word_embeddings=True), _feed=feeds.image_text)
+    case("llama4_vision_model/model", "Llama4VisionModel", **vision, _feed=feeds.pixels)
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                num_key_value_heads=3, cross_attention_layers=[1], pad_token_id=0)
+    ratios = [[1, 1], [1, 2], [1, 3], [1, 4], [2, 1], [2, 2], [3, 1], [4, 1]]
+    vision = dict(hidden_size=40, num_hidden_layers=3, num_global_layers=2, attention_heads=5, intermediate_size=66,
+                  image_size=21, patch_size=7, num_channels=2, max_num_tiles=4, intermediate_layers_indices=[0, 2],
+                  vision_output_dim=120, supported_aspect_ratios=ratios)
+    case("mllama/generation", "MllamaForConditionalGeneration", image_token_index=100, text_config=text,
+         vision_config=vision, _feed=feeds.cross_attended)
+    case("mllama/defaults", "MllamaModel", image_token_index=100,
+         text_config=dict(text, num_hidden_layers=5, cross_attention_layers=None),
+         vision_config=dict(vision, num_global_layers=1, max_num_tiles=2, vision_output_dim=80,
+                            intermediate_layers_indices=[1], supported_aspect_ratios=ratios[:3]),
+         _feed=feeds.cross_attended)
+    case("mllama_vision_model/model", "MllamaVisionModel", **vision, _feed=feeds.cross_attended)
+    case("mllama_text_model/generation", "MllamaForCausalLM", **dict(text, cross_attention_layers=[0, 2, 7]),
+         _feed=feeds.cross_states)
+
+
+def query_models(case):
+    vision = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=21,
+                  patch_size=7)
+    former = dict(hidden_size=36, num_hidden_layers=3, num_attention_heads=4, intermediate_size=50)
+    opt = dict(model_type="opt", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
+               num_attention_heads=6, word_embed_proj_dim=48, max_position_embeddings=64)
+    case("blip-2/generation", "Blip2ForConditionalGeneration", vision_config=vision, qformer_config=former,
+         text_config=opt, num_query_tokens=5, image_token_index=7, _feed=feeds.image_text)
+    case("blip-2/each-layer", "Blip2Model", vision_config=dict(vision, qkv_bias=False), num_query_tokens=3,
+         qformer_config=dict(former, cross_attention_frequency=1, encoder_hidden_size=99),
+         text_config=dict(LLAMA, tie_word_embeddings=True), image_token_index=7, _feed=feeds.image_text)
+    case("blip_2_vision_model/model", "Blip2VisionModel", **vision, _feed=feeds.pixels)
+
+
 def cases(case):
     idefics_kin(case)
+    llama_vlms(case)
+    query_models(case)
