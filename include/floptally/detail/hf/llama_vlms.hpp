@@ -60,7 +60,7 @@ inline constexpr hf_size llama4_output{{"vision_output_dim"}, 7680};
     const std::uint64_t merged = checked_multiply(side * side, model.sizes.hidden_size, "merger");
     const std::uint64_t width = model.read({{"projector_output_dim"}, 4096});
     require_width(model.config, "intermediate_size", model.sizes.intermediate_size, merged,
-                  "hidden_size / pixel_shuffle_ratio²");
+                  "hidden_size / pixel_shuffle_ratio^2");
     require_width(model.config, "projector_input_dim", model.read({{"projector_input_dim"}, 4096}), width,
                   "projector_output_dim");
     require_width(model.config, "vision_output_dim", model.read(llama4_output), width, "projector_output_dim");
