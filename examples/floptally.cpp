@@ -4,10 +4,8 @@
 // contract.
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cxxopts.hpp>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
@@ -24,124 +22,23 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 
+#include "program/arguments.hpp"
+#include "program/batch.hpp"
+
 namespace {
 
 using floptally::error;
+using program::add_batch_options;
+using program::arguments;
+using program::parse;
+using program::parse_count;
 using json = nlohmann::ordered_json;
-
-// ---- the text of one option into numbers ----
-
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-    Number value{};
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-std::int64_t parse_integer(std::string_view text, const std::string& field) {
-    if (const auto value = parse<std::int64_t>(text)) {
-        return *value;
-    }
-    throw error(field, fmt::format("must be a 64-bit integer, got \"{}\"", text));
-}
-
-std::uint64_t parse_count(std::string_view text, const std::string& field, std::uint64_t least, std::uint64_t most) {
-    const auto value = parse<std::uint64_t>(text);
-    if (!value || *value < least || *value > most) {
-        throw error(field, fmt::format("must be an integer from {} to {}, got \"{}\"", least, most, text));
-    }
-    return *value;
-}
-
-/// Integers apart by white space or commas. A comma must stand between two of them.
-std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
-    constexpr std::string_view blanks = " \t\r\n";
-    std::vector<std::int64_t> values;
-    bool after_comma = false;
-    for (;;) {
-        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-        const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n,"));
-        if (word.empty() && text.empty() && !after_comma) {
-            break;
-        }
-        values.push_back(parse_integer(word, floptally::indexed(field, values.size())));
-        text.remove_prefix(word.size());
-        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-        after_comma = !text.empty() && text.front() == ',';
-        text.remove_prefix(after_comma ? 1 : 0);
-    }
-    if (values.empty()) {
-        throw error(field, "must list at least one integer");
-    }
-    return values;
-}
-
-// ---- the options of a command ----
-
-/// Parsed options. The FIELD of an error is an option's long name with _ for -.
-class arguments {
-  public:
-    explicit arguments(const cxxopts::ParseResult& parsed) : parsed_(parsed) {
-        if (!parsed.unmatched().empty()) {
-            throw error("command", fmt::format("unexpected argument \"{}\"", parsed.unmatched().front()));
-        }
-    }
-
-    [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
-
-    [[nodiscard]] std::optional<std::string> text(const std::string& option) const {
-        if (parsed_.count(option) > 1) {
-            throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
-        }
-        return given(option) ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
-    }
-
-    [[nodiscard]] std::string required(const std::string& option, std::string_view meaning) const {
-        if (auto value = text(option)) {
-            return *value;
-        }
-        throw error(field(option), fmt::format("is missing; give --{} {}", option, meaning));
-    }
-
-    [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
-        return given(option) ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
-    }
-
-    /// The position of the given word in `choices`; the first where the option is absent.
-    [[nodiscard]] std::size_t choice(const std::string& option, const std::vector<std::string_view>& choices) const {
-        const std::string word = text(option).value_or(std::string(choices.front()));
-        for (std::size_t i = 0; i < choices.size(); ++i) {
-            if (choices[i] == word) {
-                return i;
-            }
-        }
-        throw error(field(option), fmt::format("must be one of {}, got \"{}\"", fmt::join(choices, ", "), word));
-    }
-
-    [[nodiscard]] bool as_json() const { return choice("format", {"table", "json"}) == 1; }
-
-    [[nodiscard]] static std::string field(std::string option) {
-        std::replace(option.begin(), option.end(), '-', '_');
-        return option;
-    }
-
-  private:
-    const cxxopts::ParseResult& parsed_;
-};
 
 void add_flops_options(cxxopts::Options& options) {
     options.add_options()("config",
                           "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
                           cxxopts::value<std::string>(), "FILE");
-    options.add_options("Batch")("lengths", "one sequence each", cxxopts::value<std::string>(), "512,1024")(
-        "lengths-file", "the same from a file, apart by white space or commas", cxxopts::value<std::string>(), "FILE")(
-        "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
-        "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
-        "0,512,1664")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
-                      cxxopts::value<std::string>(),
-                      "N")("new-tokens", "n new tokens after past cached ones (repeatable)",
-                           cxxopts::value<std::vector<std::string>>(), "n@past")(
-        "encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(), "80,91");
+    add_batch_options(options);
     options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
         "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
@@ -159,113 +56,6 @@ void add_mfu_options(cxxopts::Options& options) {
 }
 
 // ---- flops, mfu ----
-
-std::string read_file(const std::string& path, const std::string& field) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(path)) {
-        throw error(field, fmt::format("cannot read \"{}\"", path));
-    }
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// "512@4096": new tokens after cached ones.
-floptally::sequence parse_new_tokens(std::string_view text, const std::string& field) {
-    const std::size_t at = text.find('@');
-    if (at == std::string_view::npos) {
-        throw error(field, fmt::format("must be n@past, got \"{}\"", text));
-    }
-    const auto part = [&](std::string_view number) {
-        return static_cast<std::uint32_t>(parse_count(number, field, 0, floptally::max_sequence_length));
-    };
-    return {.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
-}
-
-void add_packed(const arguments& args, floptally::tally& batch) {
-    const auto boundaries = args.text("cu-seqlens");
-    if (!boundaries) {
-        for (const char* option : {"cu-seqlens-padded", "num-real-seqs"}) {
-            if (args.given(option)) {
-                throw error(arguments::field(option), "needs --cu-seqlens");
-            }
-        }
-        return;
-    }
-    const auto cu_seqlens = parse_integers(*boundaries, "cu_seqlens");
-    const auto slots = args.text("cu-seqlens-padded");
-    const auto num_real_seqs = args.text("num-real-seqs");
-    batch.add_cu_seqlens(
-        cu_seqlens, slots ? parse_integers(*slots, "cu_seqlens_padded") : cu_seqlens,
-        num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, cu_seqlens.size() - 1) : cu_seqlens.size() - 1);
-}
-
-/// Whether some of the work is over the tokens of an encoder.
-bool has_encoder(const floptally::cost& model) {
-    return std::any_of(model.rows().begin(), model.rows().end(), [&](const floptally::cost_row& row) {
-        return row.what == floptally::statistic::keys ||
-               (row.what == floptally::statistic::pairs &&
-                model.masks()[row.mask].kind() == floptally::mask_kind::cross_attention);
-    });
-}
-
-/// Sequences of --lengths or of a file, each with its tokens on the encoder's side.
-void add_lengths(const arguments& args, const std::vector<std::int64_t>& lengths, const std::string& field,
-                 floptally::tally& batch) {
-    const auto other = args.text("encoder-lengths");
-    if (!other) {
-        batch.add_lengths(lengths, field);
-        return;
-    }
-    batch.add_encoder_decoder(lengths, parse_integers(*other, "encoder_lengths"), field);
-}
-
-void check_encoder_lengths(const arguments& args, const floptally::model_config& model) {
-    const bool needed = has_encoder(model.cost);
-    if (needed && !args.given("encoder-lengths")) {
-        throw error("encoder_lengths",
-                    fmt::format("is missing; {} has an encoder, and --lengths are its decoder's", model.model_type));
-    }
-    if (!needed && args.given("encoder-lengths")) {
-        throw error("encoder_lengths", fmt::format("{} has no encoder beside its decoder", model.model_type));
-    }
-    if (needed && args.given("lengths") == args.given("lengths-file")) {
-        throw error("encoder_lengths", "needs either --lengths or --lengths-file");
-    }
-    for (const char* option : {"cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "new-tokens"}) {
-        if (needed && args.given(option)) {
-            throw error(arguments::field(option), "has no tokens on the encoder's side; use --lengths");
-        }
-    }
-}
-
-floptally::tally read_batch(const arguments& args, const floptally::model_config& model,
-                            const floptally::mask_set& masks) {
-    constexpr const char* sources[] = {"lengths", "lengths-file", "cu-seqlens", "new-tokens"};
-    if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
-        !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
-        throw error("lengths", "no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens");
-    }
-    check_encoder_lengths(args, model);
-    floptally::tally batch{masks};
-    if (const auto lengths = args.text("lengths")) {
-        add_lengths(args, parse_integers(*lengths, "lengths"), "lengths", batch);
-    }
-    if (const auto path = args.text("lengths-file")) {
-        constexpr const char* field = "lengths_file";
-        add_lengths(args, parse_integers(read_file(*path, field), field), field, batch);
-    }
-    add_packed(args, batch);
-    const auto cached = args.repeated("new-tokens");
-    for (std::size_t i = 0; i < cached.size(); ++i) {
-        const std::string field = floptally::indexed("new_tokens", i);
-        const floptally::sequence tokens = parse_new_tokens(cached[i], field);
-        if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-            throw error(field, fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length,
-                                           cached[i]));
-        }
-        batch.add(tokens);
-    }
-    return batch;
-}
 
 floptally::model_config read_model(const arguments& args) {
     const std::string path = args.required("config", "FILE");
@@ -288,7 +78,7 @@ floptally::report count(const arguments& args) {
     for (const floptally::mask& needed : cost.masks()) {
         kept.find_or_add(needed, "masks");
     }
-    const floptally::tally batch = read_batch(args, model, kept);
+    const floptally::tally batch = program::read_batch(args, model, kept);
     return {.model_type = model.model_type,
             .counted_as = how,
             .plan = plan,

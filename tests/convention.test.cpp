@@ -177,7 +177,10 @@ void walk(step& trace, const sequence_list& sequences, const std::vector<traced_
     }
     all.weight("lm_head", sampled, h, padded ? 32 : 29);
     trace.append(all, [&](const matmul_trace::matmul& product) {
-        return product.component != "moe.router" || how.counted.contains(term::router);
+        const term kind = product.component == "moe.router" ? term::router
+                          : product.component == "lm_head"  ? term::lm_head
+                                                            : term::linear;
+        return how.counted.contains(kind);
     });
 }
 
@@ -497,7 +500,7 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
     const std::string known =
         "exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, "
         "nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, "
-        "torch_flop_counter_eager";
+        "torch_flop_counter_eager, recsys_examples";
     CHECK(problem("magatron") == "convention: unknown name \"magatron\"; known: " + known);
     CHECK(problem("") == "convention: unknown name \"\"; known: " + known);
     CHECK(problem("Exact") == "convention: unknown name \"Exact\"; known: " + known);

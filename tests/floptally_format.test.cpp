@@ -2,7 +2,6 @@
 //
 // floptally's own format. What it refuses, and with which words, is in json_errors.test.cpp.
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,8 @@
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "config_text.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 namespace {
@@ -21,29 +22,8 @@ namespace {
 using floptally::phase;
 using floptally::statistic;
 using floptally::tally;
-using floptally::term;
 using floptally::view;
 using nlohmann::json;
-
-/// JSON with ' for ", so that a config reads well in C++.
-json parsed(std::string text) {
-    std::replace(text.begin(), text.end(), '\'', '"');
-    return json::parse(text);
-}
-
-floptally::cost cost_of(const std::string& config) { return floptally::read_config(parsed(config)).cost; }
-
-/// "3 sliding_window(5), 1 causal": how many layers have which mask. `core` is QKᵀ of one layer per pair.
-std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {
-    std::string text;
-    for (const floptally::cost_row& row : model.rows()) {
-        if (row.kind == term::scores) {
-            text.append(text.empty() ? "" : ", ").append(std::to_string(row.useful / core));
-            text.append(" ").append(model.masks()[row.mask].name());
-        }
-    }
-    return text;
-}
 
 floptally::cost own(const std::string& part, const std::string& around = "") {
     return cost_of("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [" + part + "]}]" + around +
@@ -149,6 +129,10 @@ TEST_CASE("latent and sparse attention of the own format") {
     const json config =
         parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims + "}]}]}");
     CHECK(floptally::read_config(config, {.mla = floptally::mla_core::absorbed}).cost == absorbed);
+    const json kept = parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims +
+                             ", 'absorbed': false}]}]}");
+    CHECK(error_of([&] { return floptally::read_config(kept, {.mla = floptally::mla_core::absorbed}); }) ==
+          "mla: floptally has no latent attention to absorb");
 
     CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4}") ==
           floptally::lightning_indexer{3, 4, 12, true, {}}.cost(where));
@@ -262,7 +246,8 @@ TEST_CASE("the name of the own format is the model type of a report") {
 TEST_CASE("every complete example of docs/config_format.md can be read") {
     const std::vector<std::string> examples =
         fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/config_format.md"), "json");
-    REQUIRE(examples.size() == 2);
+    REQUIRE(examples.size() == 3);
+    CHECK(floptally::read_config(json::parse(examples[2])).model_type == "ranking");
     const floptally::model_config complete = floptally::read_config(json::parse(examples[1]));
     CHECK(complete.model_type == "my-hybrid");
     // Every part, every mask, every key.

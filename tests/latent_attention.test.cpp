@@ -90,6 +90,17 @@ TEST_CASE("absorbed mla attends the latent: queries go in and outputs come out t
     });
 }
 
+TEST_CASE("a cost says whether a core in it is absorbed", "[latent_attention]") {
+    for (const bool low_rank : {true, false}) {
+        const cost absorbed = changed(low_rank, true).cost(causal_layer);
+        const cost expanded = changed(low_rank, false).cost(causal_layer);
+        CHECK(mla::is_absorbed_in(absorbed));
+        CHECK_FALSE(mla::is_absorbed_in(expanded));
+        CHECK(mla::is_absorbed_in(4 * expanded + absorbed));
+    }
+    CHECK_FALSE(mla::is_absorbed_in(cost{}));
+}
+
 TEST_CASE("both forms of mla store the same weights", "[latent_attention]") {
     for (const bool low_rank : {true, false}) {
         CHECK(changed(low_rank, true).cost(causal_layer).parameters() ==

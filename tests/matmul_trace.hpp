@@ -136,6 +136,13 @@ class step {
         run({component, pass::fused_backward, place::core, 1, keys, qk_dim});
     }
 
+    /// P·V of one query row of one head alone.
+    void values_row(std::string_view component, std::uint64_t keys, std::uint64_t v_dim) {
+        run({component, pass::forward, place::core, 1, v_dim, keys});
+        run({component, pass::backward_data, place::core, 1, keys, v_dim});
+        run({component, pass::backward_data, place::core, keys, v_dim, 1});
+    }
+
     /// One query row of one head against the `halves` / 2 keys that it attends.
     void core_row(std::string_view component, std::uint64_t halves, std::uint64_t qk_dim, std::uint64_t v_dim) {
         const std::uint64_t of = halves % 2 == 0 ? 1 : 2;

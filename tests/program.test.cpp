@@ -51,6 +51,18 @@ class work_folder {
               R"({"model_type": "floptally", "name": "latent", "hidden_size": 12, "vocab_size": 7, "layers":
             [{"parts": [{"type": "mla", "num_heads": 3, "kv_lora_rank": 5, "qk_nope_head_dim": 4,
                          "qk_rope_head_dim": 2, "v_head_dim": 6}]}]})");
+        write("hstu.json", R"({"model_type": "hstu", "name": "ranking", "hidden_size": 1024, "num_layers": 8,
+            "num_attention_heads": 4, "dim_per_head": 256})");
+        write("llava.json", R"({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"],
+            "text_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+                            "num_attention_heads": 4, "vocab_size": 100},
+            "vision_config": {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
+                              "num_attention_heads": 4, "image_size": 28, "patch_size": 7}})");
+        write("whisper.json", R"({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"],
+            "d_model": 12, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+            "decoder_attention_heads": 3, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20, "vocab_size": 30,
+            "num_mel_bins": 5})");
+        write("vit.json", R"({"model_type": "vit", "architectures": ["ViTForImageClassification"]})");
         write("bare.json", R"({"model_type": "gpt2"})");
         write("bad.json", "{\"model_type\"\n");
         write("list.json", "[]");
@@ -141,9 +153,11 @@ constexpr refusal refusals[] = {
     {"flops --config - --lengths 5 </dev/null", "config: must be a JSON object, cannot be parsed at byte 1"},
     {"flops --config m.json --config m.json --lengths 5", "config: is given 2 times; must be given once"},
     {"flops --config m.json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
+     "--images or --audio-frames"},
     {"flops --config m.json --format json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens or --new-tokens"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
+     "--images or --audio-frames"},
     {"flops --config m.json junk --lengths 5", R"(command: unexpected argument "junk")"},
     {"flops --config m.json --lengths 5 junk", R"(command: unexpected argument "junk")"},
     {"flops -- --config m.json", R"(command: unexpected argument "--config")"},
@@ -239,10 +253,52 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --new-tokens 5@4294967296",
      R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "4294967296")"},
     {"flops --config m.json --new-tokens 1@5 --new-tokens 7", R"(new_tokens[1]: must be n@past, got "7")"},
+    {"flops --config m.json --sequence 1,2,3",
+     "sequence: mistral has no HSTU mask, which sees contextual tokens and targets; use --lengths"},
+    {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --sequence 1,2,3",
+     "sequence: has no tokens on the encoder's side; use --lengths"},
+    {"flops --config hstu.json --sequence 1,2",
+     "sequence[0]: must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group"},
+    {"flops --config hstu.json --sequence 1,2,3 --sequence 1,2,3,4,5",
+     "sequence[1]: must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group"},
+    {"flops --config hstu.json --sequence ''", R"(sequence[0][0]: must be an integer from 0 to 4294967295, got "")"},
+    {"flops --config hstu.json --sequence 1,x,3",
+     R"(sequence[0][1]: must be an integer from 0 to 4294967295, got "x")"},
+    {"flops --config hstu.json --sequence 1,2,-3",
+     R"(sequence[0][2]: must be an integer from 0 to 4294967295, got "-3")"},
+    {"flops --config hstu.json --sequence 1,2,3,",
+     R"(sequence[0][3]: must be an integer from 1 to 4294967295, got "")"},
+    {"flops --config hstu.json --sequence 1,2,3,0",
+     R"(sequence[0][3]: must be an integer from 1 to 4294967295, got "0")"},
+    {"flops --config hstu.json --sequence 4294967295,1,0",
+     "sequence[0]: c + h + t must be at most 4294967295, got 4294967296"},
+    {"flops --config hstu.json --sequence", "sequence: needs a value"},
+    {"flops --config m.json --grid 1,2,2", "grid: mistral has no vision tower"},
+    {"flops --config m.json --lengths 5 --images 2", "images: mistral has no vision tower"},
+    {"flops --config llava.json --lengths 50 --audio-frames 5", "audio_frames: llava has no audio tower"},
+    {"flops --config llava.json --lengths 50 --grid 1,4",
+     "grid[0]: must be t,h,w: frames, rows and columns of patches, got \"1,4\""},
+    {"flops --config llava.json --lengths 50 --grid 1,4,4 --grid 1,0,4",
+     "grid[1][1]: must be from 1 to 4294967295, got 0"},
+    {"flops --config llava.json --lengths 50 --grid 1,x,4", "grid[0][1]: must be a 64-bit integer, got \"x\""},
+    {"flops --config llava.json --lengths 50 --images 0", "images: must be an integer from 1 to 100000000, got \"0\""},
+    {"flops --config llava.json --lengths 31 --images 2",
+     "lengths: must count the placeholders of images and sound too, which are 32 tokens; got 31"},
+    {"flops --config llava.json --images 1",
+     "lengths: must count the placeholders of images and sound too, which are 16 tokens; got 0"},
+    {"flops --config whisper.json --lengths 5,6",
+     "audio_frames: is missing; whisper has an encoder of sound, and --lengths are its decoder's"},
+    {"flops --config whisper.json --lengths 5,6 --audio-frames 3000",
+     "audio_frames: must be one clip for each of lengths (2), got 1"},
+    {"flops --config whisper.json --lengths 5 --audio-frames -1",
+     "audio_frames[0]: must be from 0 to 4294967295, got -1"},
+    {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
+     "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
+    {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
-     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager)"},
+     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention ''",
-     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager)"},
+     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention exact --convention exact",
      "convention: is given 2 times; must be given once"},
     {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
@@ -482,6 +538,43 @@ TEST_CASE("packed rows: boundaries, slots and mock sequences") {
     CHECK(no_slots["tokens"] == json{{"useful", "0"}, {"padded", "1600"}});
 }
 
+TEST_CASE("sequences of an HSTU model, with recsys-examples' count and with the exact one") {
+    // tests/golden/peers.json, recsys/hstu-benchmark-ranking/ctx8_cand100/train
+    const std::string batch =
+        "flops --config hstu.json --sequence 8,0,100 --sequence 8,1,100 --sequence 8,900,100,1 --sequence 8,4096,100";
+    CHECK(run_json(batch + " --convention recsys_examples")["flops"]["useful"]["total"] == "2441962168320");
+    const json exact = run_json(batch);
+    CHECK(exact["model_type"] == "ranking");
+    CHECK(exact["flops"]["useful"]["total"] == "2288306257920");  // exact.json, the same batch
+    CHECK(exact["statistics"]["pairs"][0]["mask"] == "hstu");
+    // Lengths are history only; groups of targets see more.
+    CHECK(run_json("flops --config hstu.json --lengths 5,9") ==
+          run_json("flops --config hstu.json --sequence 0,5,0 --sequence 0,9,0,7"));
+    CHECK(run_json("flops --config hstu.json --sequence 0,0,4,2")["statistics"]["pairs"][0]["value"]["useful"] == "6");
+}
+
+TEST_CASE("images are patches of the vision tower, beside the text or alone") {
+    const json by_count = run_json("flops --config llava.json --lengths 20,30 --images 2");
+    CHECK(by_count == run_json("flops --config llava.json --lengths 20,30 --grid 1,4,4 --grid 1,4,4"));
+    CHECK(by_count["statistics"]["vision"]["count"]["useful"] == "2");
+    CHECK(by_count["statistics"]["vision"]["tokens"]["useful"] == "32");
+    CHECK(by_count["statistics"]["vision"]["squares"]["padded"] == "512");
+    CHECK(by_count["statistics"]["tokens"]["useful"] == "50");
+    CHECK_FALSE(by_count["statistics"].contains("audio"));
+    // Three channels of 7 x 7 pixels to 32: forward and the weights' gradient, since pixels need none.
+    const json& stem = by_count["flops"]["useful"]["components"][0];
+    CHECK(stem["name"] == "vision.patch_embedding");
+    CHECK(stem["forward"] == std::to_string(2 * 3 * 49 * 32 * 32));
+    CHECK(stem["backward"] == stem["forward"]);
+
+    const json alone = run_json("mfu --config vit.json --images 3 --seconds 1 --gpus 1 --peak-tflops 1");
+    CHECK(alone["statistics"]["vision"]["tokens"]["useful"] == std::to_string(3 * 14 * 14));
+    CHECK(alone["mfu"]["tokens_per_second"] == 3 * 14 * 14);
+    const std::string table = run("flops --config vit.json --images 3").out;
+    CHECK(table.find("vision.patches") != std::string::npos);
+    CHECK(table.find("sequences") == std::string::npos);
+}
+
 TEST_CASE("new tokens after cached ones") {
     const json report = run_json("flops --config llama.json --new-tokens 1@8191 --new-tokens 3@5");
     CHECK(number(report["statistics"]["tokens"]["useful"]) == 4);
@@ -508,6 +601,15 @@ TEST_CASE("an encoder-decoder counts the tokens of both sides") {
     CHECK(number(flops["encoder.attention.core"]) == (9 * 9 + 4 * 4) * 4 * 12);
     CHECK(number(flops["cross_attention.core"]) == (5 * 9 + 2 * 4) * 4 * 12);
     CHECK(number(flops["encoder.attention.output"]) == (9 + 4) * 2 * 12 * 12);
+}
+
+TEST_CASE("a decoder attends what its encoder leaves of the frames of each clip") {
+    const json report = run_json("flops --config whisper.json --lengths 5,2 --audio-frames 9,4 --phase forward");
+    const json flops = forward_by_component(report);
+    CHECK(number(flops["encoder.attention.core"]) == (5 * 5 + 2 * 2) * 4 * 12);
+    CHECK(number(flops["cross_attention.core"]) == (5 * 5 + 2 * 2) * 4 * 12);
+    CHECK(number(flops["cross_attention.output"]) == (5 + 2) * 2 * 12 * 12);
+    CHECK(number(flops["encoder.stem"]) == 2 * 3 * 5 * 12 * (9 + 4) + 2 * 3 * 12 * 12 * (5 + 2));
 }
 
 TEST_CASE("latent attention is expanded unless asked otherwise") {
@@ -575,7 +677,7 @@ TEST_CASE("recompute is executed, never useful or padded") {
 TEST_CASE("every listed convention can be asked for") {
     const std::string flops = "flops --config llama.json --lengths 8192 --convention ";
     const json listed = run_json("conventions")["conventions"];
-    CHECK(listed.size() == 18);
+    CHECK(listed.size() == 19);
     for (const json& convention : listed) {
         const std::string name = convention["name"];
         CHECK(run_json(flops + name)["convention"] == name);

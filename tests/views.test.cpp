@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,7 +16,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
-#include "markdown.hpp"
+#include "golden.hpp"
 #include "matmul_trace.hpp"
 
 namespace {
@@ -42,10 +41,6 @@ using floptally::tower;
 using floptally::uint128;
 using floptally::view;
 using nlohmann::json;
-
-const std::filesystem::path golden_dir = FLOPTALLY_GOLDEN_DIR;
-
-json golden(const char* file) { return json::parse(read_text(golden_dir / file)); }
 
 std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
 

@@ -42,9 +42,10 @@ namespace floptally {
         return (last - first) * s.keys;
     }
     const auto from = [&](std::uint64_t row) {
-        return which.pairs(sequence{.length = static_cast<std::uint32_t>(end - row),
-                                    .past = static_cast<std::uint32_t>(s.past + row),
-                                    .keys = s.keys});
+        sequence rest = s;
+        rest.length = static_cast<std::uint32_t>(end - row);
+        rest.past = static_cast<std::uint32_t>(s.past + row);
+        return which.pairs(rest);
     };
     return from(first) - from(last);
 }

@@ -28,6 +28,12 @@ enum class window_pairs : std::uint8_t {
     half_squares  ///< causal ones with their triangles as halves of squares: LW − W²/2 for a window, C²/2 a chunk
 };
 
+/// How the pairs of HSTU's masks are counted.
+enum class hstu_pairs : std::uint8_t {
+    attended,        ///< and as L² where `causal` says so
+    history_squares  ///< windows ignored, the history's triangle as h²/2, of its group a target sees itself only
+};
+
 /// How many products the backward of the attention core counts.
 enum class attention_backward : std::uint8_t {
     twice,  ///< two per product of the forward
@@ -58,6 +64,7 @@ struct convention {
     std::uint8_t scan_flops = 4;        ///< forward, of one element of a selective scan's state; exact: 4
     head_rows head = head_rows::every_token;
     counted_weights parameters = counted_weights::visited;
+    hstu_pairs hstu = hstu_pairs::attended;
 };
 
 namespace conventions {
@@ -206,7 +213,17 @@ inline constexpr convention torch_flop_counter_eager{
     .causal = causal_pairs::full_square,
     .windows = window_pairs::ignored};
 
-inline constexpr std::array<const convention*, 18> all{&exact,
+/// recsys-examples `cal_hstu_flops`.
+inline constexpr convention recsys_examples{
+    .name = "recsys_examples",
+    .summary = "HSTU layers only, with gate and residual; history as h²/2, attention backward 2.5x; windows ignored",
+    .causal = causal_pairs::half_square,
+    .windows = window_pairs::ignored,
+    .backward = attention_backward::flash,
+    .counted = products.without(term::preprocessing).without(term::lm_head).with(term::gating).with(term::residual),
+    .hstu = hstu_pairs::history_squares};
+
+inline constexpr std::array<const convention*, 19> all{&exact,
                                                        &megatron,
                                                        &megatron_bridge,
                                                        &nemo_automodel,
@@ -223,7 +240,8 @@ inline constexpr std::array<const convention*, 18> all{&exact,
                                                        &verl,
                                                        &flash_attention,
                                                        &torch_flop_counter,
-                                                       &torch_flop_counter_eager};
+                                                       &torch_flop_counter_eager,
+                                                       &recsys_examples};
 
 }  // namespace conventions
 

@@ -71,18 +71,31 @@ class cost {
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
                                const dataflow& flow = {}) {
+        return add_pairs(component, term::scores, multiply_adds, attends, flow);
+    }
+
+    /// QKᵀ or PV alone (`term::scores`, `term::values`), where no softmax stands between them.
+    constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
+                              const mask& attends, const dataflow& flow) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
         sum.table_.put(component, {},
                        cost_row{.mask = which,
                                 .what = statistic::pairs,
-                                .kind = term::scores,
+                                .kind = kind,
                                 .in = attends.in(),
                                 .useful = per_pair,
                                 .padded = per_pair,
                                 .flow = flow});
         return *this = sum;
+    }
+
+    /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
+    constexpr cost& add_elementwise(const component_name& component, term kind, std::uint64_t flops,
+                                    const dataflow& flow = {}) {
+        table_.put(component, {}, cost_row{.kind = kind, .useful = flops, .padded = flops, .flow = flow});
+        return *this;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
@@ -139,17 +152,22 @@ class cost {
         return layer;
     }
 
-    /// The same with the weights of another, which counts them.
-    [[nodiscard]] constexpr cost with_shared_weights() const {
-        cost sum = *this;
-        for (cost_row& row : sum.table_.rows) {
-            row.parameters = row.per_rank.parameters = 0;
+    /// The same with each row as `of` makes it; its component, weight and mask stay.
+    template <class Of>
+    [[nodiscard]] constexpr cost with_rows(Of of) const {
+        cost sum;
+        for (const cost_row& row : table_.rows) {
+            sum.table_.put_from(table_, of(row), table_.components[row.component]);
         }
         return sum;
     }
 
-    /// The same under one component: a layer that stands apart, as "mtp". Rows over routed visits keep theirs, since
-    /// one measured count belongs to all of them.
+    /// The same with the weights of another, which counts them.
+    [[nodiscard]] constexpr cost with_shared_weights() const {
+        return with_rows([](const cost_row& row) { return row.with_shared_weights(); });
+    }
+
+    /// The same under one component, as "mtp"; rows over routed visits keep theirs, which one count belongs to.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
         return renamed([&component](const component_name&) { return component; });
     }
@@ -191,23 +209,33 @@ class cost {
 
     /// The same, where its result does not reach the loss: forward only.
     [[nodiscard]] constexpr cost detached() const {
-        cost sum;
-        for (cost_row row : table_.rows) {
-            row.kind = detached_form(row.kind);
-            sum.table_.put_from(table_, row, table_.components[row.component]);
-        }
-        return sum;
+        return with_rows([](const cost_row& row) { return row.detached(); });
     }
 
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr cost in(tower which) const {
         cost sum;
+        sum.table_ = table_.in(which);
+        return sum;
+    }
+
+    /// The same over `units` in place of tokens (frames after convolutions), bidirectional attention being `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends) const {
+        cost sum;
+        sum.table_ = table_.over(units, attends);
+        return sum;
+    }
+
+    /// The same, where what counts tokens is over the units that `units` counts: cells of a coarser grid.
+    [[nodiscard]] constexpr cost over(const mask& units) const {
+        cost sum;
         for (cost_row row : table_.rows) {
-            if (row.what == statistic::pairs) {
-                row.mask =
-                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& what = row.what == statistic::tokens ? units : table_.masks[row.mask];
+                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(what, "masks"));
+                row.in = what.in();
+                row.what = statistic::pairs;
             }
-            row.in = which;
             sum.table_.put(table_.components[row.component], weight_name(row), row);
         }
         return sum;

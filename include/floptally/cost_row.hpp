@@ -58,6 +58,19 @@ struct cost_row {
     dataflow flow{};
     adapter per_rank{};
 
+    /// With the weights of another row, which counts them.
+    [[nodiscard]] constexpr cost_row with_shared_weights() const {
+        cost_row row = *this;
+        row.parameters = row.per_rank.parameters = 0;
+        return row;
+    }
+    /// Where its result does not reach the loss.
+    [[nodiscard]] constexpr cost_row detached() const {
+        cost_row row = *this;
+        row.kind = detached_form(row.kind);
+        return row;
+    }
+
     [[nodiscard]] friend constexpr bool operator==(const cost_row&, const cost_row&) = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
+#include <floptally/audio.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>
@@ -16,6 +17,8 @@
 #include <floptally/feed_forward.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/folded_cost.hpp>
+#include <floptally/hstu.hpp>
+#include <floptally/hstu_mask.hpp>
 #include <floptally/latent_attention.hpp>
 #include <floptally/layer.hpp>
 #include <floptally/linear_attention.hpp>
@@ -30,6 +33,7 @@
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>
+#include <floptally/tile_bound.hpp>
 #include <floptally/tower.hpp>
 #include <floptally/trained_parameters.hpp>
 #include <floptally/training_plan.hpp>

@@ -78,11 +78,18 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
         }
         text += '\n';
     };
-    const auto word = [&](std::string_view name, statistic what) {
-        line(name, r.batch.get(view::useful, what), r.batch.get(view::padded, what));
+    const auto words = [&](std::string_view counted, std::string_view tokens, tower in) {
+        if (r.masks.has(in)) {
+            const auto word = [&](std::string_view name, statistic what) {
+                line(name, r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
+            };
+            word(counted, statistic::count);
+            word(tokens, statistic::tokens);
+        }
     };
-    word("sequences", statistic::count);
-    word("tokens", statistic::tokens);
+    words("sequences", "tokens", tower::text);
+    words("vision.frames", "vision.patches", tower::vision);
+    words("audio.clips", "audio.frames", tower::audio);
     for (const mask& m : r.masks) {
         line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }

@@ -17,7 +17,9 @@
 #include <floptally/detail/hf/composite_reader.hpp>
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/reader.hpp>
+#include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
+#include <floptally/latent_attention.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 #include <floptally/version.hpp>
@@ -26,6 +28,24 @@
 /// Adapter: configs in, reports out, with nlohmann_json.
 
 namespace floptally {
+
+namespace detail {
+
+[[nodiscard]] inline model_config read_type(const config_fields& fields, const std::string& model_type,
+                                            const read_options& options) {
+    if (model_type == "floptally") {
+        return floptally_format(fields, options).read();
+    }
+    if (model_type == "hstu") {
+        return hstu_format(fields, options).read();
+    }
+    if (const hf_composite* towers = find_composite(model_type)) {
+        return hf_composite_reader(fields, *towers, options).read();
+    }
+    return hf_reader(fields, family_of(fields), options).read();
+}
+
+}  // namespace detail
 
 /// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
@@ -36,19 +56,8 @@ namespace floptally {
         throw error("model_type", "is missing; known: " + detail::known_families());
     }
     const std::string model_type = fields.text("model_type");
-    const auto read = [&](const read_options& with) {
-        if (model_type == "floptally") {
-            return detail::floptally_format(fields, with).read();
-        }
-        if (const detail::hf_composite* towers = detail::find_composite(model_type)) {
-            return detail::hf_composite_reader(fields, *towers, with).read();
-        }
-        return detail::hf_reader(fields, detail::family_of(fields), with).read();
-    };
-    model_config model = read(options);
-    read_options expanded = options;
-    expanded.mla = mla_core::expanded;
-    if (options.mla == mla_core::absorbed && read(expanded).cost == model.cost) {
+    model_config model = detail::read_type(fields, model_type, options);
+    if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }
     return model;
@@ -92,18 +101,27 @@ inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
 }
 
 inline ordered_json statistics_json(const report& r) {
-    const auto word = [&](statistic what) {
-        return both_views(r.batch.get(view::useful, what), r.batch.get(view::padded, what));
+    const auto word = [&](statistic what, tower in) {
+        return both_views(r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
+    };
+    const auto words = [&](tower in) {
+        return ordered_json{{"count", word(statistic::count, in)},
+                            {"tokens", word(statistic::tokens, in)},
+                            {"squares", word(statistic::squares, in)}};
     };
     ordered_json pairs = ordered_json::array();
     for (const mask& m : r.masks) {
         pairs.push_back({{"mask", m.name()},
                          {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
     }
-    return {{"count", word(statistic::count)},
-            {"tokens", word(statistic::tokens)},
-            {"squares", word(statistic::squares)},
-            {"pairs", pairs}};
+    ordered_json statistics = words(tower::text);
+    for (const tower in : {tower::vision, tower::audio}) {
+        if (r.masks.has(in)) {
+            statistics[name_of(in)] = words(in);
+        }
+    }
+    statistics["pairs"] = pairs;
+    return statistics;
 }
 
 inline ordered_json flops_json(const report& r, view seen) {

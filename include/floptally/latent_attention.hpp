@@ -76,6 +76,16 @@ struct mla {
         return sum;
     }
 
+    /// Whether any layer's core runs over the latent: the values' part of kv_b then stands behind it.
+    [[nodiscard]] static constexpr bool is_absorbed_in(const floptally::cost& model) {
+        for (const cost_row& row : model.rows()) {
+            if (model.components()[row.component].is("attention.output") && model.weight_name(row) == "kv_b_proj") {
+                return true;
+            }
+        }
+        return false;
+    }
+
   private:
     /// One head's part of kv_b for keys is applied to the query, the one for values to the output of the core. No
     /// adapter stands beside a weight that is taken apart.

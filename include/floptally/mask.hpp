@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
+#include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
+#include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/pair_rows.hpp>
-#include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/hstu_mask.hpp>
 #include <floptally/mask_kind.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tower.hpp>
@@ -67,6 +70,26 @@ class mask {
         return {mask_kind::prefix_lm, in_range("prefix_lm", tokens, 0), 0};
     }
 
+    /// Contextual rows, history and targets: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups.
+    [[nodiscard]] static constexpr mask hstu(const hstu_mask& rule = {}) {
+        const std::int32_t reach = in_range("max_attn_len", rule.max_attn_len, 0);
+        const std::int32_t full = in_range("min_full_attn_seq_len", rule.min_full_attn_seq_len, 0);
+        detail::check_hstu(rule);
+        return {mask_kind::hstu, reach == 0 ? unlimited : reach, full, detail::hstu_flags(rule)};
+    }
+    /// Two words of which recsys-examples counts half of the first and all of the second: the squares of the history,
+    /// and all pairs that have no triangle.
+    [[nodiscard]] static constexpr mask hstu_history_squares_of(const mask& m) {
+        return {mask_kind::hstu_history_squares, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    [[nodiscard]] static constexpr mask hstu_others_of(const mask& m) {
+        return {mask_kind::hstu_others, 0, 0, detail::unlimited_flags(m.flags_)};
+    }
+    /// No mask, but a number of units: rows of one part of a sequence, of every `stride` the first.
+    [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
+        return {mask_kind::hstu_part, static_cast<std::int32_t>(part), in_range("stride", stride, 1)};
+    }
+
     /// L·min(L, W): not a mask that a kernel runs, but rows times columns of a product with a table of positions
     /// (DeBERTa), and what verl counts (halved) for a sliding window.
     [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
@@ -118,10 +141,16 @@ class mask {
     [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
         return mask{mask_kind::clip_squares, in_range("prefix_tokens", prefix, 0), 0}.in(tower::vision);
     }
-    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one. A grid that does not
-    /// divide is an error.
-    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side) {
-        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1), 0}.in(tower::vision);
+    /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
+    /// for each line of them. A grid that does not divide is an error.
+    [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
+        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
+                    in_range("line_ends", line_ends, 0)}
+            .in(tower::vision);
+    }
+    /// The same after the frames of a clip were pooled into one.
+    [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
+        return mask{mask_kind::pooled_patches, in_range("merge_kernel_size", side, 1), 0}.in(tower::vision);
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
@@ -134,18 +163,51 @@ class mask {
     /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
     /// counts a causal mask in another way, as a square which has them already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1), in_range("sliding_window", window, -1)}
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
+                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
             .in(tower::vision);
     }
-    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
-    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
+    /// the clip is cut into chunks of so many frames before them, and the last is shorter.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
+                                                       std::int64_t chunk = 0) {
+        return of_frames(mask_kind::strided_frames, field, stride, chunk, 0);
     }
-    /// The square of that: each of them sees every other.
-    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// The square of that: each of them sees every other. With a `window` only within consecutive windows of so many,
+    /// which do not stop at chunks.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
+                                                        std::int64_t window = 0) {
+        return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
+    }
+
+    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
+    /// leave nothing is an error.
+    [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
+            tower::vision);
+    }
+    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
+    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
+    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
+                                                      bool shrinking) {
+        const std::int32_t halvings = in_range("level", level, 0, 30);
+        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
+                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
+            .in(tower::vision);
+    }
+    /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
+    /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+    [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
+        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                    in_range("prefix", prefix, 0)}
+            .in(tower::vision);
+    }
+    /// The square of that.
+    [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
+        mask squares = kept_patches(millionths, prefix);
+        squares.kind_ = mask_kind::kept_squares;
+        return squares;
     }
 
     /// The same over the statistics of a tower.
@@ -157,67 +219,34 @@ class mask {
 
     /// Attended (query, key) pairs of one sequence. Total; exact while past + length ≤ `max_sequence_length`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const sequence& s) const {
-        const std::uint64_t end = std::uint64_t{s.past} + s.length;
-        const auto first = static_cast<std::uint64_t>(first_);
-        switch (kind_) {
-            case mask_kind::band: {
-                const std::uint64_t before = detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-                return s.length + before + detail::capped_ramp(s.length, second_);
-            }
-            case mask_kind::top_k:
-                return s.length + detail::capped_ramp(end, first_ - 1) - detail::capped_ramp(s.past, first_ - 1);
-            case mask_kind::chunked:
-                return detail::chunked_rows(end, first) - detail::chunked_rows(s.past, first);
-            case mask_kind::compressed_keys:
-                return detail::compressed_rows(end, first) - detail::compressed_rows(s.past, first);
-            case mask_kind::cross_attention:
-                return std::uint64_t{s.length} * s.keys;
-            case mask_kind::box:
-                return s.length * (end <= first ? end : first + 1);
-            case mask_kind::window_squares:
-                return detail::window_square_rows(end, first + 1) - detail::window_square_rows(s.past, first + 1);
-            case mask_kind::chunk_squares:
-                return detail::chunk_square_rows(end, first) - detail::chunk_square_rows(s.past, first);
-            case mask_kind::within_window:
-                return end <= first + 1 ? end * end - std::uint64_t{s.past} * s.past : 0;
-            case mask_kind::limited_by_window:
-                return end <= first + 1
-                           ? 0
-                           : s.length + detail::capped_ramp(end, first_) - detail::capped_ramp(s.past, first_);
-            case mask_kind::encoder:
-                return std::uint64_t{s.keys} * s.keys;
-            case mask_kind::prefix_lm:
-                return detail::triangle(end) - detail::triangle(s.past) + detail::later_keys(s.past, end, first);
-            default:  // of a grid, or of a clip of sound
-                return 0;
-        }
+        return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
-        const auto first = static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, static_cast<std::uint64_t>(second_))
-               : kind_ == mask_kind::later_image_tokens ? detail::later_within(g.h / first * (g.w / first), second_)
-               : kind_ == mask_kind::merged_patches || (kind_ == mask_kind::pooled_clips && g.t > 1)
-                   ? g.h / first * (g.w / first)
-               : kind_ == mask_kind::pooled_clips ? g.frame_patches()
-                                                  : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
+                                                : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const grid& g) const {
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
         const std::uint64_t clip = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::clip_squares ? clip * clip
-               : kind_ == mask_kind::clips      ? std::uint64_t{patches != 0}
-                                                : g.t * frame_pairs(g);
+        return kind_ == mask_kind::clip_squares     ? clip * clip
+               : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
+               : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
+                                                    : g.t * frame_pairs(g);
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const audio_clip& clip) const {
+    template <std::same_as<audio_clip> Clip>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
-        return kind_ == mask_kind::strided_squares ? left * left : left;
+        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
+        return kind_ == mask_kind::strided_frames ? left
+               : window_ == 0                     ? left * left
+                                                  : detail::chunk_square_rows(left, window_);
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
@@ -226,6 +255,8 @@ class mask {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
+    /// HSTU: its rules, as `detail::hstu_flags` has them.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
 
@@ -240,18 +271,22 @@ class mask {
                    ? second_ == 0
                    : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
     }
+    /// True of HSTU's mask and the words that a convention counts of it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
+        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
+    }
     /// True of the kinds that are made for grids or for clips of sound.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
         return kind_ >= mask_kind::grid_windows;
     }
     /// True where a grid is not t times one of its frames.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
-        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips;
+        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips || kind_ == mask_kind::pooled_patches;
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
@@ -260,21 +295,30 @@ class mask {
   private:
     static constexpr std::int32_t unlimited = -1;
 
-    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second)
-        : kind_(kind), first_(first), second_(second) {}
+    constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
+        : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
-    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least) {
-        if (value < least || value > 0x7FFF'FFFF) {
-            throw error(field,
-                        "must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
-        }
-        return static_cast<std::int32_t>(value);
+    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
+                                                         std::int64_t most = 0x7FFF'FFFF) {
+        return detail::mask_parameter(field, value, least, most);
+    }
+
+    [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
+                                                  std::int64_t chunk, std::int64_t window) {
+        mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
+        made.tower_ = tower::audio;
+        made.chunk_ = detail::short_mask_parameter("chunk", chunk);
+        made.window_ = detail::short_mask_parameter("window", window);
+        return made;
     }
 
     mask_kind kind_ = mask_kind::band;
     tower tower_ = tower::text;
+    std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;
+    std::uint16_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
+    std::uint16_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

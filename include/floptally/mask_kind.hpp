@@ -19,14 +19,23 @@ enum class mask_kind : std::uint8_t {
     limited_by_window,
     encoder,
     prefix_lm,
+    hstu,
+    hstu_history_squares,
+    hstu_others,
+    hstu_part,
     grid_windows,
     clip_squares,
     merged_patches,
+    pooled_patches,
     clips,
     pooled_clips,
     later_image_tokens,
     strided_frames,
-    strided_squares
+    strided_squares,
+    strided_cells,
+    level_windows,
+    kept_patches,
+    kept_squares
 };
 
 }  // namespace floptally

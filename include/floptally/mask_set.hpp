@@ -43,6 +43,11 @@ class mask_set : public detail::bounded_vector<mask, max_masks> {
     /// Whether there is more than a text.
     [[nodiscard]] constexpr bool has_towers() const { return towers_ > bit(tower::text); }
 
+    /// The one whose tokens and sequences are those of the model: its text, where it has one.
+    [[nodiscard]] constexpr tower main_tower() const {
+        return has(tower::text) ? tower::text : has(tower::vision) ? tower::vision : tower::audio;
+    }
+
     [[nodiscard]] friend constexpr bool operator==(const mask_set& a, const mask_set& b) {
         return a.towers() == b.towers() && static_cast<const bounded_vector&>(a) == b;
     }

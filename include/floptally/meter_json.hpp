@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/config_fields.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/meter_log.hpp>
@@ -26,8 +27,9 @@ namespace detail {
 
 [[nodiscard]] inline nlohmann::ordered_json totals_json(const step_totals& done) {
     const auto both = [&](statistic what) {
-        return nlohmann::ordered_json{{"useful", std::to_string(done.batch.get(view::useful, what))},
-                                      {"padded", std::to_string(done.batch.get(view::padded, what))}};
+        const tower in = done.batch.masks().main_tower();
+        return nlohmann::ordered_json{{"useful", std::to_string(done.batch.get(view::useful, what, in))},
+                                      {"padded", std::to_string(done.batch.get(view::padded, what, in))}};
     };
     return {{"steps", std::to_string(done.steps)},
             {"seconds", done.seconds},
@@ -119,10 +121,6 @@ class state_reader {
     }
 
   private:
-    [[nodiscard]] static std::string shown(const nlohmann::json& value) {
-        return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).substr(0, 80);
-    }
-
     const nlohmann::json& state_;
 };
 

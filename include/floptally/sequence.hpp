@@ -15,6 +15,11 @@ struct sequence {
     std::uint32_t length = 0;  ///< new tokens: the queries
     std::uint32_t past = 0;    ///< tokens before them whose keys and values are cached
     std::uint32_t keys = 0;    ///< tokens on the other side of cross attention (an encoder's)
+    /// Of past + length, for HSTU: contextual tokens, which come first, and targets, which come last, in groups of
+    /// `target_group` (at least 1 where there are targets). The rest is history.
+    std::uint32_t context = 0;
+    std::uint32_t targets = 0;
+    std::uint32_t target_group = 0;
 
     [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
 };

@@ -31,13 +31,15 @@ struct stage {
     floptally::cost cost{};
     std::uint64_t first_layer = no_layer;  ///< no_layer: stands outside the layers
     std::uint64_t repeat = 1;              ///< how many equal layers follow each other
+    bool elsewhere = false;                ///< another rank runs it: gradients pass through it, its work is not counted
 
     [[nodiscard]] constexpr bool same_layers(const stage& other) const {
         return name == other.name && role == other.role && first_layer == other.first_layer && repeat == other.repeat;
     }
 };
 
-/// What all stages cost together: where nothing is known of a plan, a stage is nothing but its cost.
+/// What all stages cost together, those elsewhere too: where nothing is known of a plan, a stage is nothing but its
+/// cost.
 [[nodiscard]] constexpr cost cost_of(std::span<const stage> stages) {
     cost sum;
     for (const stage& one : stages) {

@@ -80,8 +80,11 @@ struct step_rates {
     const auto fraction = [&](view seen) { return detail::divide(tflop(seen), done.peak_tflop, "peak_tflops"); };
     const auto per_gpu = [&](view seen) { return detail::divide(tflop(seen), done.gpu_seconds, "seconds"); };
     const auto part = [](double useful, double padded) { return padded == 0 ? 1 : useful / padded; };
-    const auto tokens = static_cast<double>(done.batch.get(view::useful, statistic::tokens));
-    const auto samples = static_cast<double>(done.batch.get(view::useful, statistic::count));
+    const auto sum = [&](view seen, statistic what) {
+        return static_cast<double>(done.batch.get(seen, what, done.batch.masks().main_tower()));
+    };
+    const double tokens = sum(view::useful, statistic::tokens);
+    const double samples = sum(view::useful, statistic::count);
     return {.mfu = fraction(view::useful),
             .padded_mfu = fraction(view::padded),
             .hfu = fraction(view::executed),
@@ -92,7 +95,7 @@ struct step_rates {
             .tokens_per_second = detail::divide(tokens, done.seconds, "seconds"),
             .tokens_per_second_per_gpu = detail::divide(tokens, done.gpu_seconds, "seconds"),
             .samples_per_second = detail::divide(samples, done.seconds, "seconds"),
-            .useful_fraction = part(tokens, static_cast<double>(done.batch.get(view::padded, statistic::tokens))),
+            .useful_fraction = part(tokens, sum(view::padded, statistic::tokens)),
             .useful_flops_fraction = part(to_double(done.useful), to_double(done.padded)),
             .step_seconds = done.seconds / static_cast<double>(done.steps)};
 }

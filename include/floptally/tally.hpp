@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,6 +14,7 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/detail/tower_checks.hpp>
 #include <floptally/error.hpp>
@@ -47,17 +49,19 @@ class tally {
     constexpr void add(const sequence& real, const sequence& slot) {
         check(real);
         check(slot);
-        require_room("length", real.length, slot.length);
-        require_room("past", real.past, slot.past);
-        require_room("keys", real.keys, slot.keys);
+        detail::require_room(real, slot);
         words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
     }
 
     /// One image or clip: t frames of h·w patches, in the vision tower.
-    constexpr void add(const grid& patches) { add(patches, patches); }
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
+    constexpr void add(const Grid& patches) {
+        add(patches, patches);
+    }
 
     /// One image or clip and the slot that it is padded to; {} for `real` is all padding.
-    constexpr void add(const grid& real, const grid& slot) {
+    template <std::same_as<grid> Grid>
+    constexpr void add(const Grid& real, const Grid& slot) {
         detail::check_grid(real, masks());
         detail::check_grid(slot, masks());
         detail::require_room(real, slot);
@@ -65,12 +69,16 @@ class tally {
     }
 
     /// One clip of sound, in the audio tower.
-    constexpr void add(const audio_clip& frames) { add(frames, frames); }
+    template <std::same_as<audio_clip> Clip>
+    constexpr void add(const Clip& frames) {
+        add(frames, frames);
+    }
 
     /// One clip of sound and the slot that it is padded to.
-    constexpr void add(const audio_clip& real, const audio_clip& slot) {
+    template <std::same_as<audio_clip> Clip>
+    constexpr void add(const Clip& real, const Clip& slot) {
         detail::require_tower(masks(), tower::audio, "audio_frames");
-        require_room("audio_frames", real.frames, slot.frames);
+        detail::require_room("audio_frames", real.frames, slot.frames);
         words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
     }
 
@@ -273,12 +281,6 @@ class tally {
     [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
-    static constexpr void require_room(const char* field, std::uint32_t real, std::uint32_t slot) {
-        if (slot < real) {
-            throw error(field, "a slot of " + std::to_string(slot) + " has no room for " + std::to_string(real));
-        }
-    }
-
     /// The masks, where a text can be added.
     [[nodiscard]] constexpr const mask_set& text_masks() const {
         detail::require_tower(masks(), tower::text, "lengths");
@@ -287,10 +289,7 @@ class tally {
 
     constexpr void check(const sequence& s) const {
         detail::require_tower(masks(), tower::text, "length");
-        if (std::uint64_t{s.past} + s.length > max_sequence_length) {
-            throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
-                                    std::to_string(s.past) + " + " + std::to_string(s.length));
-        }
+        detail::check_sequence(s);
     }
 
     detail::tally_words words_;

@@ -11,6 +11,7 @@ namespace floptally {
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
     input_linear,        ///< weight times what the model is given (pixels, sound): no gradient to data
+    preprocessing,       ///< the linears between look-up tables and the first layer
     router,              ///< the linears that choose and weigh experts
     lm_head,             ///< the linears after the last layer: vocabulary, classifier, the dense before them
     scores,              ///< QKᵀ: activation times activation, per attended pair
@@ -27,16 +28,19 @@ enum class term : std::uint8_t {
     norm,                ///< norm weights: element-wise
     latent_norm,         ///< the norms inside latent attention (MLA), on the compressed query and key-value
     bias,                ///< bias vectors: element-wise
-    softmax              ///< three FLOPs per attended pair and head: element-wise
+    softmax,             ///< three FLOPs per attended pair and head: element-wise
+    gating,              ///< a product of two activations, element by element
+    residual             ///< the sum with a layer's input, as recsys-examples has it: once for each head
 };
 
-inline constexpr std::size_t term_count = 19;
+inline constexpr std::size_t term_count = 22;
 
 /// What a term is where its result does not reach the loss; element-wise ones stay what they are.
 [[nodiscard]] constexpr term detached_form(term kind) {
     switch (kind) {
         case term::linear:
         case term::input_linear:
+        case term::preprocessing:
         case term::router:
         case term::scores:
         case term::values:
@@ -78,13 +82,14 @@ class term_set {
 };
 
 /// Every product that a training step computes, and nothing else.
-inline constexpr term_set products{term::linear, term::input_linear,     term::router,   term::lm_head,
-                                   term::scores, term::values,           term::state,    term::delta_rule,
-                                   term::scan,   term::scan_convolution, term::detached, term::detached_head};
+inline constexpr term_set products{term::linear,       term::preprocessing, term::input_linear,     term::router,
+                                   term::lm_head,      term::scores,        term::values,           term::state,
+                                   term::delta_rule,   term::scan,          term::scan_convolution, term::detached,
+                                   term::detached_head};
 
 /// Every weight, whether it multiplies a matrix or an element; no look-up table.
-inline constexpr term_set stored_weights{term::linear,      term::input_linear,  term::router,           term::lm_head,
-                                         term::detached,    term::detached_head, term::scan_convolution, term::norm,
-                                         term::latent_norm, term::bias};
+inline constexpr term_set stored_weights{
+    term::linear,        term::preprocessing,    term::input_linear, term::router,      term::lm_head, term::detached,
+    term::detached_head, term::scan_convolution, term::norm,         term::latent_norm, term::bias};
 
 }  // namespace floptally

@@ -49,7 +49,7 @@ struct layer_line {
 [[nodiscard]] inline train_line train_line_of(std::uint64_t iteration, const step_totals& done) {
     const step_rates rate = rates(done);
     return {.iteration = iteration,
-            .tokens = done.batch.get(view::useful, statistic::tokens),
+            .tokens = done.batch.get(view::useful, statistic::tokens, done.batch.masks().main_tower()),
             .milliseconds = 1e3 * done.seconds,
             .tflops = rate.tflops,
             .mfu_pct = 100 * rate.mfu};

@@ -14,17 +14,9 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/error.hpp>
+#include <floptally/index_range.hpp>
 
 namespace floptally {
-
-/// Numbers first … last − 1: of tokens, or of heads.
-struct index_range {
-    std::uint64_t first = 0;
-    std::uint64_t last = 0;
-
-    [[nodiscard]] constexpr std::uint64_t size() const { return last - first; }
-    [[nodiscard]] friend constexpr bool operator==(const index_range&, const index_range&) = default;
-};
 
 /// What slots are aligned to so that context-parallel ranks get equal shards, and tensor-parallel ones (sequence
 /// parallelism) equal parts of those: tp·cp·2, tp without context parallelism. `extra` is one more number that must

@@ -22,13 +22,16 @@ struct parameter_counts {
 };
 
 /// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
-/// layers share, with the layer that stores them.
+/// layers share, with the layer that stores them; of a rank's stages (`rank_stages`) only what the rank stores.
 [[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const stage> stages, const training_plan& plan) {
     const detail::plan_rules rules(plan);
     rules.check(stages);
     parameter_counts counts;
     const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked_add(sum, more, "parameters"); };
     detail::plan_rules::for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+        if (part.elsewhere) {
+            return;
+        }
         const detail::plan_rules::decision decided = rules.state_of(part, layer, row);
         add(counts.stored, row.parameters);
         add(counts.trainable, decided.state == weight_state::trainable ? row.parameters : 0);

@@ -28,7 +28,7 @@ struct utilization {
     double padded_mfu = 0;  ///< the same for padded FLOPs
     double hfu = 0;         ///< the same for executed FLOPs: hardware FLOPs utilization
     double tflops_per_gpu = 0;
-    double tokens_per_second = 0;  ///< real tokens, over all GPUs
+    double tokens_per_second = 0;  ///< real tokens (patches of a model without text), over all GPUs
 };
 
 /// The peak of one component that runs in a precision of its own.
@@ -78,7 +78,7 @@ inline double gpu_seconds_of(const measurement& step) {
         return detail::divide(to_double(work.total(seen)) / 1e12, gpu_seconds, "seconds");
     };
     const auto fraction = [&](view seen) { return detail::divide(rate(seen), step.peak_tflops, "peak_tflops"); };
-    const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens));
+    const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens, batch.masks().main_tower()));
     return {.mfu = fraction(view::useful),
             .padded_mfu = fraction(view::padded),
             .hfu = fraction(view::executed),

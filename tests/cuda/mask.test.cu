@@ -41,6 +41,7 @@ int main() {
     for (std::uint32_t length : {0U, 1U, 7U, 399U, 400U, 401U, 46341U, 4294967295U}) {
         sequences.push_back({length, 0, 5});
         sequences.push_back({length / 2, length / 3, 1000});
+        sequences.push_back({length / 2, length / 3, 0, length / 7, length / 5, 3});
     }
     const int n = static_cast<int>(sequences.size());
     floptally::sequence* device_sequences = nullptr;
@@ -55,7 +56,10 @@ int main() {
     int wrong = 0;
     for (const mask& attends :
          {mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
-          mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400)}) {
+          mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
+          mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
+          mask::hstu({.is_causal = false, .contextual = false}), mask::hstu_history_squares_of(mask::hstu()),
+          mask::hstu_others_of(mask::hstu()), mask::hstu_part(floptally::hstu_rows::targets, 2)}) {
         count_pairs<<<1, 128>>>(attends, device_sequences, device_pairs, n);
         std::vector<std::uint64_t> pairs(sequences.size());
         if (!check(cudaMemcpy(pairs.data(), device_pairs, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),

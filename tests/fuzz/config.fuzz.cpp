@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -12,13 +11,9 @@
 #include <floptally/json.hpp>
 #include <floptally/tally.hpp>
 
-namespace {
+#include "fuzz_input.hpp"
 
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
+namespace {
 
 void count(const floptally::cost& model) {
     const floptally::folded_cost counted(model);

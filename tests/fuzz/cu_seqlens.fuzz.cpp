@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -16,18 +14,14 @@
 #include <floptally/split_tally.hpp>
 #include <floptally/tally.hpp>
 
+#include "fuzz_input.hpp"
+
 namespace {
 
 using floptally::mask;
 using floptally::tally;
 using floptally::uint128;
 __extension__ typedef __int128 int128;
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 const floptally::mask_set& masks() {
     static const floptally::mask_set all = [] {
@@ -123,26 +117,6 @@ void check(const std::vector<T>& real, const std::vector<T>& slots, std::size_t 
 }
 
 /// Takes numbers off the front of the input; zeros once it is used up.
-class reader {
-  public:
-    reader(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-    template <class T>
-    T take() {
-        T value{};
-        const std::size_t n = std::min(left_, sizeof value);
-        std::memcpy(&value, data_, n);
-        data_ += n;
-        left_ -= n;
-        return value;
-    }
-    [[nodiscard]] bool empty() const { return left_ == 0; }
-
-  private:
-    const std::uint8_t* data_;
-    std::size_t left_;
-};
-
 /// Boundaries as they come, or, since few of those are valid, from lengths that are added up and may wrap.
 template <class T>
 void run(reader& input, unsigned form) {

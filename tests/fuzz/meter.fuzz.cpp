@@ -4,12 +4,9 @@
 // the totals of the steps that ended, or the call was a floptally::error that changed nothing. Besides, any text as a
 // state to be resumed and as a log to be read.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -24,17 +21,13 @@
 #include <floptally/meter_state.hpp>
 #include <floptally/throughput_log.hpp>
 
+#include "fuzz_input.hpp"
+
 namespace {
 
 using floptally::meter;
 using floptally::tally;
 using floptally::view;
-
-void require(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 const floptally::folded_cost& model() {
     static const floptally::folded_cost cost{
@@ -71,27 +64,6 @@ void check_rates(const meter& of) {
         require(!problem.field().empty());
     }
 }
-
-class reader {
-  public:
-    reader(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-    template <class T>
-    T take() {
-        T value{};
-        const std::size_t n = std::min(left_, sizeof value);
-        std::memcpy(&value, data_, n);
-        data_ += n;
-        left_ -= n;
-        return value;
-    }
-    [[nodiscard]] bool empty() const { return left_ == 0; }
-    [[nodiscard]] std::string rest() const { return {reinterpret_cast<const char*>(data_), left_}; }
-
-  private:
-    const std::uint8_t* data_;
-    std::size_t left_;
-};
 
 void run_loop(reader& input) {
     meter of = fresh();

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -13,13 +12,14 @@
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "golden.hpp"
 
 namespace {
 
 using namespace floptally;
 using nlohmann::json;
 
-training_plan plan_of(const json& rules) {
+training_plan plan_with(const json& rules) {
     training_plan plan;
     for (const json& said : rules) {
         const std::string weights = said["weights"];
@@ -40,16 +40,18 @@ training_plan plan_of(const json& rules) {
 }  // namespace
 
 TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, to the integer") {
-    std::ifstream file(FLOPTALLY_GOLDEN_DIR "/frozen.json");
-    const json cases = json::parse(file);
+    const json cases = golden("frozen.json");
     REQUIRE(cases.size() >= 25);
     for (const json& model : cases) {
         INFO(model["id"]);
         const model_config config = read_config(model["config"]);
-        const folded_cost folded(config.stages, conventions::torch_flop_counter_eager, plan_of(model["rules"]));
+        const folded_cost folded(config.stages, conventions::torch_flop_counter_eager, plan_with(model["rules"]));
         tally batch{folded.masks()};
         batch.add(sequence{.length = model["length"].get<std::uint32_t>(),
                            .keys = model["encoder_length"].get<std::uint32_t>()});
+        for (int i = 0; i < model["images"].get<int>(); ++i) {
+            batch.add(config.towers.at(0).image.value());
+        }
         const breakdown work = folded.evaluate(batch);
         CHECK(to_string(work.get(view::useful, phase::forward)) ==
               std::to_string(model["forward"].get<std::uint64_t>()));

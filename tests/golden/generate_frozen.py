@@ -41,6 +41,12 @@ MLA = dict(model_type="deepseek_v3", architectures=["DeepseekV3ForCausalLM"], vo
 T5 = dict(model_type="t5", architectures=["T5ForConditionalGeneration"], vocab_size=50, d_model=12, d_kv=6, d_ff=20,
           num_layers=2, num_decoder_layers=3, num_heads=2, dropout_rate=0.0, tie_word_embeddings=False)
 
+LLAVA = dict(model_type="llava", architectures=["LlavaForConditionalGeneration"], image_token_index=49,
+             vision_feature_layer=-2, vision_feature_select_strategy="default", tie_word_embeddings=False,
+             text_config={key: value for key, value in LLAMA.items() if key != "architectures"},
+             vision_config=dict(model_type="clip_vision_model", hidden_size=10, intermediate_size=18,
+                                num_hidden_layers=4, num_attention_heads=2, image_size=9, patch_size=3))
+
 FROZEN = {"weights": "*", "state": "frozen"}
 
 
@@ -69,6 +75,12 @@ PLANS = {
     "frozen first layers": [{"weights": "embedding", "state": "frozen"},
                             {"weights": "*", "state": "frozen", "first_layer": 0, "last_layer": 1}],
     "encoder only": [FROZEN, trainable("encoder.*")],
+    "frozen tower": [{"weights": "vision.*", "state": "frozen"}, trainable("vision.projector")],
+    "frozen tower and projector": [{"weights": "vision.*", "state": "frozen"}],
+    "projector only": [FROZEN, trainable("vision.projector")],
+    "last block of the tower only": [FROZEN, trainable("vision.blocks", first_layer=2, last_layer=2)],
+    "patch embedding only": [FROZEN, trainable("vision.patch_embedding")],
+    "LoRA of the tower's q": [FROZEN, lora("vision.blocks/q_proj", 3)],
     "cross attention only": [FROZEN, trainable("cross_attention.qkv")],
 }
 CASES = [
@@ -81,10 +93,12 @@ CASES = [
            "frozen first layers"]),
     (T5, ["everything", "LoRA of q and v", "LoRA of k", "LoRA of every attention", "encoder only",
           "cross attention only"]),
+    (LLAVA, ["everything", "frozen tower", "frozen tower and projector", "projector only",
+             "last block of the tower only", "patch embedding only", "LoRA of the tower's q", "LoRA of k"]),
 ]
 
 PARTS = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj", "wi": "up_proj", "wo": "down_proj",
-         "kv_a_proj_with_mqa": "kv_a_proj"}
+         "out_proj": "o_proj", "fc1": "up_proj", "fc2": "down_proj", "kv_a_proj_with_mqa": "kv_a_proj"}
 
 
 def component_of(name):
@@ -94,6 +108,14 @@ def component_of(name):
     side = "encoder." if name.startswith("encoder.") else ""
     leaf = [part for part in name.split(".") if part not in ("weight", "bias")][-1]
     weight = PARTS.get(leaf, leaf)
+    if "multi_modal_projector" in name:
+        return "vision.projector", weight, None
+    if "vision" in name:
+        kind = "norm" if "norm" in name or "layrnorm" in name else "patch_embedding" if "patch" in name else "blocks"
+        # A table of positions and a bias stand in one component each, whatever they are added to.
+        kind = "embedding" if "position" in name or "class_embedding" in name else kind
+        kind = "bias" if name.endswith(".bias") and kind == "blocks" else kind
+        return "vision." + kind, "" if kind != "blocks" else weight, index
     if "relative_attention_bias" in name or "embed" in name or "shared.weight" == name:
         return "embedding", "", None
     if "norm" in name:
@@ -162,6 +184,9 @@ def count(fields, rules):
     encoder = fields["model_type"] == "t5"
     ids = torch.arange(LENGTH).unsqueeze(0)
     inputs = dict(input_ids=ids)
+    if fields["model_type"] == "llava":
+        ids[0, 1:10] = fields["image_token_index"]
+        inputs = dict(input_ids=ids, pixel_values=torch.ones(1, 3, 9, 9))
     if encoder:
         inputs = dict(input_ids=ids[:, :ENCODER_LENGTH], decoder_input_ids=ids)
     with FlopCounterMode(display=False) as forward:
@@ -177,7 +202,8 @@ def main():
     for fields, plans in CASES:
         for plan in plans:
             case = dict(id=f"{fields['model_type']}: {plan}", config=fields, rules=PLANS[plan], length=LENGTH,
-                        encoder_length=ENCODER_LENGTH if fields["model_type"] == "t5" else 0)
+                        encoder_length=ENCODER_LENGTH if fields["model_type"] == "t5" else 0,
+                        images=1 if fields["model_type"] == "llava" else 0)
             cases.append({**case, **count(fields, PLANS[plan])})
     text = "[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n"
     path = HERE / "frozen.json"

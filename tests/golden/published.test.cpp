@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -15,16 +14,14 @@
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
+#include "golden.hpp"
 
 namespace {
 
 using nlohmann::json;
 
 const json& published() {
-    static const json models = [] {
-        std::ifstream file(FLOPTALLY_GOLDEN_DIR "/published.json");
-        return json::parse(file);
-    }();
+    static const json models = golden("published.json");
     return models;
 }
 

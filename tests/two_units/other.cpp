@@ -7,6 +7,9 @@
 #include <floptally/head_split.hpp>
 #include <floptally/json.hpp>
 #include <floptally/meter_json.hpp>
+#include <floptally/module_utilization.hpp>
+#include <floptally/rank_work.hpp>
+#include <floptally/reduction.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

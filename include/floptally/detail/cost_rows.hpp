@@ -10,6 +10,7 @@
 #include <floptally/cost_row.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tower.hpp>
@@ -65,6 +66,35 @@ class cost_rows {
     /// The name of a row's weight within its component; empty where it has none.
     [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
         return row.weight == 0 ? std::string_view{} : weights[row.weight - 1U].view();
+    }
+
+    /// The rows over the statistics of a tower.
+    [[nodiscard]] constexpr cost_rows in(tower which) const {
+        cost_rows moved;
+        for (cost_row row : rows) {
+            if (row.what == statistic::pairs) {
+                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask].in(which), "masks"));
+            }
+            row.in = which;
+            moved.put(components[row.component], weight_name(row), row);
+        }
+        return moved;
+    }
+
+    /// The rows of tokens over other units, and those of bidirectional attention under another mask.
+    [[nodiscard]] constexpr cost_rows over(const mask& units, const mask& attends) const {
+        cost_rows moved;
+        for (cost_row row : rows) {
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& own = row.what == statistic::tokens ? units : masks[row.mask];
+                const mask& now = own == mask::bidirectional() ? attends : own;
+                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(now, "masks"));
+                row.what = statistic::pairs;
+                row.in = now.in();
+            }
+            moved.put(components[row.component], weight_name(row), row);
+        }
+        return moved;
     }
 
     [[nodiscard]] friend constexpr bool operator==(const cost_rows&, const cost_rows&) = default;

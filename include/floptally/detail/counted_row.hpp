@@ -41,7 +41,8 @@ struct gradients {
 
 /// A product of two activations.
 [[nodiscard]] constexpr bool has_no_weight(term kind) {
-    return is_core(kind) || kind == term::state || kind == term::delta_rule || kind == term::scan;
+    return is_core(kind) || kind == term::state || kind == term::delta_rule || kind == term::scan ||
+           kind == term::gating || kind == term::residual;
 }
 
 [[nodiscard]] constexpr bool is_detached(term kind) { return kind == term::detached || kind == term::detached_head; }
@@ -49,7 +50,8 @@ struct gradients {
 /// Whether the plan computes rows of this kind again, besides those whose components it names.
 [[nodiscard]] constexpr bool is_recomputed(term kind, const training_plan& plan) {
     const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
-                          kind != term::tied_embedding && kind != term::position_embedding;
+                          kind != term::tied_embedding && kind != term::position_embedding &&
+                          kind != term::preprocessing;
     return plan.recomputed == recompute::full        ? in_layer
            : plan.recomputed == recompute::attention ? is_core(kind)
                                                      : false;
@@ -64,6 +66,10 @@ struct gradients {
     }
     run.recomputed_forward = recomputed ? 1 : 0;
     if (is_detached(kind) && how.parameters == counted_weights::visited) {
+        return run;
+    }
+    if (kind == term::gating || kind == term::residual) {  // as recsys-examples has them: once, and not at all
+        run.backward_data = kind == term::gating && needed.output ? 1 : 0;
         return run;
     }
     if (!has_no_weight(kind)) {

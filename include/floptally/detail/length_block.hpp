@@ -254,6 +254,15 @@ struct length_block {
         return (squares + tokens + later) / 2;
     }
 
+    /// One by one: lengths alone are rarely given to a model that has contexts and targets.
+    [[nodiscard]] std::uint64_t singly(const mask& m) const {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            sum += m.pairs(sequence{.length = static_cast<std::uint32_t>(lengths[i])});
+        }
+        return sum;
+    }
+
     [[nodiscard]] std::uint64_t pairs(const mask& m) const {
         switch (m.kind()) {
             case mask_kind::band:
@@ -276,10 +285,9 @@ struct length_block {
                 return limited_by_window(m.first() + 1);
             case mask_kind::prefix_lm:
                 return prefixed_rows(m.first());
-            default:  // no keys on the other side, no grid and no sound
-                break;
+            default:  // the other kinds see nothing in lengths alone: no other side, no grid and no sound
+                return m.is_hstu() ? singly(m) : 0;
         }
-        return 0;
     }
 };
 

@@ -13,6 +13,22 @@
 
 namespace floptally::detail {
 
+/// HSTU's mask: counted as attended, but where every mask counts as the square, or by recsys-examples' rule.
+template <class Fixed, class Kept, class At>
+constexpr void lower_hstu(const mask& attends, const convention& how, Fixed fixed, Kept kept, At at) {
+    if (attends.kind() == mask_kind::hstu && how.hstu == floptally::hstu_pairs::history_squares) {
+        if ((attends.flags() & hstu_bidirectional) == 0) {
+            at(kept(mask::hstu_history_squares_of(attends)), 2);
+        }
+        at(kept(mask::hstu_others_of(attends)), 1);
+    } else if (attends.kind() == mask_kind::hstu && how.causal == causal_pairs::full_square) {
+        at(fixed(statistic::squares), 1);
+        at(fixed(statistic::cached), 1);
+    } else {
+        at(kept(attends), 1);
+    }
+}
+
 /// Replaces a mask by words of a tally, as the convention counts it: `at(word, divisor)` for each. Masks that a tally
 /// must keep are added to `masks`, which knows already whether there are towers. `unwindowed`: a layer of the model has
 /// no window.
@@ -23,6 +39,10 @@ constexpr void lower_pairs(const mask& attends, const convention& how, bool unwi
         return tally_words::before_masks(masks) + masks.find_or_add(m.in(attends.in()), "masks");
     };
 
+    if (attends.is_hstu()) {
+        lower_hstu(attends, how, fixed, kept, at);
+        return;
+    }
     // The other kinds are sizes of products, not masks over L² of them.
     const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
                           attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box &&

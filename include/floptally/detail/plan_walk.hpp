@@ -186,7 +186,7 @@ class plan_walk {
 
     constexpr void emit(const stage& part, std::uint64_t layer, const cost_row& row, const gradients& needed,
                         bool again) {
-        if (!how_.counted.contains(row.kind)) {
+        if (part.elsewhere || !how_.counted.contains(row.kind)) {
             return;
         }
         const plan_rules::decision decided = rules_.state_of(part, layer, row);

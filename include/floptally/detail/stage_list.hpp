@@ -8,6 +8,7 @@
 
 #include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/stage.hpp>
 #include <floptally/tower.hpp>
 
@@ -40,13 +41,14 @@ class stage_list {
         }
     }
 
-    /// These stages as those of an encoder, before the layers of a decoder.
-    void append_on_encoder_to(stage_list& decoder) const {
+    /// These stages, changed, as those of an encoder before the layers of a decoder.
+    template <class Change>
+    void append_encoder_to(stage_list& decoder, Change change) const {
         for (stage one : in_order("encoder", stage_role::encoder)) {
             const bool before = one.role == stage_role::input || one.role == stage_role::anywhere;
             one.name = "encoder";
             one.role = before ? one.role : stage_role::encoder;
-            one.cost = one.cost.on_encoder();
+            one.cost = change(one.cost);
             (before ? decoder.inputs_ : decoder.encoder_).push_back(one);
         }
     }
@@ -54,6 +56,10 @@ class stage_list {
     /// All stages over the statistics of a tower.
     void move_into(tower which) {
         each([which](cost& one) { one = one.in(which); });
+    }
+    /// All stages over other units than tokens.
+    void move_over(const mask& units, const mask& attends) {
+        each([&](cost& one) { one = one.over(units, attends); });
     }
     /// All layers over sequences that are longer.
     void add_prefix_tokens(std::uint64_t n) {

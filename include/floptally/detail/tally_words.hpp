@@ -55,6 +55,33 @@ class tally_words {
         }
     }
 
+    template <class Pairs>
+    [[nodiscard]] constexpr amounts amounts_of(tower in, const sequence& s, std::uint64_t times, Pairs pairs) const {
+        const std::uint64_t n = s.length;
+        amounts added;
+        const auto append = [&](std::uint64_t amount) {
+            const uint128 product = uint128{times} * amount;
+            if ((product >> 64) != 0) {
+                throw_overflow(added.size());
+            }
+            added.push_back(static_cast<std::uint64_t>(product), "words");
+        };
+        for (std::size_t word = 0; word < index_of(in, statistic::count); ++word) {
+            append(0);
+        }
+        for (const std::uint64_t amount :
+             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
+            append(amount);
+        }
+        while (added.size() < before_masks(masks_)) {
+            append(0);
+        }
+        for (const mask& m : masks_) {
+            append(m.in() == in ? pairs(m) : 0);
+        }
+        return added;
+    }
+
     /// Names the first word that would not fit.
     template <class Sums>
     [[gnu::cold, gnu::noinline]] void refuse(const Sums& added, std::size_t base) const {
@@ -148,33 +175,6 @@ class tally_words {
     }
 
   private:
-    template <class Pairs>
-    [[nodiscard]] constexpr amounts amounts_of(tower in, const sequence& s, std::uint64_t times, Pairs pairs) const {
-        const std::uint64_t n = s.length;
-        amounts added;
-        const auto append = [&](std::uint64_t amount) {
-            const uint128 product = uint128{times} * amount;
-            if ((product >> 64) != 0) {
-                throw_overflow(added.size());
-            }
-            added.push_back(static_cast<std::uint64_t>(product), "words");
-        };
-        for (std::size_t word = 0; word < index_of(in, statistic::count); ++word) {
-            append(0);
-        }
-        for (const std::uint64_t amount :
-             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
-            append(amount);
-        }
-        while (added.size() < before_masks(masks_)) {
-            append(0);
-        }
-        for (const mask& m : masks_) {
-            append(m.in() == in ? pairs(m) : 0);
-        }
-        return added;
-    }
-
     mask_set masks_{};
     std::array<std::uint64_t, 2 * most> words_{};
 };

@@ -36,8 +36,13 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
     }
     for (const mask& m : masks) {
         const std::int64_t side = m.first();
-        if (m.kind() == mask_kind::merged_patches && (g.h % side != 0 || g.w % side != 0)) {
+        const bool merged = m.kind() == mask_kind::merged_patches || m.kind() == mask_kind::pooled_patches;
+        if (merged && (g.h % side != 0 || g.w % side != 0)) {
             throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + std::to_string(side));
+        }
+        if (m.kind() == mask_kind::strided_cells && g.t * g.frame_patches() != 0 && m.frame_pairs(g) == 0) {
+            throw error("grid", shown(g) + " are too few for convolutions over " + std::to_string(side) + " x " +
+                                    std::to_string(side) + " of them");
         }
         if (m.kind() == mask_kind::clip_squares &&
             uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(side)) > max_sequence_length) {

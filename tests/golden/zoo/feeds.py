@@ -286,29 +286,32 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False):
+def patches(model, samples, square=False, more=None):
     """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
-    above 1."""
+    above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
     shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
+    images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states"):
-    """The vision tower of Qwen-VL kin by itself."""
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+    """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
-    values = torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision_of(model.config)))
-    return ({values_name: values, grid_name: torch.tensor(grids)},
-            {"lengths": [], "grids": [list(grid) for grid in grids]})
+    vision = vision_of(model.config)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
+    images.update(more(grids) if more else {})
+    return images, {"lengths": [], "grids": [list(grid) for grid in grids]}
 
 
 @feed(*GRIDS)
@@ -427,12 +430,20 @@ def speech_to_text(model, run):
 
 
 @feed(2, 3)
-def mel(model, clips, bins="num_mel_bins"):
-    """An encoder of mel frames by itself: whisper's for classification."""
+def mel(model, clips, bins="num_mel_bins", frames=None):
+    """An encoder of mel frames by itself: whisper's for classification. Of `frames`, else as many as it demands."""
     import torch
-    count = 2 * model.config.max_source_positions
+    count = frames or 2 * model.config.max_source_positions
     return ({"input_features": torch.randn(clips, getattr(model.config, bins), count)},
             {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed((25, 11), (24,))
+def packed_mel(model, counts):
+    """The audio tower of Qwen's omni models: the frames of all clips in one row. A run is the frames of each clip."""
+    import torch
+    return ({"input_features": torch.randn(model.config.num_mel_bins, sum(counts)),
+             "feature_lens": torch.tensor(counts)}, {"lengths": [], "audio_frames": list(counts)})
 
 
 @feed((2, 187), (3, 133))

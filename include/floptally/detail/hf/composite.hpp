@@ -56,7 +56,7 @@ struct hf_outer_class {
 };
 
 /// Where the flag stands that ties the lm_head to the embedding.
-enum class tie_flag : std::uint8_t { outer, text, either };
+enum class tie_flag : std::uint8_t { outer, text, either, never };
 
 /// One `model_type` with towers.
 struct hf_composite {
@@ -64,8 +64,12 @@ struct hf_composite {
     std::string_view class_prefix;
     std::span<const hf_outer_class> heads;  ///< the first is the usual one for training
     std::string_view text_key = "text_config";
-    std::string_view text_type{};       ///< where the text's config does not say it
-    std::string_view text_otherwise{};  ///< the text's config where there is none, as JSON
+    std::string_view text_type{};            ///< where the text's config does not say it
+    std::string_view text_otherwise{};       ///< the text's config where there is none, as JSON
+    std::string_view older_text_type{};      ///< what older files call `text_type`
+    const hf_family* text_family = nullptr;  ///< whatever the text's config says
+    bool flat_text = false;                  ///< where there is none, its keys stand beside the outer ones
+    bool text_fills = false;                 ///< `text_otherwise` stands also for what a given one leaves out
     std::array<hf_slot, 2> towers{};
     cost (*text_after)(const config_fields&, const hf_model&) = nullptr;  ///< what stands after the text
     bool tie_word_embeddings = false;

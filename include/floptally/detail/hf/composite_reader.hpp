@@ -35,14 +35,21 @@ class hf_composite_reader {
                                                             .append(family_.model_type)
                                                             .append("; must be null or absent"));
         }
+        const bool flat = family_.flat_text && !config_.has_value(family_.text_key);
         json text_config = inner(family_.text_key, family_.text_otherwise);
+        if (family_.text_fills && text_config.is_object()) {
+            json filled = json::parse(family_.text_otherwise);
+            filled.update(text_config);
+            text_config = std::move(filled);
+        }
         if (text_config.is_object()) {
             text_config.erase(std::string(family_.overrides));
         }
-        const config_fields text_fields(text_config, config_.field(family_.text_key));
-        const hf_family& text_family = family_in(text_fields, family_.text_type);
+        const config_fields text_fields = flat ? config_ : config_fields(text_config, config_.field(family_.text_key));
+        const hf_family& text_family =
+            family_.text_family != nullptr ? *family_.text_family : text_family_in(text_fields);
         const hf_inner text{
-            .suffix = outer.text_suffix, .tied = is_tied(text_fields, text_family), .pooled = outer.pooled};
+            .suffix = outer.text_suffix, .tied = is_tied(text_fields, text_family, flat), .pooled = outer.pooled};
         model_config language;
         if (!outer.text_suffix.empty()) {
             language = hf_reader(text_fields, text_family, options_, &text).read();
@@ -100,10 +107,20 @@ class hf_composite_reader {
                     std::string("unknown type \"").append(type).append("\"; known: ").append(known_families()));
     }
 
-    [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family) const {
+    [[nodiscard]] const hf_family& text_family_in(const config_fields& fields) const {
+        const bool older = !family_.older_text_type.empty() && fields.text("model_type", "") == family_.older_text_type;
+        return older ? *find_family(family_.text_type) : family_in(fields, family_.text_type);
+    }
+
+    /// A flat config has one flag, which is the outer one.
+    [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family, bool flat) const {
+        if (family_.tie == tie_flag::never) {
+            return false;
+        }
         const bool outer =
             config_.flag(config_.spelling({family_.tie_key, "tie_word_embeddings"}), family_.tie_word_embeddings);
-        const bool inside = text.flag("tie_word_embeddings", family.tie_word_embeddings);
+        const bool inside =
+            flat ? family.tie_word_embeddings : text.flag("tie_word_embeddings", family.tie_word_embeddings);
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }
 
@@ -121,21 +138,20 @@ class hf_composite_reader {
         const model_config made = hf_reader(fields, family, {}, &part).read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
-            const char* name = one.name == "stem" ? "stem" : one.name == "merger" ? "merger" : "blocks";
-            stage inside = one;
-            inside.name = component_name("tower.", one.name.view());
-            inside.role = stage_role::tower;
-            add_stage(named(one.cost, prefix + name), inside, sum, stages);
+            const bool pixels = family.stands_in == tower::vision;
+            const char* name = one.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
+                               : one.name == "merger" ? "merger"
+                                                      : "blocks";
+            add_stage(named(one.cost, prefix, name), one, sum, stages);
         }
         const hf_projector projector = outer.after != nullptr ? outer.after : slot.projector;
         if (projector != nullptr) {
-            const stage outside{.name = "tower.projector", .role = stage_role::tower};
-            add_stage(named(projector(both).in(family.stands_in), prefix + "projector"), outside, sum, stages);
+            add_stage(named(projector(both).in(family.stands_in), prefix, "projector"), stage{}, sum, stages);
         }
         if (slot.in_text != nullptr) {
-            stage inside{.name = "image_attention",
-                         .role = stage_role::anywhere,
-                         .cost = slot.in_text(both).in(family.stands_in)};
+            const stage inside{.name = "image_attention",
+                               .role = stage_role::anywhere,
+                               .cost = slot.in_text(both).in(family.stands_in)};
             sum.cost += inside.cost;
             stages.push_back(inside);
         }
@@ -150,16 +166,19 @@ class hf_composite_reader {
             return;
         }
         stage moved = like;
+        moved.name = name_of(what.rows()[0].in);
+        moved.role = stage_role::tower;
         moved.cost = what;
         sum.cost += like.repeat * what;
         stages.push_back(moved);
     }
 
-    /// The same under one name, but for what multiplies no matrix.
-    [[nodiscard]] static cost named(const cost& part, const std::string& name) {
-        return part.renamed([&name](const component_name& own) {
+    /// The same under one name; what multiplies no matrix keeps its own behind the tower's: "vision.norm".
+    [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
+        return part.renamed([&](const component_name& own) {
             const std::string_view view = own.view();
-            return view == "norm" || view == "bias" || view == "embedding" ? own : component_name(name);
+            const bool elementwise = view == "norm" || view == "bias" || view == "embedding";
+            return component_name(prefix, elementwise ? view : name);
         });
     }
 

@@ -9,6 +9,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
+#include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/vision.hpp>
@@ -36,6 +37,8 @@ struct image_stem {
     hf_width more_rows = nullptr;  ///< those that depend on the config
     hf_size frames{};              ///< of a clip; without a name images
     hf_size tubelet{};             ///< frames that make one patch
+    hf_width width = hidden_width;
+    bool norm = false;  ///< after the convolution
 };
 
 /// A size that may be a pair: one number stands for both sides.
@@ -88,7 +91,7 @@ template <const image_stem& Stem>
 /// A convolution over patches, and learned rows.
 template <const image_stem& Stem>
 [[nodiscard]] cost stem_of(const hf_model& model) {
-    const std::uint64_t h = model.sizes.hidden_size;
+    const std::uint64_t h = Stem.width(model);
     const hf_area patch = read_area(model, Stem.patch, Stem.pairs);
     cost sum = patch_embedding{.in_channels = model.read(Stem.channels),
                                .patch_size = patch.height,
@@ -100,6 +103,7 @@ template <const image_stem& Stem>
     const std::uint64_t rows = (model.has(Stem.positions) ? image.t * image.frame_patches() : 0) + Stem.class_rows +
                                (Stem.more_rows == nullptr ? 0 : Stem.more_rows(model));
     sum.add_parameters("embedding", term::position_embedding, checked_multiply(rows, h, "embedding"));
+    sum.add_parameters("norm", term::norm, Stem.norm ? 2 * h : 0);
     return sum;
 }
 

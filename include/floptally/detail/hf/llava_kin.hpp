@@ -22,9 +22,9 @@ namespace floptally::detail {
 // ---- LLaVA ----
 
 [[nodiscard]] inline cost llava_projector(const hf_joined& model) {
-    return llava_linears(model, feature_layers_of(model, -2), projector_bias(model, true))
-        .of(nullptr)
-        .with_prefix_tokens(kept_prefix(model, "default"));
+    const cost sum = llava_linears(model, feature_layers_of(model, -2), projector_bias(model, true)).of(nullptr);
+    const std::uint64_t kept = kept_prefix(model, "default");
+    return kept == 0 ? sum : sum.with_prefix_tokens(kept);
 }
 
 /// One token for each patch: of an image of fixed size, or of any.

@@ -123,6 +123,15 @@ struct hf_model {
     return value->get<double>();
 }
 
+/// A number of any size.
+[[nodiscard]] inline double read_number(const hf_model& model, std::string_view key, double otherwise) {
+    const json* value = model.config.find(key);
+    if (value != nullptr && !value->is_number()) {
+        throw error(model.config.field(key), "must be a number, got " + shown(*value));
+    }
+    return value == nullptr ? otherwise : value->get<double>();
+}
+
 /// `factor` x hidden_size or the like, without its fraction.
 [[nodiscard]] inline std::uint64_t truncated(double factor, std::uint64_t size) {
     return static_cast<std::uint64_t>(factor * static_cast<double>(size));

@@ -50,13 +50,9 @@ inline constexpr image_stem beit_stem{
 
 /// A factor per channel on what each half of a layer adds, unless it starts at 0.
 [[nodiscard]] inline cost beit_scales(const hf_model& model, const hf_layer& at) {
-    const json* start = model.config.find("layer_scale_init_value");
-    if (start != nullptr && !start->is_number()) {
-        throw error(model.config.field("layer_scale_init_value"), "must be a number, got " + shown(*start));
-    }
     cost sum;
-    sum.add_parameters("norm", term::norm,
-                       start != nullptr && start->get<double>() <= 0 ? 0 : 2 * at.where.hidden_size);
+    const bool scales = read_number(model, "layer_scale_init_value", 0.1) > 0;
+    sum.add_parameters("norm", term::norm, scales ? 2 * at.where.hidden_size : 0);
     return sum;
 }
 

@@ -155,7 +155,116 @@ def clip_kin(case):
     case("siglip2_text_model/model", "Siglip2TextModel", **text)
 
 
+def pieces(cells, window, shift):
+    """How windows cut an axis: the first one ends after `shift` cells."""
+    cut = [min(shift, cells)]
+    while sum(cut) < cells:
+        cut.append(min(window, cells - sum(cut)))
+    return cut
+
+
+def windows(config, batch, length, fused, grids):
+    """Swin pads each level to whole windows and runs them all; Swin 2 also makes its biases, once for all images."""
+    second = config.model_type == "swinv2"
+    linears = cores = biases = inputs = 0
+    for level, (depth, heads) in enumerate(zip(config.depths, config.num_heads)):
+        width = config.embed_dim * 2 ** level
+        for index in range(depth):
+            window, shift = config.window_size, config.window_size // 2 if index % 2 else 0
+            if second:
+                cells = (config.image_size // config.patch_size) // 2 ** level
+                window, shift = min(window, cells), shift if cells > window else 0
+                inputs += 2 * (2 * window - 1) ** 2 * 2 * 512
+                biases += 2 * (2 * window - 1) ** 2 * 512 * heads
+            for _, *axes in grids:
+                cells = [-(-axis // 2 ** level) for axis in axes]
+                side, by = window, shift
+                if not second and min(cells) <= window:
+                    side, by = min(cells), 0
+                whole = [-(-axis // side) * side for axis in cells]
+                tokens, slots = cells[0] * cells[1], whole[0] * whole[1]
+                seen = [sum(piece ** 2 for piece in pieces(axis, side, by)) for axis in cells]
+                linears += 2 * (slots - tokens) * 4 * width * width
+                cores += 2 * 2 * width * (slots * side * side - seen[0] * seen[1])
+    extra = {"padding": {"forward": linears + cores, "backward": 2 * (linears + cores),
+                         "why": "every window is whole, and masked or shifted-in cells are computed"}}
+    if second:
+        extra["biases"] = {"forward": inputs + biases, "backward": inputs + 2 * biases,
+                           "why": "two small matrices make the biases of the scores, once for all images"}
+    return extra
+
+
+def depthwise(config, batch, length, fused, grids):
+    """The weight gradient of a depthwise convolution, counted as if all channels saw all."""
+    backward = 0
+    for level, (depth, width) in enumerate(zip(config.depths, config.hidden_sizes)):
+        cells = sum((height // 2 ** level) * (columns // 2 ** level) for _, height, columns in grids)
+        backward += depth * (width - 1) * 2 * 49 * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+def hierarchical(case):
+    swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
+                window_size=5, mlp_ratio=3.0)
+    sizes = ((2, (1, 13, 10)), (1, (1, 11, 18)))
+    for name, prefix in (("swin", "Swin"), ("swinv2", "Swinv2")):
+        case(name + "/classification", prefix + "ForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
+        case(name + "/model", prefix + "Model", **swin, _feed=feeds.pixels)
+        case(name + "/no-padding", prefix + "Model", **dict(swin, window_size=3), _feed=feeds.pixels)
+        case(name + "/any-size", prefix + "Model", **dict(swin, depths=[2, 2, 2], num_heads=[2, 3, 6], window_size=3),
+             qkv_bias=False, _samples=sizes, _feed=feeds.pixels)
+    convnext = dict(num_channels=2, hidden_sizes=[12, 20, 28], num_stages=3, depths=[1, 2, 1], image_size=32,
+                    patch_size=4)
+    sizes = ((2, (1, 9, 6)), (1, (1, 7, 18)))
+    for name, prefix in (("convnext", "ConvNext"), ("convnextv2", "ConvNextV2")):
+        case(name + "/classification", prefix + "ForImageClassification", **convnext, num_labels=5, _feed=feeds.pixels)
+        case(name + "/model", prefix + "Model", **convnext, _feed=feeds.pixels)
+        case(name + "/any-size", prefix + "Model", **convnext, _samples=sizes, _feed=feeds.pixels)
+    case("convnext/no-scales", "ConvNextModel", **convnext, layer_scale_init_value=0.0, _feed=feeds.pixels)
+    case("dinov3_convnext/model", "DINOv3ConvNextModel", num_channels=2, hidden_sizes=[12, 20, 28, 36],
+         depths=[1, 2, 1, 1], image_size=64, _feed=feeds.variant(feeds.pixels, patch=4))
+
+
+def predictor(config):
+    """The classifier keeps the predictor and does not run it."""
+    width = config.pred_hidden_size
+    mlp = int(width * config.pred_mlp_ratio)
+    layer = 4 * width * width + 4 * width + 2 * width * mlp + mlp + width + 4 * width
+    outside = 2 * width * config.hidden_size + width + config.hidden_size + 2 * width
+    return {"predictor": {"count": config.pred_num_hidden_layers * layer + outside + config.pred_num_mask_tokens * width,
+                          "why": "the classifier keeps the predictor and does not run it"}}
+
+
+def autoencoders(case):
+    vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
+               patch_size=7, num_channels=2)
+    decoder = dict(decoder_hidden_size=24, decoder_num_hidden_layers=2, decoder_num_attention_heads=3,
+                   decoder_intermediate_size=38)
+    case("vit_mae/pretraining", "ViTMAEForPreTraining", **vit, **decoder, _feed=feeds.pixels)
+    case("vit_mae/model", "ViTMAEModel", **vit, mask_ratio=0.5, _feed=feeds.pixels)
+    case("vit_mae/any-size", "ViTMAEForPreTraining", **vit, **decoder, mask_ratio=0.9, qkv_bias=False,
+         _samples=((2, (1, 3, 5)), (1, (1, 6, 5))), _kwargs=dict(interpolate_pos_encoding=True), _feed=feeds.pixels)
+    video = dict(vit, num_frames=4, tubelet_size=2)
+    case("videomae/classification", "VideoMAEForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
+    case("videomae/model", "VideoMAEModel", **video, use_mean_pooling=False, _feed=feeds.frames)
+    case("videomae/no-biases", "VideoMAEModel", **video, qv_bias=False, _feed=feeds.frames)
+    vjepa = dict(hidden_size=36, num_hidden_layers=2, num_attention_heads=3, mlp_ratio=3.0, crop_size=28, patch_size=7,
+                 in_chans=2, frames_per_clip=4, tubelet_size=2, pred_hidden_size=24, pred_num_hidden_layers=2,
+                 pred_num_attention_heads=2, pred_mlp_ratio=2.0, num_pooler_layers=2)
+    clips = feeds.variant(feeds.frames, name="pixel_values_videos")
+    case("vjepa2/model", "VJEPA2Model", **vjepa, _feed=clips)
+    case("vjepa2/classification", "VJEPA2ForVideoClassification", **vjepa, num_labels=5, _parameters=predictor,
+         _feed=clips)
+
+
+DIFFERENCES = {"swin": windows, "swinv2": windows,
+               "convnext": depthwise, "convnextv2": depthwise, "dinov3_convnext": depthwise}
+
+
 def cases(case):
     vit_kin(case)
     dino_kin(case)
     clip_kin(case)
+    hierarchical(case)
+    autoencoders(case)

@@ -2,7 +2,6 @@
 """Vision-language models with connectors of their own: resamplers and Q-Formers, pixel shuffle, cross attention."""
 
 import feeds
-from cases.moe_decoders_a import all_experts_run
 
 
 
@@ -42,10 +41,6 @@ def resampled(config, batch, length, fused, grids):
     return named
 
 
-def experts_of_text(config, batch, length, fused, **media):
-    return all_experts_run(config.text_config, batch, length, fused)
-
-
 def padded_tiles(config, batch, length, fused, grids, **text):
     """Every tile is padded to a multiple of 8 tokens, and the mask of tiles is a product."""
     vision = getattr(config, "vision_config", config)
@@ -67,7 +62,7 @@ def padded_tiles(config, batch, length, fused, grids, **text):
             "why": "the mask of tiles is a product of two vectors"}}
 
 
-DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled, "llama4": experts_of_text,
+DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled,
                "mllama": padded_tiles, "mllama_vision_model": padded_tiles}
 
 
@@ -103,18 +98,7 @@ def idefics_kin(case):
     case("smolvlm_vision/model", "SmolVLMVisionTransformer", **SIGLIP, _feed=feeds.pixels)
 
 
-def llama_vlms(case):
-    text = dict(vocab_size=101, hidden_size=48, intermediate_size=26, intermediate_size_mlp=70, num_hidden_layers=2,
-                num_attention_heads=6, num_key_value_heads=3, head_dim=8, num_local_experts=4, num_experts_per_tok=1,
-                interleave_moe_layer_step=2)
-    vision = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=160, image_size=28,
-                  patch_size=7, num_channels=2, vision_output_dim=36, projector_input_dim=36, projector_output_dim=36)
-    case("llama4/generation", "Llama4ForConditionalGeneration", image_token_index=7, vision_config=vision,
-         text_config=text, _feed=feeds.image_text)
-    case("llama4/tied", "Llama4ForConditionalGeneration", image_token_index=7,
-         vision_config=dict(vision, intermediate_size=640, pixel_shuffle_ratio=0.25),
-         text_config=dict(text, tie_word_embeddings=True), _feed=feeds.image_text)
-    case("llama4_vision_model/model", "Llama4VisionModel", **vision, _feed=feeds.pixels)
+def cross_attended(case):
     text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
                 num_key_value_heads=3, cross_attention_layers=[1], pad_token_id=0)
     ratios = [[1, 1], [1, 2], [1, 3], [1, 4], [2, 1], [2, 2], [3, 1], [4, 1]]
@@ -149,5 +133,5 @@ def query_models(case):
 
 def cases(case):
     idefics_kin(case)
-    llama_vlms(case)
+    cross_attended(case)
     query_models(case)

@@ -13,7 +13,6 @@
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
-#include <floptally/detail/hf/merging_vlms.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
@@ -22,11 +21,11 @@
 #include <floptally/model_config.hpp>
 
 /// @file
-/// Llama 3.2 Vision ("mllama"), whose text reaches its tiles by cross attention, and Llama 4, which merges patches.
+/// Models whose text reaches an image by cross attention: Llama 3.2 Vision ("mllama").
 
 namespace floptally::detail {
 
-inline constexpr std::array llama_vision_heads{
+inline constexpr std::array mllama_vision_heads{
     head{"VisionModel", {}},
 };
 
@@ -43,50 +42,7 @@ inline void require_width(const config_fields& config, std::string_view key, std
     }
 }
 
-// ---- Llama 4 ----
-
-inline constexpr image_stem llama4_stem{
-    .image = {{"image_size"}, 448}, .patch = {{"patch_size"}, 14}, .bias = false, .class_rows = 2};
-
-inline constexpr hf_size llama4_output{{"vision_output_dim"}, 7680};
-
-[[nodiscard]] inline std::uint64_t llama4_side(const hf_model& tower) {
-    return side_of_ratio(tower.config, "pixel_shuffle_ratio");
-}
-
-/// Two linears of side² patches beside each other; the class token is left out.
-[[nodiscard]] inline cost llama4_adapter(const hf_model& model) {
-    const std::uint64_t side = llama4_side(model);
-    const std::uint64_t merged = checked_multiply(side * side, model.sizes.hidden_size, "merger");
-    const std::uint64_t width = model.read({{"projector_output_dim"}, 4096});
-    require_width(model.config, "intermediate_size", model.sizes.intermediate_size, merged,
-                  "hidden_size / pixel_shuffle_ratio^2");
-    require_width(model.config, "projector_input_dim", model.read({{"projector_input_dim"}, 4096}), width,
-                  "projector_output_dim");
-    require_width(model.config, "vision_output_dim", model.read(llama4_output), width, "projector_output_dim");
-    return patch_merger{.spatial_merge_size = side,
-                        .hidden_size = model.sizes.hidden_size,
-                        .intermediate_size = width,
-                        .out_features = width}
-        .cost();
-}
-
-[[nodiscard]] inline cost llama4_projector(const hf_joined& model) {
-    cost sum;
-    sum.add("projector",
-            linear{.in_features = model.tower.read(llama4_output),
-                   .out_features = model.text.sizes.hidden_size,
-                   .weight = "linear_1",
-                   .reads = value::stream,
-                   .writes = value::made(0)},
-            mask::merged_patches(static_cast<std::int64_t>(llama4_side(model.tower))));
-    return sum;
-}
-[[nodiscard]] inline tower_input llama4_placeholders(const hf_joined& model, tower_input input) {
-    return merged_placeholders(input, llama4_side(model.tower));
-}
-
-// ---- Llama 3.2 Vision: the tower ----
+// ---- the tower ----
 
 inline constexpr image_stem mllama_stem{
     .image = {{"image_size"}, 448}, .patch = {{"patch_size"}, 14}, .bias = false, .class_rows = 2};
@@ -151,7 +107,7 @@ inline void mllama_depth(hf_model& model) { model.sizes.num_layers += model.read
 }
 [[nodiscard]] inline tower_input no_placeholders(const hf_joined&, tower_input input) { return input; }
 
-// ---- Llama 3.2 Vision: the text ----
+// ---- the text ----
 
 /// X: a layer whose attention is over the keys of an image, and over no text.
 [[nodiscard]] inline std::string mllama_mixers(const hf_model& model) {
@@ -189,7 +145,7 @@ inline constexpr std::array mllama_heads{
     hf_outer_class{"Model", "TextModel"},
 };
 
-inline constexpr std::array llama_vlm_parts{
+inline constexpr std::array mllama_parts{
     hf_family{.model_type = "mllama_text_model",
               .class_prefix = "Mllama",
               .heads = mllama_text_heads,
@@ -207,7 +163,7 @@ inline constexpr std::array llama_vlm_parts{
     [] {
         hf_family family = vit_like({.model_type = "mllama_vision_model",
                                      .class_prefix = "Mllama",
-                                     .heads = llama_vision_heads,
+                                     .heads = mllama_vision_heads,
                                      .also = {.num_attention_heads = "attention_heads"},
                                      .hidden_size = 1280,
                                      .intermediate_size = 5120,
@@ -224,21 +180,9 @@ inline constexpr std::array llama_vlm_parts{
         family.output_bias = {};
         return family;
     }(),
-    vit_like({.model_type = "llama4_vision_model",
-              .class_prefix = "Llama4",
-              .heads = llama_vision_heads,
-              .intermediate_size = 5632,
-              .num_hidden_layers = 34,
-              .num_attention_heads = 16,
-              .embedding_norm = always,
-              .qkv_bias = always,
-              .stem = stem_of<llama4_stem>,
-              .prefix_tokens = class_tokens<1>,
-              .after = llama4_adapter,
-              .input = fixed_images<llama4_stem>}),
 };
 
-inline constexpr std::array llama_vlms{
+inline constexpr std::array cross_attention_composites{
     hf_composite{.model_type = "mllama",
                  .class_prefix = "Mllama",
                  .heads = mllama_heads,
@@ -252,16 +196,6 @@ inline constexpr std::array llama_vlms{
                  .note =
                      "an image is a grid of as many frames as it has tiles; keys of a text: those of all its tiles, "
                      "tiles x (patches + 1)"},
-    hf_composite{.model_type = "llama4",
-                 .class_prefix = "Llama4",
-                 .heads = std::span<const hf_outer_class>(outer_heads).first(1),
-                 .text_type = "llama4_text",
-                 .towers = {hf_slot{.key = "vision_config",
-                                    .model_type = "llama4_vision_model",
-                                    .suffix = "VisionModel",
-                                    .projector = llama4_projector,
-                                    .placeholders = llama4_placeholders}},
-                 .tie = tie_flag::text},
 };
 
 }  // namespace floptally::detail

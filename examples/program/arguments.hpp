@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+// A repeated option's values are whole, commas and all: "8,900,100" is one sequence.
+#define CXXOPTS_VECTOR_DELIMITER '\0'
+#include <cxxopts.hpp>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/error.hpp>
+
+/// @file
+/// The options of the program as text and as numbers.
+
+namespace program {
+
+using floptally::error;
+
+// ---- the text of one option into numbers ----
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+    Number value{};
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+inline std::int64_t parse_integer(std::string_view text, const std::string& field) {
+    if (const auto value = parse<std::int64_t>(text)) {
+        return *value;
+    }
+    throw error(field, fmt::format("must be a 64-bit integer, got \"{}\"", text));
+}
+
+inline std::uint64_t parse_count(std::string_view text, const std::string& field, std::uint64_t least,
+                                 std::uint64_t most) {
+    const auto value = parse<std::uint64_t>(text);
+    if (!value || *value < least || *value > most) {
+        throw error(field, fmt::format("must be an integer from {} to {}, got \"{}\"", least, most, text));
+    }
+    return *value;
+}
+
+/// Integers apart by white space or commas. A comma must stand between two of them.
+inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
+    constexpr std::string_view blanks = " \t\r\n";
+    std::vector<std::int64_t> values;
+    bool after_comma = false;
+    for (;;) {
+        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+        const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n,"));
+        if (word.empty() && text.empty() && !after_comma) {
+            break;
+        }
+        values.push_back(parse_integer(word, floptally::indexed(field, values.size())));
+        text.remove_prefix(word.size());
+        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+        after_comma = !text.empty() && text.front() == ',';
+        text.remove_prefix(after_comma ? 1 : 0);
+    }
+    if (values.empty()) {
+        throw error(field, "must list at least one integer");
+    }
+    return values;
+}
+
+// ---- the options of a command ----
+
+/// Parsed options. The FIELD of an error is an option's long name with _ for -.
+class arguments {
+  public:
+    explicit arguments(const cxxopts::ParseResult& parsed) : parsed_(parsed) {
+        if (!parsed.unmatched().empty()) {
+            throw error("command", fmt::format("unexpected argument \"{}\"", parsed.unmatched().front()));
+        }
+    }
+
+    [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
+
+    [[nodiscard]] std::optional<std::string> text(const std::string& option) const {
+        if (parsed_.count(option) > 1) {
+            throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
+        }
+        return given(option) ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
+    }
+
+    [[nodiscard]] std::string required(const std::string& option, std::string_view meaning) const {
+        if (auto value = text(option)) {
+            return *value;
+        }
+        throw error(field(option), fmt::format("is missing; give --{} {}", option, meaning));
+    }
+
+    [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
+        return given(option) ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+    }
+
+    /// The position of the given word in `choices`; the first where the option is absent.
+    [[nodiscard]] std::size_t choice(const std::string& option, const std::vector<std::string_view>& choices) const {
+        const std::string word = text(option).value_or(std::string(choices.front()));
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            if (choices[i] == word) {
+                return i;
+            }
+        }
+        throw error(field(option), fmt::format("must be one of {}, got \"{}\"", fmt::join(choices, ", "), word));
+    }
+
+    [[nodiscard]] bool as_json() const { return choice("format", {"table", "json"}) == 1; }
+
+    [[nodiscard]] static std::string field(std::string option) {
+        std::replace(option.begin(), option.end(), '-', '_');
+        return option;
+    }
+
+  private:
+    const cxxopts::ParseResult& parsed_;
+};
+
+}  // namespace program

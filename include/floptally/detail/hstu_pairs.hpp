@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/detail/pair_rows.hpp>
+#include <floptally/error.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/hstu_mask.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// The arithmetic of HSTU's masks: sums over the first rows of a sequence, so that a cached prefix is a difference.
+/// Total; exact while a sequence is not longer than `max_sequence_length`.
+
+namespace floptally::detail {
+
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
+    return a < b ? a : b;
+}
+
+/// A sequence in its three parts, and as many rows of each.
+struct hstu_layout {
+    std::uint64_t context = 0;
+    std::uint64_t history = 0;
+    std::uint64_t targets = 0;
+    std::uint64_t group = 1;
+
+    constexpr hstu_layout() = default;
+
+    /// Numbers that a sequence has no room for are cut: a tally refuses them.
+    FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
+        const std::uint64_t end = std::uint64_t{s.past} + s.length;
+        targets = smaller(s.targets, end);
+        context = contextual ? smaller(s.context, end - targets) : 0;
+        history = end - targets - context;
+        group = s.target_group == 0 ? 1 : s.target_group;
+    }
+
+    /// The first n rows by their parts.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr hstu_layout first(std::uint64_t n) const {
+        hstu_layout rows = *this;
+        rows.context = smaller(n, context);
+        rows.history = smaller(n - rows.context, history);
+        rows.targets = n - rows.context - rows.history;
+        return rows;
+    }
+
+    /// The keys that are no targets.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t seen() const { return context + history; }
+};
+
+/// A limit that is none.
+inline constexpr std::int64_t unlimited_reach = -1;
+
+/// The rules of a mask as a mask keeps them: bits.
+inline constexpr std::uint8_t hstu_bidirectional = 1;
+inline constexpr std::uint8_t hstu_without_context = 2;
+inline constexpr std::uint8_t hstu_windowed_targets = 4;
+
+[[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
+    return static_cast<std::uint8_t>((m.is_causal ? 0 : hstu_bidirectional) |
+                                     (m.contextual ? 0 : hstu_without_context) |
+                                     (m.max_attn_len > 0 && m.windowed_targets ? hstu_windowed_targets : 0));
+}
+
+/// The same of a mask without limits.
+[[nodiscard]] constexpr std::uint8_t unlimited_flags(std::uint8_t flags) {
+    return static_cast<std::uint8_t>(flags & (hstu_bidirectional | hstu_without_context));
+}
+
+/// Throws where fields contradict each other.
+constexpr void check_hstu(const hstu_mask& m) {
+    if (m.max_attn_len == 0 && m.min_full_attn_seq_len != 0) {
+        throw error("min_full_attn_seq_len", "needs a max_attn_len above 0");
+    }
+    if (m.max_attn_len != 0 && !m.is_causal) {
+        throw error("max_attn_len", "needs a causal mask");
+    }
+}
+
+/// Rows of the history, causal. Row i sees i + 1 of the history and the context; with a reach w the context where
+/// i < w, min(i, w) rows and itself, unless it is one of the last `full` rows.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
+                                                                               std::uint64_t rows, std::int64_t reach,
+                                                                               std::int64_t full) {
+    std::uint64_t limited = 0;
+    std::uint64_t pairs = 0;
+    if (reach >= 0) {
+        const std::uint64_t last = smaller(whole.history, static_cast<std::uint64_t>(full));
+        limited = smaller(rows, whole.history - last);
+        pairs =
+            limited + capped_ramp(limited, reach) + whole.context * smaller(limited, static_cast<std::uint64_t>(reach));
+    }
+    return pairs + whole.context * (rows - limited) + triangle(rows) - triangle(limited);
+}
+
+/// Rows of targets: min(j mod g, reach) earlier ones of their group, themselves, and what is not a target. With a reach
+/// w target j sees w − j of the history, from none to all, and the context where it sees one place more.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
+                                                                              std::uint64_t rows, std::int64_t reach) {
+    const std::uint64_t own =
+        rows + rows / whole.group * capped_ramp(whole.group, reach) + capped_ramp(rows % whole.group, reach);
+    if (reach < 0) {
+        return own + rows * whole.seen();
+    }
+    const auto w = static_cast<std::uint64_t>(reach);
+    const std::uint64_t near = smaller(rows, w > whole.history ? w - whole.history : 0);
+    const std::uint64_t far = smaller(rows, w);
+    return own + near * whole.seen() + triangle(w - near) - triangle(w - far);
+}
+
+/// Pairs of the first n rows.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_pairs_before(const hstu_layout& whole, std::uint64_t n,
+                                                                              std::int64_t reach, std::int64_t full,
+                                                                              std::uint8_t flags) {
+    const hstu_layout rows = whole.first(n);
+    const std::uint64_t history = (flags & hstu_bidirectional) != 0
+                                      ? rows.history * whole.seen()
+                                      : hstu_history_pairs(whole, rows.history, reach, full);
+    const bool limited = (flags & hstu_windowed_targets) != 0;
+    return rows.context * whole.seen() + history +
+           hstu_target_pairs(whole, rows.targets, limited ? reach : unlimited_reach);
+}
+
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs_of_hstu(const sequence& s, std::int64_t reach,
+                                                                          std::int64_t full, std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    return hstu_pairs_before(whole, std::uint64_t{s.past} + s.length, reach, full, flags) -
+           hstu_pairs_before(whole, s.past, reach, full, flags);
+}
+
+/// n² of the rows of the history: twice the pairs of their triangle, without half of its diagonal.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_squares(const sequence& s,
+                                                                                 std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    const std::uint64_t rows = whole.first(std::uint64_t{s.past} + s.length).history;
+    const std::uint64_t before = whole.first(s.past).history;
+    return rows * rows - before * before;
+}
+
+/// All pairs but those of history with history, unlimited, where a target sees only itself of its group; with them
+/// where no triangle is taken off.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);
+    const hstu_layout before = whole.first(s.past);
+    const std::uint64_t keys = (flags & hstu_bidirectional) != 0 ? whole.seen() : whole.context;
+    return (end.context - before.context) * whole.seen() + (end.history - before.history) * keys +
+           (end.targets - before.targets) * (whole.seen() + 1);
+}
+
+/// Rows of one part that are computed: of every `stride` the first.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_part_rows(const sequence& s, hstu_rows part,
+                                                                           std::uint64_t stride) {
+    const hstu_layout whole(s, true);
+    const auto rows_before = [&](std::uint64_t n) {
+        const hstu_layout rows = whole.first(n);
+        const std::uint64_t of_part = part == hstu_rows::context   ? rows.context
+                                      : part == hstu_rows::items   ? rows.history + rows.targets
+                                      : part == hstu_rows::history ? rows.history
+                                      : part == hstu_rows::targets ? rows.targets
+                                                                   : n;
+        return of_part / stride + (of_part % stride != 0 ? 1U : 0U);
+    };
+    return rows_before(std::uint64_t{s.past} + s.length) - rows_before(s.past);
+}
+
+/// "context", …: as a config names them.
+[[nodiscard]] constexpr const char* name_of(hstu_rows part) {
+    return part == hstu_rows::context   ? "context"
+           : part == hstu_rows::items   ? "items"
+           : part == hstu_rows::history ? "history"
+           : part == hstu_rows::targets ? "targets"
+                                        : "all";
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace floptally {
+
+/// What an HSTU layer attends in a sequence [contextual c | history h | targets t] with groups of g targets.
+///
+/// A contextual row sees all c + h, row i of the history (from 0) the context and i + 1 of the history, a target c + h
+/// and, causally, its own group. So do recsys-examples and generative-recommenders, whose names the fields have.
+struct hstu_mask {
+    bool is_causal = true;   ///< false: every row sees all c + h, a target its group besides
+    bool contextual = true;  ///< false: contextual rows are rows of the history as others are
+    /// How far back a row sees besides itself, where above 0. All of the context stands in one place, before the
+    /// history; contextual rows have no limit.
+    std::int64_t max_attn_len = 0;
+    std::int64_t min_full_attn_seq_len = 0;  ///< the last rows of the history that have no limit
+    bool windowed_targets = true;            ///< false: targets have no limit
+
+    [[nodiscard]] friend constexpr bool operator==(const hstu_mask&, const hstu_mask&) = default;
+};
+
+/// Rows of a sequence of an HSTU model: all of them, or those of one part; items are history and targets.
+enum class hstu_rows : std::uint8_t { all, context, items, history, targets };
+
+}  // namespace floptally

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/checked.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/tensor_share.hpp>
+#include <floptally/parallel_layout.hpp>
+#include <floptally/pipeline_split.hpp>
+#include <floptally/stage.hpp>
+#include <floptally/tensor_parallel.hpp>
+
+namespace floptally {
+
+/// How a model is cut for the ranks of a layout.
+struct rank_options {
+    pipeline_options pipeline{};
+    /// The layers of every chunk of the pipeline, in forward order; empty: dealt evenly, by `pipeline`.
+    std::vector<std::uint64_t> layers_of_chunks{};
+    tensor_options tensor{};
+};
+
+/// The layers of a model, those of an encoder among them.
+[[nodiscard]] inline std::uint64_t num_layers(std::span<const stage> model) {
+    std::uint64_t layers = 0;
+    for (std::size_t i = 0; i < model.size(); ++i) {
+        const bool first_part = i == 0 || !model[i].same_layers(model[i - 1]);
+        layers = checked_add(layers, first_part && model[i].first_layer != no_layer ? model[i].repeat : 0, "layers");
+    }
+    return layers;
+}
+
+/// A model's stages as one rank of a tensor parallel group runs them: useful FLOPs are the rank's part, padded ones
+/// what it executes. Over all ranks the useful ones add up to the model's, in every phase and under every convention.
+[[nodiscard]] inline std::vector<stage> tensor_stages(std::span<const stage> model, std::uint64_t tp,
+                                                      std::uint64_t tp_rank, std::uint64_t ep = 1,
+                                                      const tensor_options& how = {}) {
+    const detail::tensor_share rank(model, how, tp, tp_rank, ep);
+    std::vector<stage> stages(model.begin(), model.end());
+    for (stage& part : stages) {
+        part.cost = rank.of(part.cost);
+    }
+    return stages;
+}
+
+/// A model's stages as the layout's rank runs them. Folded with a plan and evaluated over the tally of the rank's own
+/// tokens they give its work; the tallies of ranks that differ only in tp and pp are the same.
+///
+/// Stages of other ranks stay in the list, marked `elsewhere`: they are not counted, but a gradient that must reach a
+/// weight on another rank passes through this one. Fold the stages: their `cost_of` is that of the whole pipeline.
+[[nodiscard]] inline std::vector<stage> rank_stages(std::span<const stage> model, const parallel_layout& layout,
+                                                    const rank_options& options = {}) {
+    const parallel_sizes& sizes = layout.sizes();
+    const pipeline_split split = options.layers_of_chunks.empty()
+                                     ? pipeline_split::even(num_layers(model), sizes.pp, sizes.vpp, options.pipeline)
+                                     : pipeline_split(sizes.pp, options.layers_of_chunks);
+    if (split.vpp() != sizes.vpp) {
+        throw error("layers_of_chunks", "must be pp x vpp numbers, " + std::to_string(sizes.pp * sizes.vpp) + ", got " +
+                                            std::to_string(options.layers_of_chunks.size()));
+    }
+    const parallel_coordinates where = layout.coordinates();
+    return tensor_stages(split.stages_of(model, where.pp), sizes.tp, where.tp, sizes.ep, options.tensor);
+}
+
+/// The cost of what a rank runs itself, without the stages that are elsewhere.
+[[nodiscard]] inline cost cost_on_rank(std::span<const stage> stages) {
+    cost sum;
+    for (const stage& one : stages) {
+        sum += one.elsewhere ? cost{} : one.repeat * one.cost;
+    }
+    return sum;
+}
+
+}  // namespace floptally

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run by mpirun. `same_bytes`: a batch dealt unevenly, with a rank that has nothing, is the tally that one process
+// counts. `schema`: the last rank disagrees, and every rank gets the error that the name in argv[2] says.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <floptally/convention.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/mpi.hpp>
+#include <floptally/presets.hpp>
+#include <floptally/reduction.hpp>
+
+namespace {
+
+using namespace floptally;
+
+int failures = 0;
+
+void expect(bool holds, const std::string& what) {
+    if (!holds) {
+        ++failures;
+        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    }
+}
+
+std::string error_of(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const error& problem) {
+        return problem.what();
+    }
+    return "no error";
+}
+
+bool same_bytes(const tally& a, const tally& b) {
+    return a.words().size() == b.words().size() &&
+           std::memcmp(a.words().data(), b.words().data(), a.words().size_bytes()) == 0;
+}
+
+/// Sequence i of the batch, and the replica that has it: replica 0 most of them, the last none.
+constexpr std::uint32_t lengths[] = {1, 8192, 4097, 17, 5000, 300, 301, 12000, 64, 4096, 2, 9000};
+std::uint64_t replica_of(std::size_t i, std::uint64_t replicas) {
+    return replicas == 1 ? 0 : i % 3 == 0 ? (replicas - 2) * (i % 2) : 0;
+}
+
+void count_same_bytes(const folded_cost& model) {
+    tally all{model.masks()};
+    all.add_lengths(lengths);
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto world = static_cast<std::uint64_t>(ranks);
+    std::vector<parallel_sizes> layouts{{.dp = world}, {.tp = world}, {.cp = world}, {.pp = world}};
+    if (world % 2 == 0) {
+        layouts.push_back({.dp = world / 2, .tp = 2});
+        layouts.push_back({.dp = world / 2, .pp = 2});
+        layouts.push_back({.dp = 2, .cp = world / 2});
+    }
+    for (const parallel_sizes& sizes : layouts) {
+        const parallel_layout layout = layout_of(sizes, MPI_COMM_WORLD);
+        tally mine{model.masks()};
+        for (std::size_t i = 0; i < std::size(lengths); ++i) {
+            if (replica_of(i, sizes.dp) == layout.coordinates().dp) {
+                mine.add(sequence{lengths[i]});
+            }
+        }
+        const mpi_reducer everyone(MPI_COMM_WORLD);
+        const tally_reduction reduction(model.masks(), scopes::microbatch, layout, everyone);
+        for (int step = 0; step < 3; ++step) {
+            expect(same_bytes(reduction.sum(mine, everyone), all), "the tally of all ranks");
+        }
+        expect(model.total(reduction.sum(mine, everyone)) == model.total(all), "FLOPs");
+
+        const mpi_reducer replicas(MPI_COMM_WORLD, layout, parallel_axis::dp);
+        expect(same_bytes(reduce(mine, scopes::microbatch.trusting_replicas(), layout, replicas), all), "over dp");
+        const std::string strict =
+            error_of([&] { static_cast<void>(reduce(mine, scopes::microbatch, layout, replicas)); });
+        expect((strict == "no error") == (sizes.dp == world), "replicas that were not compared: " + strict);
+
+        const ratio part = mine.get(view::useful, statistic::tokens) == 0
+                               ? ratio()
+                               : ratio(1, mine.get(view::useful, statistic::tokens));
+        expect(reduce(part, scopes::microbatch, layout, everyone).denominator() ==
+                   all.get(view::useful, statistic::tokens),
+               "a ratio");
+        extremes ends;
+        for (std::size_t i = 0; i < std::size(lengths); ++i) {
+            if (replica_of(i, sizes.dp) == layout.coordinates().dp) {
+                ends.add(lengths[i]);
+            }
+        }
+        expect(reduce(ends, scopes::microbatch, layout, everyone) == extremes(std::size(lengths), 1, 12000), "ends");
+    }
+}
+
+void disagree(const folded_cost& model, const std::string& what) {
+    const parallel_layout layout = layout_of({.dp = 4}, MPI_COMM_WORLD);
+    const bool is_odd = layout.rank() == 3;
+    tally mine{is_odd && what == "masks" ? mask_set{} : model.masks()};
+    mine.add(sequence{100});
+    const parallel_layout believed = is_odd && what == "layout" ? layout_of({.tp = 4}, MPI_COMM_WORLD) : layout;
+    const statistic_scope scope = is_odd && what == "scope" ? scopes::last_stage : scopes::microbatch;
+    const convention how = is_odd && what == "convention" ? conventions::megatron : conventions::exact;
+    const mpi_reducer everyone(MPI_COMM_WORLD);
+    const std::string seen = error_of([&] { static_cast<void>(reduce(mine, scope, believed, everyone, {}, how)); });
+    expect(seen == what + ": the ranks do not agree on it, so nothing was added up", seen);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const folded_cost model(presets::mistral_7b.cost());
+    if (argc > 2 && std::string(argv[1]) == "schema") {
+        disagree(model, argv[2]);
+    } else {
+        count_same_bytes(model);
+    }
+    int all_failures = 0;
+    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all_failures == 0 ? 0 : 1;
+}

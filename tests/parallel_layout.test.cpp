@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/parallel_layout.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "layouts.hpp"
+
+namespace {
+
+using floptally::axis_set;
+using floptally::megatron_order;
+using floptally::parallel_axis;
+using floptally::parallel_layout;
+using floptally::parallel_sizes;
+using ranks = std::vector<std::uint64_t>;
+
+ranks group_of(const parallel_layout& layout, axis_set axes) {
+    ranks all = members(layout.group(axes));
+    CHECK(all.size() == layout.size(axes));
+    return all;
+}
+
+constexpr parallel_layout constant({.dp = 2, .cp = 2, .tp = 2, .pp = 2}, 16, 5);
+static_assert(constant.coordinates() == floptally::parallel_coordinates{.dp = 1, .cp = 0, .tp = 1, .pp = 0});
+static_assert(constant.group(parallel_axis::tp)[0] == 4);
+
+}  // namespace
+
+TEST_CASE("Groups of ranks are those that Megatron-Core documents for 16 GPUs") {
+    // parallel_state.py, initialize_model_parallel: 16 GPUs, tensor 2, pipeline 4, so that data is 2.
+    const parallel_layout first({.dp = 2, .tp = 2, .pp = 4}, 16, 0);
+    CHECK(group_of(first, parallel_axis::dp) == ranks{0, 2});
+    CHECK(group_of(first.at(13), parallel_axis::dp) == ranks{13, 15});
+    CHECK(group_of(first.at(7), parallel_axis::tp) == ranks{6, 7});
+    CHECK(group_of(first, parallel_axis::pp) == ranks{0, 4, 8, 12});
+    CHECK(group_of(first.at(3), parallel_axis::pp) == ranks{3, 7, 11, 15});
+    CHECK(group_of(first.at(3), parallel_axis::tp | parallel_axis::pp) == ranks{2, 3, 6, 7, 10, 11, 14, 15});
+}
+
+TEST_CASE("Coordinates are those of an odometer, in every order and for every layout of up to 24 ranks") {
+    for (const std::string order : {"tp-cp-ep-dp-pp", "tp-cp-pp-dp", "pp-dp-cp-tp", "cp-tp-pp-dp", "tp-pp-dp"}) {
+        for (const parallel_sizes& s : layouts_up_to(24)) {
+            if (order == "tp-pp-dp" && s.cp > 1) {
+                continue;
+            }
+            std::vector<std::uint64_t> wheel(4, 0);  // of the axes as the order names them
+            std::vector<std::string> names;
+            for (std::size_t at = 0; at < order.size(); at += 3) {
+                if (order.substr(at, 2) != "ep") {
+                    names.push_back(order.substr(at, 2));
+                }
+            }
+            if (names.size() == 3) {
+                names.emplace_back("cp");  // of one rank
+            }
+            const auto size_of = [&s](const std::string& name) {
+                return name == "dp" ? s.dp : name == "cp" ? s.cp : name == "tp" ? s.tp : s.pp;
+            };
+            const parallel_layout layout(s, world_of(s), 0, order);
+            for (std::uint64_t rank = 0; rank < world_of(s); ++rank) {
+                const auto where = layout.at(rank).coordinates();
+                for (std::size_t i = 0; i < 4; ++i) {
+                    CHECK(wheel[i] == (names[i] == "dp"   ? where.dp
+                                       : names[i] == "cp" ? where.cp
+                                       : names[i] == "tp" ? where.tp
+                                                          : where.pp));
+                }
+                CHECK(layout.rank_of(where) == rank);
+                for (std::size_t i = 0; i < 4 && ++wheel[i] == size_of(names[i]); ++i) {
+                    wheel[i] = 0;
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("Groups over any axes partition the world, and a group is the same seen from each of its ranks") {
+    const parallel_axis dense[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp, parallel_axis::pp};
+    const parallel_axis experts[] = {parallel_axis::tp, parallel_axis::ep, parallel_axis::expert_dp, parallel_axis::pp};
+    for (parallel_sizes s : layouts_up_to(16)) {
+        for (const bool of_experts : {false, true}) {
+            s.ep = of_experts && s.dp * s.cp % 2 == 0 ? 2 : 1;
+            for (unsigned bits = 0; bits < 16; ++bits) {
+                axis_set axes;
+                for (unsigned i = 0; i < 4; ++i) {
+                    axes = (bits >> i & 1U) != 0 ? axes | (of_experts ? experts[i] : dense[i]) : axes;
+                }
+                const parallel_layout layout(s, world_of(s), 0);
+                std::set<ranks> groups;
+                std::size_t members = 0;
+                for (std::uint64_t rank = 0; rank < world_of(s); ++rank) {
+                    const ranks group = group_of(layout.at(rank), axes);
+                    CHECK(std::set<std::uint64_t>(group.begin(), group.end()).count(rank) == 1);
+                    CHECK(std::is_sorted(group.begin(), group.end()));
+                    members += groups.insert(group).second ? group.size() : 0;
+                }
+                CHECK(members == world_of(s));
+            }
+        }
+    }
+}
+
+TEST_CASE("Experts take their ranks from dp x cp: ep does not multiply the world") {
+    // dp x cp = 4 ranks of one tp coordinate, two by two.
+    const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2, .pp = 2, .ep = 2}, 16, 0);
+    CHECK(layout.world_size() == 16);
+    CHECK(layout.size(parallel_axis::expert_dp) == 2);
+    CHECK(group_of(layout, parallel_axis::ep) == ranks{0, 2});
+    CHECK(group_of(layout, parallel_axis::expert_dp) == ranks{0, 4});
+    CHECK(group_of(layout.at(7), parallel_axis::ep) == ranks{5, 7});
+    CHECK(group_of(layout, parallel_axis::ep | parallel_axis::expert_dp) ==
+          group_of(layout, parallel_axis::dp | parallel_axis::cp));
+    // ep written after dp: neighbours along ep are further apart.
+    const parallel_layout late({.dp = 4, .ep = 2}, 4, 0, "tp-cp-dp-ep-pp");
+    CHECK(group_of(late, parallel_axis::ep) == ranks{0, 2});
+    CHECK(group_of(parallel_layout({.dp = 4, .ep = 2}, 4, 0), parallel_axis::ep) == ranks{0, 1});
+    // Not written at all: before dp.
+    const parallel_layout unnamed({.dp = 4, .cp = 2, .ep = 2}, 8, 0, "tp-cp-dp-pp");
+    CHECK(group_of(unnamed, parallel_axis::ep) == ranks{0, 1});
+    CHECK(group_of(unnamed, parallel_axis::expert_dp) == ranks{0, 2, 4, 6});
+    CHECK(error_of([&] { return layout.group(parallel_axis::ep | parallel_axis::dp); }) ==
+          "axes: a group over dp x ep has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again");
+}
+
+TEST_CASE("Virtual stages are dealt in turn and are no ranks") {
+    const parallel_layout layout({.dp = 2, .pp = 2, .vpp = 3}, 4, 3);
+    CHECK(layout.num_stages() == 6);
+    CHECK(layout.stage(0) == 1);
+    CHECK(layout.stage(2) == 5);
+    CHECK(layout.is_last_pipeline_rank());
+    CHECK_FALSE(layout.is_first_pipeline_rank());
+    CHECK(layout.at(1).is_first_pipeline_rank());
+    CHECK(error_of([&] { return layout.stage(3); }) == "virtual_stage: must be below vpp, 3, got 3");
+}
+
+TEST_CASE("A layout that cannot be is an error that names the axis") {
+    const auto error_for = [](const parallel_sizes& sizes, std::uint64_t world, std::uint64_t rank = 0,
+                              std::string_view order = megatron_order) {
+        return error_of([&] { return parallel_layout(sizes, world, rank, order); });
+    };
+    CHECK(error_for({.dp = 0}, 1) == "dp: must be at least 1, got 0");
+    CHECK(error_for({.cp = 0}, 1) == "cp: must be at least 1, got 0");
+    CHECK(error_for({.tp = 0}, 1) == "tp: must be at least 1, got 0");
+    CHECK(error_for({.pp = 0}, 1) == "pp: must be at least 1, got 0");
+    CHECK(error_for({.vpp = 0}, 1) == "vpp: must be at least 1, got 0");
+    CHECK(error_for({.ep = 0}, 1) == "ep: must be at least 1, got 0");
+    CHECK(error_for({.dp = 2, .tp = 4}, 16) == "world_size: dp x cp x tp x pp is 8, the world has 16 ranks");
+    CHECK(error_for({.dp = 1ULL << 33U, .tp = 1ULL << 33U}, 16) ==
+          "world_size: 8589934592 x 8589934592 does not fit 64 bits");
+    CHECK(error_for({.dp = 6, .tp = 4, .ep = 4}, 24) == "ep: must divide dp x cp, 6, got 4");
+    CHECK(error_for({.dp = 2}, 2, 2) == "rank: must be below the world size, 2, got 2");
+    CHECK(error_of([] { return constant.at(16); }) == "rank: must be below the world size, 16, got 16");
+    CHECK(error_of([] { return constant.rank_of({.cp = 2}); }) ==
+          "cp: the coordinate must be below the size, 2, got 2");
+    CHECK(error_for({.pp = 2}, 2, 0, "tp-cp-dp") == "order: pp has 2 ranks and is missing in \"tp-cp-dp\"");
+    CHECK(error_for({}, 1, 0, "expert_dp-dp") == "order: unknown axis \"expert_dp\" in \"expert_dp-dp\"");
+    CHECK(error_for({}, 1, 0, "tp-cp-dp-pp-") == "order: unknown axis \"\" in \"tp-cp-dp-pp-\"");
+    CHECK(error_for({}, 1, 0, "tp-cp-tp-dp-pp") == "order: tp stands twice in \"tp-cp-tp-dp-pp\"");
+    CHECK(error_for({}, 1, 0, "tp-cp-usp-dp-pp") == "order: unknown axis \"usp\" in \"tp-cp-usp-dp-pp\"");
+    const std::string apart =
+        "order: experts would have other tp or pp groups than dense layers: pp must not stand "
+        "between cp and dp, nor tp after cp";
+    CHECK(error_for({.dp = 2, .cp = 2, .pp = 2, .ep = 2}, 8, 0, "tp-cp-pp-dp") == apart);
+    CHECK(error_of([] {
+              return parallel_layout({.dp = 2, .cp = 2, .pp = 2}, 8, 0, "tp-cp-pp-dp").group(parallel_axis::expert_dp);
+          }) == apart);
+}

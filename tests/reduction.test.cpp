@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/folded_cost.hpp>
+#include <floptally/presets.hpp>
+#include <floptally/reduction.hpp>
+#include <floptally/utilization.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "layouts.hpp"
+#include "thread_world.hpp"
+
+namespace {
+
+using floptally::axis_set;
+using floptally::every_axis;
+using floptally::extremes;
+using floptally::flops;
+using floptally::folded_cost;
+using floptally::mask;
+using floptally::mask_set;
+using floptally::microbatch_tally;
+using floptally::microbatch_visits;
+using floptally::parallel_axis;
+using floptally::parallel_layout;
+using floptally::parallel_sizes;
+using floptally::ratio;
+using floptally::sequence;
+using floptally::share;
+using floptally::single_rank;
+using floptally::statistic;
+using floptally::statistic_scope;
+using floptally::tally;
+using floptally::tally_reduction;
+using floptally::tally_scope;
+using floptally::view;
+using floptally::conventions::exact;
+using floptally::detail::witnessed_sum;
+namespace scopes = floptally::scopes;
+
+const folded_cost& mistral() {
+    static const folded_cost model(floptally::presets::mistral_7b.cost());
+    return model;
+}
+
+/// A sequence and the slots that it is padded to.
+struct padded_sequence {
+    std::uint32_t length;
+    std::uint32_t slots;
+};
+
+std::vector<padded_sequence> random_batch(std::mt19937_64& random, std::size_t sequences) {
+    constexpr std::uint32_t unit = 128 * 9 * 5 * 7;  // zigzag pieces of most cp up to 64 are whole; others are not cut
+    std::vector<padded_sequence> batch;
+    for (std::size_t i = 0; i < sequences; ++i) {
+        const auto length = static_cast<std::uint32_t>(random() % 9000 + 1);
+        batch.push_back({length, unit * static_cast<std::uint32_t>(1 + i % 2)});
+    }
+    return batch;
+}
+
+void add_whole(tally& to, const padded_sequence& one) { to.add(sequence{one.length}, sequence{one.slots}); }
+
+/// The rows that one of cp ranks has of a sequence whose slots were cut into 2·cp pieces: pieces r and 2·cp − 1 − r.
+void add_zigzag(tally& to, const padded_sequence& one, std::uint64_t cp, std::uint64_t r) {
+    const auto rows = static_cast<std::uint32_t>(one.slots / (2 * cp));
+    for (const std::uint64_t piece : {r, 2 * cp - 1 - r}) {
+        const auto first = static_cast<std::uint32_t>(piece * rows);
+        const std::uint32_t real = one.length <= first ? 0 : std::min(one.length - first, rows);
+        to.add(sequence{.length = real, .past = real == 0 ? 0 : first}, sequence{.length = rows, .past = first});
+    }
+}
+
+/// What must not depend on the layout.
+struct global_numbers {
+    std::vector<std::uint64_t> counts;
+    std::vector<flops> work;
+
+    explicit global_numbers(const tally& all) {
+        for (const view seen : {view::useful, view::padded}) {
+            counts.push_back(all.get(seen, statistic::tokens));
+            counts.push_back(all.pairs(seen, mask::causal()));
+            counts.push_back(all.pairs(seen, mask::sliding_window(4096)));
+            work.push_back(mistral().total(all, seen));
+        }
+    }
+    [[nodiscard]] bool operator==(const global_numbers&) const = default;
+};
+
+/// How a framework might count.
+struct counting {
+    tally_scope scope;
+    bool zigzag = false;
+    bool every_virtual_stage = false;
+};
+
+const counting ways[] = {
+    {.scope = scopes::microbatch},
+    {.scope = scopes::microbatch.along_virtual_stages(share::replicated), .every_virtual_stage = true},
+    {.scope = scopes::context_slice, .zigzag = true},
+    {.scope = scopes::context_slice.along(parallel_axis::pp, share::last).along(parallel_axis::tp, share::first),
+     .zigzag = true},
+    {.scope = scopes::microbatch.along(parallel_axis::cp, share::first).along_virtual_stages(share::replicated),
+     .every_virtual_stage = true}};
+
+/// What a rank counts in a step: its replica's sequences, microbatch by microbatch, on each virtual stage.
+tally counted_on(const parallel_layout& layout, const counting& way,
+                 const std::vector<std::vector<padded_sequence>>& microbatches) {
+    tally mine{mistral().masks()};
+    if (!way.scope[statistic::tokens].holds(layout)) {
+        return mine;
+    }
+    for (std::uint64_t stage = 0; stage < (way.every_virtual_stage ? layout.sizes().vpp : 1); ++stage) {
+        for (const auto& microbatch : microbatches) {
+            for (const padded_sequence& one : microbatch) {
+                if (way.zigzag) {
+                    add_zigzag(mine, one, layout.sizes().cp, layout.coordinates().cp);
+                } else {
+                    add_whole(mine, one);
+                }
+            }
+        }
+    }
+    return mine;
+}
+
+/// Deals the sequences to replicas and microbatches at random; some stay empty.
+std::vector<std::vector<std::vector<padded_sequence>>> dealt(const std::vector<padded_sequence>& batch,
+                                                             std::uint64_t replicas, std::mt19937_64& random) {
+    std::vector<std::vector<std::vector<padded_sequence>>> of_replica(replicas);
+    const std::uint64_t microbatches = random() % 4 + 1;
+    for (auto& replica : of_replica) {
+        replica.resize(microbatches);
+    }
+    for (const padded_sequence& one : batch) {
+        of_replica[random() % replicas][random() % microbatches].push_back(one);
+    }
+    return of_replica;
+}
+
+mask_set some_masks() {
+    mask_set masks;
+    masks.push_back(mask::sliding_window(100), "masks");
+    return masks;
+}
+
+tally tally_of(std::initializer_list<std::uint32_t> lengths) {
+    tally mine{some_masks()};
+    for (const std::uint32_t length : lengths) {
+        mine.add(sequence{length});
+    }
+    return mine;
+}
+
+/// Counts what is asked of it.
+struct counting_reducer {
+    std::size_t sums = 0;
+    std::size_t maxima = 0;
+    void sum(std::span<std::uint64_t>) { ++sums; }
+    void max(std::span<std::uint64_t>) { ++maxima; }
+};
+
+std::vector<std::string> no_error(std::size_t ranks) { return std::vector<std::string>(ranks, "no error"); }
+
+template <class Reduction>
+concept scales_without_saying = requires(const Reduction& reduction, const tally& mine) {
+    reduction.scaled(mine);
+};
+
+}  // namespace
+
+TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 64 and every split into microbatches") {
+    std::mt19937_64 random(1);
+    const std::vector<padded_sequence> batch = random_batch(random, 12);
+    tally all{mistral().masks()};
+    for (const padded_sequence& one : batch) {
+        add_whole(all, one);
+    }
+    const global_numbers expected(all);
+    std::size_t layouts = 0;
+    for (parallel_sizes sizes : layouts_up_to(64)) {
+        for (sizes.vpp = 1; world_of(sizes) * sizes.vpp <= 64; ++sizes.vpp) {
+            const counting& way = ways[layouts++ % std::size(ways)];
+            const bool cuts = !way.zigzag || std::all_of(batch.begin(), batch.end(), [&](const padded_sequence& one) {
+                return one.slots % (2 * sizes.cp) == 0;
+            });
+            const counting& used = cuts ? way : ways[0];
+            const parallel_layout layout(sizes, world_of(sizes), 0);
+            const auto of_replica = dealt(batch, sizes.dp, random);
+            const tally empty{mistral().masks()};
+            std::vector<std::uint64_t> sums;
+            for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
+                const parallel_layout here = layout.at(rank);
+                const tally mine = counted_on(here, used, of_replica[here.coordinates().dp]);
+                const witnessed_sum sum(here, floptally::detail::scoped_words(empty, used.scope));
+                const std::vector<std::uint64_t> sent = sum.message(mine.words());
+                sums.resize(sent.size(), 0);
+                std::transform(sent.begin(), sent.end(), sums.begin(), sums.begin(), std::plus<>());
+            }
+            for (const std::uint64_t rank : {std::uint64_t{0}, layout.world_size() - 1}) {
+                const witnessed_sum sum(layout.at(rank), floptally::detail::scoped_words(empty, used.scope));
+                CHECK((global_numbers(tally::from_words(mistral().masks(), sum.globals(sums))) == expected));
+            }
+        }
+    }
+    CHECK(layouts > 3000);
+}
+
+TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and over the data-parallel group") {
+    std::mt19937_64 random(11);
+    const std::vector<padded_sequence> batch = random_batch(random, 10);
+    tally all{mistral().masks()};
+    for (const padded_sequence& one : batch) {
+        add_whole(all, one);
+    }
+    for (const parallel_sizes& sizes :
+         {parallel_sizes{.dp = 8}, {.dp = 2, .cp = 2, .tp = 2}, {.cp = 3, .tp = 2}, {.dp = 3, .pp = 2, .vpp = 2}, {}}) {
+        const auto of_replica = dealt(batch, sizes.dp, random);
+        for (const axis_set group : {every_axis, axis_set(parallel_axis::dp)}) {
+            thread_world world;
+            const statistic_scope scope =
+                group == every_axis ? scopes::microbatch : scopes::microbatch.trusting_replicas();
+            std::vector<tally> seen(world_of(sizes));
+            const auto ends = thread_world::run(world_of(sizes), [&](std::uint64_t rank) {
+                const parallel_layout here(sizes, world_of(sizes), rank);
+                const auto over = world.over(here, group);
+                const tally_reduction reduction(mistral().masks(), scope, here, over);
+                for (int step = 0; step < 3; ++step) {
+                    const auto& mine = of_replica[here.coordinates().dp];
+                    const microbatch_visits visits{.ran = mine.size(), .added = mine.size()};
+                    seen[rank] = reduction.sum(counted_on(here, {.scope = scope}, mine), over, visits);
+                }
+            });
+            for (std::uint64_t rank = 0; rank < seen.size(); ++rank) {
+                CHECK(ends[rank] == "no error");
+                CHECK(seen[rank] == all);
+            }
+        }
+    }
+}
+
+TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {
+    // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
+    const std::uint64_t hits[] = {2, 50, 0, 0};
+    const std::uint64_t seen[] = {2, 100, 0, 8};
+    const std::vector<std::vector<std::uint64_t>> values{{7, 9}, {3, 1'000'000'000'000}, {}, {5}};
+    const parallel_sizes sizes{.cp = 4, .tp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, every_axis);
+        const std::uint64_t cp = here.coordinates().cp;
+        const ratio whole = reduce(ratio(hits[cp], seen[cp]), scopes::context_slice, here, over);
+        thread_world::expect(whole == ratio(52, 110), "52 of 110");
+        thread_world::expect(whole.value() == 52.0 / 110, "the quotient");
+        extremes mine;
+        for (const std::uint64_t value : values[cp]) {
+            mine.add(value);
+        }
+        thread_world::expect(reduce(mine, scopes::context_slice, here, over) == extremes(5, 3, 1'000'000'000'000),
+                             "the ends");
+        thread_world::expect(reduce(extremes(), scopes::context_slice, here, over).empty(), "no ends");
+        thread_world::expect(reduce(ratio(), scopes::context_slice, here, over).empty(), "no ratio");
+        // Over tp only, a part of the values is missing.
+        const auto tp = world.over(here, parallel_axis::tp);
+        thread_world::expect(error_of([&] { return reduce(mine, scopes::context_slice, here, tp); }) ==
+                                 "extremes.count: is sharded over cp, and the sum is over tp: it has 1 of 4 parts",
+                             "the error over tp");
+    });
+    CHECK(ends == no_error(8));
+
+    CHECK(error_of([] { return ratio(1, 0); }) == "ratio: has 1 over 0");
+    CHECK(error_of([] { return ratio().value(); }) == "ratio: is over nothing: every slice was empty");
+    CHECK(error_of([] { return extremes().min(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return extremes().max(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
+    CHECK(extremes(0, 5, 9) == extremes());
+    ratio sum(1, 2);
+    sum += ratio();
+    sum += ratio(3, 5);
+    CHECK(sum == ratio(4, 7));
+    extremes ends_of_two(1, 4, 4);
+    ends_of_two += extremes(2, 3, 9);
+    ends_of_two += extremes();
+    CHECK(ends_of_two == extremes(3, 3, 9));
+}
+
+TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the caller says that lengths are equal") {
+    const parallel_layout layout({.dp = 4, .cp = 2}, 8, 3);
+    counting_reducer counted;
+    tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted);
+    CHECK(counted.maxima == 1);
+    CHECK(counted.sums == 0);
+    static_cast<void>(error_of([&] { return reduction.sum(tally_of({5}), counted); }));  // no rank but this one came
+    CHECK(counted.maxima == 1);
+    CHECK(counted.sums == 1);
+
+    const tally equal = reduction.scaled(tally_of({700, 300}), floptally::equal_lengths);
+    CHECK(equal == tally_of({700, 300, 700, 300, 700, 300, 700, 300}));
+    static_assert(!scales_without_saying<tally_reduction>);
+
+    // Mixed lengths: the shortcut of no rank is the sum, and where it is one rank's it is not the other's.
+    const std::uint32_t lengths[] = {100, 500, 600, 3000};
+    thread_world world;
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 4}, 4, rank);
+        const auto over = world.over(here, parallel_axis::dp);
+        const tally_reduction exactly(some_masks(), scopes::microbatch, here, over);
+        const tally mine = tally_of({lengths[rank]});
+        thread_world::expect(exactly.sum(mine, over) == tally_of({100, 500, 600, 3000}), "the sum");
+        thread_world::expect(!(exactly.scaled(mine, floptally::equal_lengths) == tally_of({100, 500, 600, 3000})),
+                             "the shortcut is wrong");
+    });
+    CHECK(ends == no_error(4));
+
+    single_rank alone;
+    const parallel_layout first_stage({.dp = 2, .pp = 2}, 4, 0);
+    const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone);
+    CHECK(error_of([&] { return of_last.scaled(tally_of({}), floptally::equal_lengths); }) ==
+          "count: does not exist on this rank, so that it cannot be scaled here");
+    const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone);
+    CHECK(on_last.scaled(tally_of({9}), floptally::equal_lengths) == tally_of({9, 9}));
+    const parallel_layout virtual_stages({.dp = 2, .pp = 2, .vpp = 3}, 4, 0);
+    const tally_reduction each(some_masks(), scopes::microbatch.along_virtual_stages(share::replicated), virtual_stages,
+                               alone);
+    CHECK(each.scaled(tally_of({9, 9, 9}), floptally::equal_lengths, {.ran = 1, .added = 3}) == tally_of({9, 9}));
+}
+
+TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, and twice is an error on every rank") {
+    for (std::uint64_t vpp = 1; vpp <= 4; ++vpp) {
+        const parallel_sizes sizes{.dp = 2, .pp = 2, .vpp = vpp};
+        const std::uint64_t microbatches = 3;
+        // What a schedule does on one rank: each virtual stage visits each microbatch. `adds` says which visits add.
+        const auto run = [&](const statistic_scope& scope, auto adds, bool told = true) {
+            thread_world world;
+            return thread_world::run(4, [&](std::uint64_t rank) {
+                const parallel_layout here(sizes, 4, rank);
+                const auto over = world.over(here, every_axis);
+                microbatch_tally mine(some_masks());
+                std::uint64_t ran = 0;
+                for (std::uint64_t stage = 0; stage < vpp; ++stage) {
+                    for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+                        ran += stage == 0 ? 1 : 0;
+                        if (adds(stage)) {
+                            mine.microbatch().add(
+                                sequence{static_cast<std::uint32_t>(10 * here.coordinates().dp + microbatch + 1)});
+                        }
+                    }
+                }
+                const tally all = reduce(mine.all(), scope, here, over, told ? mine.visits(ran) : microbatch_visits{});
+                thread_world::expect(all == tally_of({1, 2, 3, 11, 12, 13}), "each microbatch once");
+            });
+        };
+        const auto once = [](std::uint64_t stage) { return stage == 0; };
+        const auto always = [](std::uint64_t) { return true; };
+        const statistic_scope every = scopes::microbatch.along_virtual_stages(share::replicated);
+        const std::vector<std::string> fine = no_error(4);
+        CHECK(run(scopes::microbatch, once) == fine);
+        CHECK(run(every, always) == fine);
+        if (vpp == 1) {
+            CHECK(run(scopes::microbatch, once, false) == fine);
+            continue;
+        }
+        const std::string v = std::to_string(vpp);
+        CHECK(run(scopes::microbatch, always) ==
+              std::vector<std::string>(4, "count: was added " + std::to_string(3 * vpp) +
+                                              " times for 3 microbatches, and its scope says 1 for each (vpp is " + v +
+                                              ")"));
+        CHECK(run(every, once) == std::vector<std::string>(4,
+                                                           "count: was added 3 times for 3 microbatches, and its "
+                                                           "scope says " +
+                                                               v + " for each (vpp is " + v + ")"));
+        CHECK(run(scopes::microbatch, always, false) ==
+              std::vector<std::string>(4, "microbatches: must be told, ran and added, where vpp is " + v +
+                                              ": each virtual stage visits a microbatch"));
+    }
+}
+
+TEST_CASE("M6: visits to experts are added by every stage for its own layers, beside lengths that are added once") {
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2, .vpp = 2};
+    const tally_scope scope = tally_scope(scopes::microbatch).with(statistic::routed, scopes::own_routers);
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, every_axis);
+        tally mine = tally_of({40, 60});
+        for (std::uint64_t stage = 0; stage < 2; ++stage) {
+            mine.add_routed(100 * 2 + here.stage(stage), 256);  // two experts a token, and one dropped less each stage
+        }
+        const tally all = reduce(mine, scope, here, over, {.ran = 1, .added = 1});
+        thread_world::expect(all.get(view::useful, statistic::tokens) == 200, "tokens");
+        thread_world::expect(all.get(view::useful, statistic::routed) == 2 * (4 * 200 + 0 + 1 + 2 + 3), "visits");
+        thread_world::expect(all.get(view::padded, statistic::routed) == 2 * 4 * 256, "padded visits");
+    });
+    CHECK(ends == no_error(8));
+}
+
+TEST_CASE("H6: totals are reduced over the data-parallel group, and the peak is that of all ranks") {
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
+    tally all{mistral().masks()};
+    all.add_lengths(std::vector<std::uint32_t>{4096, 8192});
+    const double peak = 989;
+    const double seconds = 2;
+    const double expected = static_cast<double>(mistral().total(all).value()) / (seconds * 8 * peak * 1e12);
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, parallel_axis::dp);
+        tally mine{mistral().masks()};
+        mine.add(sequence{here.coordinates().dp == 0 ? 4096U : 8192U});
+        const tally global = reduce(mine, scopes::microbatch.trusting_replicas(), here, over);
+        thread_world::expect(global == all, "the totals");
+        const auto rates = floptally::utilize(mistral().evaluate(global), global,
+                                              {.seconds = seconds, .gpus = here.world_size(), .peak_tflops = peak});
+        thread_world::expect(rates.mfu == Approx(expected), "MFU");
+    });
+    CHECK(ends == no_error(8));
+}
+
+TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no rank waits") {
+    const parallel_sizes sizes{.dp = 3};
+    const auto run = [&](auto mine_of, auto scope_of, auto layout_of, auto how_of) {
+        thread_world world;
+        return thread_world::run(3, [&](std::uint64_t rank) {
+            const auto over = world.over(parallel_layout(sizes, 3, rank), every_axis);
+            static_cast<void>(reduce(mine_of(rank), scope_of(rank), layout_of(rank), over, {}, how_of(rank)));
+        });
+    };
+    const auto tallies = [](std::uint64_t) { return tally_of({5}); };
+    const auto one_scope = [](std::uint64_t) { return scopes::microbatch; };
+    const auto layouts = [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank); };
+    const auto exactly = [](std::uint64_t) { return exact; };
+    const auto every = [](const char* text) { return std::vector<std::string>(3, text); };
+    CHECK(run(tallies, one_scope, layouts, exactly) == every("no error"));
+    for (std::uint64_t odd = 0; odd < 3; ++odd) {
+        CHECK(run([&](std::uint64_t rank) { return rank == odd ? tally{} : tally_of({5}); }, one_scope, layouts,
+                  exactly) == every("masks: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(
+                  tallies, [&](std::uint64_t rank) { return rank == odd ? scopes::last_stage : scopes::microbatch; },
+                  layouts, exactly) == every("scope: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(
+                  tallies, one_scope,
+                  [&](std::uint64_t rank) {
+                      return rank == odd ? parallel_layout({.tp = 3}, 3, rank) : parallel_layout(sizes, 3, rank);
+                  },
+                  exactly) == every("layout: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
+                  return rank == odd ? floptally::conventions::megatron : exact;
+              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
+    }
+    // Two ranks that both believe to be rank 1.
+    CHECK(run(
+              tallies, one_scope, [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank == 0 ? 1 : rank); },
+              exactly) == every("sum: is of 3 ranks that are no group of this layout (dp 3, cp 1, tp 1, pp 1)"));
+    // Same sizes, another order of ranks.
+    thread_world world;
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 2, .tp = 2}, 4, rank, rank == 3 ? "dp-tp-cp-pp" : "tp-cp-dp-pp");
+        const auto over = world.over(parallel_layout({.dp = 4}, 4, rank), every_axis);
+        static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over));
+    });
+    CHECK(ends == std::vector<std::string>(4, "layout: the ranks do not agree on it, so nothing was added up"));
+}
+
+TEST_CASE("A rank with an error of its own throws it, and the others throw that there was one") {
+    thread_world world;
+    const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 3}, 3, rank);
+        const auto over = world.over(here, every_axis);
+        const tally_reduction reduction(some_masks(), scopes::microbatch, here, over);
+        static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
+    });
+    CHECK(ends == std::vector<std::string>{"sum: rank 2 refused; its own error says why",
+                                           "sum: rank 2 refused; its own error says why",
+                                           "masks: this tally is of other masks than the reduction"});
+}
+
+TEST_CASE("One rank alone needs no communication") {
+    single_rank alone;
+    const parallel_layout layout({}, 1, 0);
+    const tally mine = tally_of({5, 6, 200});
+    CHECK(reduce(mine, scopes::microbatch, layout, alone) == mine);
+    CHECK(reduce(ratio(1, 4), scopes::microbatch, layout, alone) == ratio(1, 4));
+    CHECK(reduce(extremes(2, 1, 4), scopes::microbatch, layout, alone) == extremes(2, 1, 4));
+}
