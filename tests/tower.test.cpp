@@ -135,6 +135,8 @@ TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
                 REQUIRE(mask::bidirectional().in(tower::vision).pairs(g) == pairs_in_windows(g, 100, 0));
                 const std::uint64_t patches = std::uint64_t{t} * h * w;
                 REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
+                const std::uint64_t with_prefix = patches == 0 ? 0 : patches + std::uint64_t{t} * 3;
+                REQUIRE(mask::clip_squares(3).pairs(g) == with_prefix * with_prefix);
                 REQUIRE(mask::clips().pairs(g) == (patches == 0 ? 0 : 1));
             }
         }
@@ -614,6 +616,11 @@ TEST_CASE("prefix tokens cost what the same sequences cost with them counted in"
     windowed.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::sliding_window(4));
     CHECK(error_of([&] { static_cast<void>(windowed.with_prefix_tokens(1)); }) ==
           "masks: sliding_window(4) has no form with prefix tokens: only bidirectional");
+    cost tiles;
+    tiles.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::clip_squares(2));
+    CHECK(tiles.with_prefix_tokens(2) == tiles);
+    CHECK(error_of([&] { static_cast<void>(tiles.with_prefix_tokens(1)); }) ==
+          "masks: vision.clip_squares(2) has no form with prefix tokens: only bidirectional");
 }
 
 TEST_CASE("learned queries have a fixed number of pairs for each unit") {

@@ -136,8 +136,11 @@ class mask {
         return mask{mask_kind::grid_windows, in_range("window_size", patches, 1), in_range("shift", shift, 0)}.in(
             tower::vision);
     }
-    /// Every patch of a clip sees every other, of all frames: (t·h·w)².
-    [[nodiscard]] static constexpr mask clip_squares() { return mask{mask_kind::clip_squares, 0, 0}.in(tower::vision); }
+    /// Every patch of a clip sees every other, of all frames: (t·h·w)². With `prefix` tokens of each frame besides,
+    /// (t·(h·w + prefix))².
+    [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
+        return mask{mask_kind::clip_squares, in_range("prefix_tokens", prefix, 0), 0}.in(tower::vision);
+    }
     /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
     /// for each line of them. A grid that does not divide is an error.
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
@@ -228,7 +231,8 @@ class mask {
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
-        return kind_ == mask_kind::clip_squares     ? patches * patches
+        const std::uint64_t clip = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(first_);
+        return kind_ == mask_kind::clip_squares     ? clip * clip
                : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
                : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
                                                     : g.t * frame_pairs(g);

@@ -116,6 +116,9 @@ class cost_rows {
                 add(row, statistic::count, n);
             } else if (row.what == statistic::pairs) {
                 const mask& attends = masks[row.mask];
+                if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
+                    continue;  // has them already
+                }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
                     throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
                 }

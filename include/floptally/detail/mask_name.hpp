@@ -104,7 +104,7 @@ namespace floptally::detail {
         case mask_kind::grid_windows:
             return second == 0 ? of("windows", first) : of_both("windows");
         case mask_kind::clip_squares:
-            return "clip_squares";
+            return first == 0 ? "clip_squares" : of("clip_squares", first);
         case mask_kind::merged_patches:
             return second == 0 ? of("merged_patches", first) : of_both("merged_patches");
         case mask_kind::pooled_patches:

@@ -44,7 +44,8 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
             throw error("grid", shown(g) + " are too few for convolutions over " + std::to_string(side) + " x " +
                                     std::to_string(side) + " of them");
         }
-        if (m.kind() == mask_kind::clip_squares && uint128{g.t} * g.frame_patches() > max_sequence_length) {
+        if (m.kind() == mask_kind::clip_squares &&
+            uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(side)) > max_sequence_length) {
             throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
         }
     }

@@ -235,23 +235,37 @@ def clip_text(model, run):
 @feed((1, 1), (2, 2))
 def cross_attended(model, counts):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
-    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile."""
+    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile. An image
+    is a grid of as many frames as it has tiles."""
     import torch
     config = model.config
-    vision = config.vision_config
+    vision = vision_of(config)
     samples, images, slots = len(counts), counts[0], vision.max_num_tiles
     values, grids = image_batch(config, samples * images * slots)
+    _, height, width = grids[0]
+    inputs = {"pixel_values": values.unflatten(0, (samples, images, slots)),
+              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
+              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long)}
+    record = {"lengths": [], "grids": [[slots, height, width]] * (samples * images)}
+    if vision is config:
+        return inputs, record
     length = 9 + 2 * images
     ids = words(config, samples, length)
     ids[:, :images] = placeholder_of(config)
-    inputs = {"input_ids": ids, "use_cache": False,
-              "pixel_values": values.unflatten(0, (samples, images, slots)),
-              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
-              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long),
-              "cross_attention_mask": torch.ones(samples, length, images, slots, dtype=torch.long)}
-    _, height, width = grids[0]
-    return inputs, {"lengths": [length] * samples, "grids": grids,
-                    "encoder_length": images * slots * (height * width + 1)}
+    inputs.update(input_ids=ids, use_cache=False,
+                  cross_attention_mask=torch.ones(samples, length, images, slots, dtype=torch.long))
+    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * slots * (height * width + 1)}
+
+
+@feed((2, 11, 5), (1, 7, 9))
+def cross_states(model, run):
+    """mllama's text alone: what a tower made, with a gradient. A run is (texts, length, keys)."""
+    import torch
+    texts, length, keys = run
+    states = torch.randn(texts, keys, model.config.hidden_size, requires_grad=True)
+    return ({"input_ids": words(model.config, texts, length), "use_cache": False, "cross_attention_states": states,
+             "cross_attention_mask": torch.zeros(texts, 1, length, keys)},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -7,10 +7,13 @@
 #include <floptally/detail/hf/audio_composites.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/cross_attention_composites.hpp>
 #include <floptally/detail/hf/gemma_vlms.hpp>
+#include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
 #include <floptally/detail/hf/omni_composites.hpp>
+#include <floptally/detail/hf/query_composites.hpp>
 #include <floptally/detail/hf/qwen_vl_kin.hpp>
 #include <floptally/detail/hf/siglip_vl_kin.hpp>
 
@@ -20,13 +23,16 @@
 namespace floptally::detail {
 
 inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
-    llava_kin,           //
-    merging_vlms,        //
-    gemma_vlms,          //
-    qwen_vl_kin,         //
-    siglip_vl_kin,       //
-    contrastive_models,  //
-    audio_composites,  //
+    llava_kin,                   //
+    merging_vlms,                //
+    gemma_vlms,                  //
+    qwen_vl_kin,                 //
+    siglip_vl_kin,               //
+    idefics_kin,                 //
+    cross_attention_composites,  //
+    query_composites,            //
+    contrastive_models,          //
+    audio_composites,            //
     omni_composites,
 };
 

@@ -14,6 +14,7 @@
 #include <floptally/detail/hf/contrastive.hpp>
 #include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
+#include <floptally/detail/hf/cross_attention_composites.hpp>
 #include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
@@ -22,6 +23,7 @@
 #include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
+#include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
@@ -32,6 +34,7 @@
 #include <floptally/detail/hf/omni_audio_towers.hpp>
 #include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/query_composites.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
@@ -91,6 +94,9 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     dino_towers,                //
     vlm_towers,                 //
     gemma_towers,               //
+    idefics_towers,             //
+    mllama_parts,               //
+    query_towers,               //
     uncommon_towers,            //
     windowed_towers,            //
     masked_towers,              //
