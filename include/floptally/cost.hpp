@@ -42,13 +42,7 @@ class cost {
 
     /// The same, applied to the units that `units` counts: patches after merging, frames after convolutions.
     constexpr cost& add(const component_name& component, const linear& weight, const mask& units) {
-        cost sum = *this;
-        cost_row row = detail::row_of(component, weight);
-        row.what = statistic::pairs;
-        row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(units, "masks"));
-        row.in = units.in();
-        sum.table_.put(component, weight.weight, row);
-        return *this = sum;
+        return *this += cost{}.add(component, weight).over(units);
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
@@ -228,17 +222,10 @@ class cost {
 
     /// The same, where what counts tokens is over the units that `units` counts: cells of a coarser grid.
     [[nodiscard]] constexpr cost over(const mask& units) const {
-        cost sum;
-        for (cost_row row : table_.rows) {
-            if (row.what == statistic::tokens || row.what == statistic::pairs) {
-                const mask& what = row.what == statistic::tokens ? units : table_.masks[row.mask];
-                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(what, "masks"));
-                row.in = what.in();
-                row.what = statistic::pairs;
-            }
-            sum.table_.put(table_.components[row.component], weight_name(row), row);
-        }
-        return sum;
+        cost with = *this;
+        const auto which = static_cast<std::uint8_t>(with.table_.masks.find_or_add(units, "masks"));
+        return with.with_rows(
+            [&](const cost_row& row) { return row.what == statistic::tokens ? row.over(which, units.in()) : row; });
     }
 
     /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.

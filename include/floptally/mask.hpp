@@ -141,9 +141,8 @@ class mask {
     /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
     /// for each line of them. A grid that does not divide is an error.
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
-        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
-                    in_range("line_ends", line_ends, 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
+                       in_range("line_ends", line_ends, 0));
     }
     /// The same after the frames of a clip were pooled into one.
     [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
@@ -151,18 +150,16 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
-    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
-    /// off.
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of several frames. A rest is cut off.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
     }
-    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
-    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
-    /// counts a causal mask in another way, as a square which has them already.
+    /// What tokens of an image, one for `side` x `side` patches, see of each other besides a causal mask: later ones,
+    /// and earlier ones beyond `window` tokens (−1: none). Nothing to a convention whose causal mask is a square
+    /// already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
-                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
-            .in(tower::vision);
+        return of_grid(mask_kind::later_image_tokens, in_range("side", side, 1),
+                       in_range("sliding_window", window, window < 0 ? -1 : 1));
     }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
     /// the clip is cut into chunks of so many frames before them, and the last is shorter.
@@ -177,34 +174,27 @@ class mask {
         return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
     }
 
-    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
-    /// leave nothing is an error.
+    /// No mask: cells after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. To leave none is an error.
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
-            tower::vision);
+        return of_grid(mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1));
     }
-    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
-    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
-    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    /// `grid_windows` of the cells after `level` halvings of both sides, rounded up; shifted by half a window. Where
+    /// they shrink, a window as wide as the shorter side is not shifted: Swin (arXiv:2103.14030, section 3.2).
     [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
                                                       bool shrinking) {
-        const std::int32_t halvings = in_range("level", level, 0, 30);
-        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
-                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::level_windows, in_range("window_size", cells, 1),
+                       4 * in_range("level", level, 0, 30) + (shrinking ? 2 : 0) + (shifted ? 1 : 0));
     }
     /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
     /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
-        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
-                    in_range("prefix", prefix, 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                       in_range("prefix", prefix, 0));
     }
     /// The square of that.
     [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
-        mask squares = kept_patches(millionths, prefix);
-        squares.kind_ = mask_kind::kept_squares;
-        return squares;
+        const mask kept = kept_patches(millionths, prefix);
+        return of_grid(mask_kind::kept_squares, kept.first_, kept.second_);
     }
 
     /// The same over the statistics of a tower.
@@ -219,41 +209,31 @@ class mask {
         return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
-    /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
-    /// many, but for masks of whole clips.
+    /// The same of one frame of a grid, which is a sequence to masks of sequences.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
                                                 : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
-        const std::uint64_t patches = g.t * g.frame_patches();
-        return kind_ == mask_kind::clip_squares     ? patches * patches
-               : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
-               : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
-                                                    : g.t * frame_pairs(g);
+        return detail::units_of_clip(kind_, g, frame_pairs(g));
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
     template <std::same_as<audio_clip> Clip>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
-        if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
-            return pairs(sequence{clip.frames});
-        }
-        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
-        return kind_ == mask_kind::strided_frames ? left
-               : window_ == 0                     ? left * left
-                                                  : detail::chunk_square_rows(left, window_);
+        return kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares
+                   ? pairs(sequence{clip.frames})
+                   : detail::windowed_sound(detail::strided_chunks(clip.frames, first_, second_, chunk_), window_,
+                                            kind_ == mask_kind::strided_squares);
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and the others of a window: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k,
-    /// ratio, prefix).
+    /// Band, box and others of a window: keys to the left, −1 unlimited. Else the parameter (chunk, k, ratio, prefix).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
     /// Band: keys to the right, −1 unlimited.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
     /// HSTU: its rules, as `detail::hstu_flags` has them.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
-
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
 
     /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
@@ -290,15 +270,15 @@ class mask {
 
   private:
     static constexpr std::int32_t unlimited = -1;
-
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
         : kind_(kind), flags_(flags), first_(first), second_(second) {}
-
     [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
                                                          std::int64_t most = 0x7FFF'FFFF) {
         return detail::mask_parameter(field, value, least, most);
     }
-
+    [[nodiscard]] static constexpr mask of_grid(mask_kind kind, std::int32_t first, std::int32_t second) {
+        return mask{kind, first, second}.in(tower::vision);
+    }
     [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
                                                   std::int64_t chunk, std::int64_t window) {
         mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
