@@ -64,14 +64,6 @@ struct cost_row {
         row.parameters = row.per_rank.parameters = 0;
         return row;
     }
-    /// Over what the mask number `which` of a tower counts.
-    [[nodiscard]] constexpr cost_row over(std::uint8_t which, tower of) const {
-        cost_row row = *this;
-        row.what = statistic::pairs;
-        row.mask = which;
-        row.in = of;
-        return row;
-    }
     /// Where its result does not reach the loss.
     [[nodiscard]] constexpr cost_row detached() const {
         cost_row row = *this;

@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
+#include <floptally/detail/hf/omni_composites.hpp>
 #include <floptally/detail/hf/qwen_vl_kin.hpp>
 #include <floptally/detail/hf/siglip_vl_kin.hpp>
 
@@ -25,7 +26,8 @@ inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
     qwen_vl_kin,         //
     siglip_vl_kin,       //
     contrastive_models,  //
-    audio_composites,
+    audio_composites,  //
+    omni_composites,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

@@ -64,13 +64,7 @@ namespace floptally::detail {
 // ---- InternVL: a scale in place of a side ----
 
 [[nodiscard]] inline std::uint64_t internvl_side(const hf_joined& model) {
-    constexpr std::string_view key = "downsample_ratio";
-    const json* given = model.config.find(key);
-    const double ratio = given == nullptr ? 0.5 : given->is_number() ? given->get<double>() : 0.0;
-    if (ratio != 1.0 && ratio != 0.5 && ratio != 0.25 && ratio != 0.125) {
-        throw error(model.config.field(key), "must be 1.0, 0.5, 0.25 or 0.125, got " + shown(*given));
-    }
-    return static_cast<std::uint64_t>(1.0 / ratio);
+    return side_of_ratio(model.config, "downsample_ratio");
 }
 [[nodiscard]] inline cost internvl_projector(const hf_joined& model) {
     require_patches_only(model, "default");
@@ -103,6 +97,33 @@ namespace floptally::detail {
 [[nodiscard]] inline tower_input downsampled_placeholders(const hf_joined& model, tower_input input) {
     return merged_placeholders(input, side_of(model, "downsample_factor"));
 }
+
+// ---- Llama-4 ----
+
+/// The last linear of the tower is its own, and one more goes to the text.
+[[nodiscard]] inline cost llama4_projector(const hf_joined& model) {
+    const std::uint64_t made = model.tower.read(llama4_adapter_width);
+    const std::uint64_t taken = model.tower.read({{"vision_output_dim"}, 7680});
+    if (taken != made) {
+        throw error(model.tower.config.field("vision_output_dim"),
+                    "must be projector_output_dim (" + std::to_string(made) + "), got " + std::to_string(taken));
+    }
+    cost sum;
+    sum.add("projector",
+            linear{.in_features = made,
+                   .out_features = model.text.sizes.hidden_size,
+                   .weight = "linear_1",
+                   .reads = value::stream,
+                   .writes = value::made(0)},
+            mask::merged_patches(static_cast<std::int64_t>(llama4_side(model.tower))));
+    return sum;
+}
+[[nodiscard]] inline tower_input llama4_placeholders(const hf_joined& model, tower_input input) {
+    return merged_placeholders(input, llama4_side(model.tower));
+}
+inline constexpr std::array llama4_outer_heads{
+    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
+};
 
 // ---- LFM2-VL ----
 
@@ -194,6 +215,16 @@ inline constexpr std::array merging_vlms{
                                     .otherwise = R"({"hidden_size": 1152, "intermediate_size": 3072, "image_size": 512,
                                                      "num_hidden_layers": 27, "num_attention_heads": 12})"}},
                  .tie_word_embeddings = true},
+    hf_composite{.model_type = "llama4",
+                 .class_prefix = "Llama4",
+                 .heads = llama4_outer_heads,
+                 .text_type = "llama4_text",
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .model_type = "llama4_vision_model",
+                                    .suffix = "VisionModel",
+                                    .projector = llama4_projector,
+                                    .placeholders = llama4_placeholders}},
+                 .tie = tie_flag::text},
     hf_composite{.model_type = "lfm2_vl",
                  .class_prefix = "Lfm2Vl",
                  .heads = outer_heads,

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/attention.hpp>
+#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -13,11 +15,23 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/error.hpp>
+#include <floptally/vision.hpp>
 
 /// @file
-/// Vision towers that were made for a model of vision and language: Pixtral, InternVL.
+/// Vision towers that were made for a model of vision and language: Pixtral, InternVL, Llama-4, Ovis-2.
 
 namespace floptally::detail {
+
+/// The side of the squares that are merged, where a config has it as a scale of each side.
+[[nodiscard]] inline std::uint64_t side_of_ratio(const config_fields& config, std::string_view key) {
+    const json* given = config.find(key);
+    const double ratio = given == nullptr ? 0.5 : given->is_number() ? given->get<double>() : 0.0;
+    if (ratio != 1.0 && ratio != 0.5 && ratio != 0.25 && ratio != 0.125) {
+        throw error(config.field(key), "must be 1.0, 0.5, 0.25 or 0.125, got " + shown(*given));
+    }
+    return static_cast<std::uint64_t>(1.0 / ratio);
+}
 
 inline constexpr image_stem pixtral_stem{
     .image = {{"image_size"}, 1024}, .bias = false, .positions = {}, .class_rows = 0};
@@ -58,6 +72,36 @@ inline constexpr image_stem internvl_stem{.image = {{"image_size"}, 448},
     sum.add_parameters("norm", term::norm,
                        model.config.flag("use_mean_pooling", true) ? 0 : 2 * model.sizes.hidden_size);
     return sum;
+}
+
+// ---- Llama-4 ----
+
+inline constexpr image_stem llama4_stem{.image = {{"image_size"}, 448}, .patch = {{"patch_size"}, 14}, .bias = false};
+inline constexpr hf_size llama4_adapter_width{{"projector_output_dim"}, 4096};
+
+[[nodiscard]] inline std::uint64_t llama4_side(const hf_model& tower) {
+    return side_of_ratio(tower.config, "pixel_shuffle_ratio");
+}
+/// An MLP over merged patches, whose width is that of the layers' MLP.
+[[nodiscard]] inline cost llama4_adapter(const hf_model& model) {
+    const std::uint64_t side = llama4_side(model);
+    const std::uint64_t merged = checked_multiply(side * side, model.sizes.hidden_size, "merger");
+    if (merged != model.sizes.intermediate_size) {
+        throw error(model.config.field("intermediate_size"), "must be the width of merged patches (" +
+                                                                 std::to_string(merged) + "), got " +
+                                                                 std::to_string(model.sizes.intermediate_size));
+    }
+    const std::uint64_t width = model.read(llama4_adapter_width);
+    const std::uint64_t first = model.read({{"projector_input_dim"}, 4096});
+    if (first != width) {
+        throw error(model.config.field("projector_input_dim"),
+                    "must be projector_output_dim (" + std::to_string(width) + "), got " + std::to_string(first));
+    }
+    return patch_merger{.spatial_merge_size = side,
+                        .hidden_size = model.sizes.hidden_size,
+                        .intermediate_size = width,
+                        .out_features = width}
+        .cost();
 }
 
 // ---- Ovis-2: words of a visual vocabulary ----
@@ -130,6 +174,18 @@ inline constexpr std::array vlm_towers{
         family.norm = norm_kind::none;  // of a kind that the config names
         return family;
     }(),
+    vit_like({.model_type = "llama4_vision_model",
+              .class_prefix = "Llama4",
+              .heads = vlm_tower_heads,
+              .intermediate_size = 5632,
+              .num_hidden_layers = 34,
+              .num_attention_heads = 16,
+              .embedding_norm = always,
+              .qkv_bias = always,
+              .stem = stem_of<llama4_stem>,
+              .prefix_tokens = class_tokens<1>,
+              .after = llama4_adapter,
+              .input = fixed_images<llama4_stem>}),
     hf_family{.model_type = "ovis2_vision",
               .class_prefix = "Ovis2",
               .heads = vlm_tower_heads,

@@ -2,6 +2,7 @@
 """Vision-language models: LLaVA and its descendants, images in a text."""
 
 import feeds
+from cases.moe_decoders_a import all_experts_run
 
 
 def one_sequence(config, batch, length, fused, grids):
@@ -68,8 +69,12 @@ def padded_patches(config, batch, length, fused, grids, slots=40):
         "why": "every image is padded to the same number of patches, on which the tower runs"}}
 
 
-DIFFERENCES = {"pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral, "lfm2_vl": padded_patches,
-               "gemma4": padded_slots, "gemma4_vision": padded_slots}
+def experts_of_text(config, batch, length, fused, grids):
+    return all_experts_run(config.text_config, batch, length, fused)
+
+
+DIFFERENCES = {"llama4": experts_of_text, "pixtral": one_sequence, "mistral3": one_sequence, "llava": of_pixtral,
+               "lfm2_vl": padded_patches, "gemma4": padded_slots, "gemma4_vision": padded_slots}
 
 
 LLAMA = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
@@ -166,6 +171,18 @@ def merging(case):
     case("lfm2_vl/no-head", "Lfm2VlForConditionalGeneration", text_config=lfm2, image_token_id=7, tie_embedding=False,
          vision_config=dict(padded, vision_use_head=False), projector_hidden_size=62, projector_bias=False,
          projector_use_layernorm=False, _feed=feeds.padded_text)
+    adapted = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=160, image_size=28,
+                   patch_size=7, num_channels=2, vision_output_dim=36, projector_input_dim=36, projector_output_dim=36)
+    experts = dict(vocab_size=101, hidden_size=48, intermediate_size=26, intermediate_size_mlp=70,
+                   num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=3, head_dim=8,
+                   num_local_experts=4, num_experts_per_tok=1, interleave_moe_layer_step=2)
+    case("llama4_vision_model/model", "Llama4VisionModel", **adapted, _feed=feeds.pixels)
+    case("llama4/generation", "Llama4ForConditionalGeneration", **TOKEN, vision_config=adapted, text_config=experts,
+         _feed=feeds.image_text)
+    case("llama4/tied", "Llama4ForConditionalGeneration", **TOKEN, tie_word_embeddings=False,
+         vision_config=dict(adapted, pixel_shuffle_ratio=0.25, intermediate_size=640),
+         text_config=dict(experts, tie_word_embeddings=True),
+         _feed=feeds.image_text)
     ovis = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                 patch_size=7, num_channels=2, vocab_size=59)
     tokens = dict(image_token_id=7, visual_indicator_token_ids=[8, 9, 10, 11, 12], vocab_size=101, hidden_size=48)
