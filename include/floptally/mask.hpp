@@ -145,9 +145,8 @@ class mask : public detail::mask_value {
     /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
     /// for each line of them. A grid that does not divide is an error.
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
-        return mask{mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
-                    in_range("line_ends", line_ends, 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::merged_patches, in_range("spatial_merge_size", side, 1),
+                       in_range("line_ends", line_ends, 0));
     }
     /// The same after the frames of a clip were pooled into one.
     [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
@@ -155,18 +154,16 @@ class mask : public detail::mask_value {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
-    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
-    /// off.
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of several frames. A rest is cut off.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
     }
-    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
-    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
-    /// counts a causal mask in another way, as a square which has them already.
+    /// What tokens of an image, one for `side` x `side` patches, see of each other besides a causal mask: later ones,
+    /// and earlier ones beyond `window` tokens (−1: none). Nothing to a convention whose causal mask is a square
+    /// already.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
-                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
-            .in(tower::vision);
+        return of_grid(mask_kind::later_image_tokens, in_range("side", side, 1),
+                       in_range("sliding_window", window, window < 0 ? -1 : 1));
     }
     /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
     /// the clip is cut into chunks of so many frames before them, and the last is shorter.
@@ -181,34 +178,27 @@ class mask : public detail::mask_value {
         return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
     }
 
-    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
-    /// leave nothing is an error.
+    /// No mask: cells after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. To leave none is an error.
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
-            tower::vision);
+        return of_grid(mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1));
     }
-    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
-    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
-    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    /// `grid_windows` of the cells after `level` halvings of both sides, rounded up; shifted by half a window. Where
+    /// they shrink, a window as wide as the shorter side is not shifted: Swin (arXiv:2103.14030, section 3.2).
     [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
                                                       bool shrinking) {
-        const std::int32_t halvings = in_range("level", level, 0, 30);
-        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
-                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::level_windows, in_range("window_size", cells, 1),
+                       4 * in_range("level", level, 0, 30) + (shrinking ? 2 : 0) + (shifted ? 1 : 0));
     }
     /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
     /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
-        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
-                    in_range("prefix", prefix, 0)}
-            .in(tower::vision);
+        return of_grid(mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                       in_range("prefix", prefix, 0));
     }
     /// The square of that.
     [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
-        mask squares = kept_patches(millionths, prefix);
-        squares.kind_ = mask_kind::kept_squares;
-        return squares;
+        const mask kept = kept_patches(millionths, prefix);
+        return of_grid(mask_kind::kept_squares, kept.first_, kept.second_);
     }
 
     using mask_value::in;
@@ -225,8 +215,7 @@ class mask : public detail::mask_value {
         return detail::pairs_of_sequence(kind_, first_, second_, flags_, s);
     }
 
-    /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
-    /// many, but for masks of whole clips.
+    /// The same of one frame of a grid, which is a sequence to masks of sequences.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
         return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
                                                 : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
@@ -243,13 +232,10 @@ class mask : public detail::mask_value {
     /// Of a clip of sound: masks of sequences see its frames as one.
     template <std::same_as<audio_clip> Clip>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Clip& clip) const {
-        if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
-            return pairs(sequence{clip.frames});
-        }
-        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
-        return kind_ == mask_kind::strided_frames ? left
-               : window_ == 0                     ? left * left
-                                                  : detail::chunk_square_rows(left, window_);
+        return kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares
+                   ? pairs(sequence{clip.frames})
+                   : detail::windowed_sound(detail::strided_chunks(clip.frames, first_, second_, chunk_), window_,
+                                            kind_ == mask_kind::strided_squares);
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
@@ -268,7 +254,9 @@ class mask : public detail::mask_value {
                                                          std::int64_t most = 0x7FFF'FFFF) {
         return detail::mask_parameter(field, value, least, most);
     }
-
+    [[nodiscard]] static constexpr mask of_grid(mask_kind kind, std::int32_t first, std::int32_t second) {
+        return mask{kind, first, second}.in(tower::vision);
+    }
     [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
                                                   std::int64_t chunk, std::int64_t window) {
         mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};

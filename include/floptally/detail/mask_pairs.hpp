@@ -87,4 +87,20 @@ namespace floptally::detail {
     }
 }
 
+/// Of a grid, whose frames have `of_frame` each.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t units_of_clip(mask_kind kind, const grid& g,
+                                                                          std::uint64_t of_frame) {
+    const std::uint64_t patches = g.t * g.frame_patches();
+    return kind == mask_kind::clip_squares     ? patches * patches
+           : kind == mask_kind::clips          ? std::uint64_t{patches != 0}
+           : kind == mask_kind::pooled_patches ? (g.t == 0 ? 0 : of_frame)
+                                               : g.t * of_frame;
+}
+
+/// Of frames of sound: themselves, or the pairs within windows of them (0: of all).
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t windowed_sound(std::uint64_t frames, std::uint64_t window,
+                                                                           bool squares) {
+    return !squares ? frames : window == 0 ? frames * frames : chunk_square_rows(frames, window);
+}
+
 }  // namespace floptally::detail

@@ -64,12 +64,16 @@ template <std::uint64_t WithMean, std::uint64_t WithClassToken>
     return sum;
 }
 
+/// The visual words that hidden patches are to be.
+[[nodiscard]] inline std::uint64_t codebook_width(const hf_model& model) {
+    return model.config.integer({"vocab_size"}, 8192, 1, max_vocabulary);
+}
+
 /// The norm stands before the mean, or after it.
 inline constexpr std::array beit_heads{
     head{.suffix = "ForImageClassification", .linears = {image_classifier}, .more = beit_norms<1, 1>},
     head{.suffix = "Model", .linears = {}, .more = beit_norms<1, 1>},
-    head{
-        .suffix = "ForMaskedImageModeling", .linears = {{vocabulary_width, per_token, true}}, .more = beit_norms<1, 2>},
+    head{.suffix = "ForMaskedImageModeling", .linears = {{codebook_width, per_token, true}}, .more = beit_norms<1, 2>},
 };
 inline constexpr std::array data2vec_vision_heads{
     beit_heads[0],
@@ -79,7 +83,6 @@ inline constexpr std::array data2vec_vision_heads{
 [[nodiscard]] constexpr hf_family beit_like(hf_family family) {
     family = vit_like(family);
     family.final_norm = false;
-    family.vocab_size = 8192;
     family.attention = beit_attention;
     family.more = beit_scales;
     family.once = beit_shared_biases;
