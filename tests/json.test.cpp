@@ -374,6 +374,11 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"glm_ocr_text", 373359616, 40265318400, 0, "causal"},
         {"hunyuan_vl_text", 7667982336, 983614095360, 0, "causal"},
         // Encoder-decoders: 48 tokens on the encoder's side.
+        {"clip_text_model", 63165952, 4932501504, 0, "causal"},
+        {"metaclip_2_text_model", 63165952, 4932501504, 0, "causal"},
+        {"siglip_text_model", 110271744, 11023810560, 0, "bidirectional"},
+        {"siglip2_text_model", 110271744, 11023810560, 0, "bidirectional"},
+        {"mllama_text_model", 9775192080, 1184337231872, 0, "causal cross_attention"},
         {"t5", 60506624, 7154434048, 0, "encoder causal cross_attention"},
         {"mt5", 172119424, 21440233472, 0, "encoder causal cross_attention"},
         {"umt5", 172122112, 21440233472, 0, "encoder causal cross_attention"},
@@ -394,6 +399,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         if (!listed && type != "floptally" && type != "hstu" && !floptally::detail::find_composite(type)) {
             INFO(type);
             json config{{"model_type", type}};
+            if (type == "llama4_vision_model") {
+                continue;  // Its class cannot be built from its defaults.
+            }
             if (type == "hunyuan_vl") {
                 config["head_dim"] = 128;  // Its class has null, with which it cannot be built.
             }

@@ -178,7 +178,7 @@ struct attention_pooling {
         const value::set v = value::made(2);
         const value::set pooled = value::made(3);
         floptally::cost sum;
-        sum.add("pooling", matrix(h, h, statistic::count, "q_proj", value::made(7), q));  // of the learned query
+        sum.add("pooling", matrix(h, h, statistic::count, "q_proj", 0, q));  // of the learned query, which trains
         sum.add("pooling", matrix(h, h, statistic::tokens, "k_proj", value::stream, k));
         sum.add("pooling", matrix(h, h, statistic::tokens, "v_proj", value::stream, v));
         sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled}, statistic::tokens,
