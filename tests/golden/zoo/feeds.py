@@ -233,10 +233,10 @@ def clip_text(model, run):
 
 
 @feed((1, 1), (2, 2))
-def cross_attended(model, counts):
+def cross_attended(model, counts, padded=0):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
-    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile. An image
-    is a grid of as many frames as it has tiles."""
+    must be equal. Every image has max_num_tiles tiles, of which the last `padded` are padding, and every position of a
+    text sees every tile. An image is a grid of as many frames as it has tiles."""
     import torch
     config = model.config
     vision = vision_of(config)
@@ -246,7 +246,9 @@ def cross_attended(model, counts):
     inputs = {"pixel_values": values.unflatten(0, (samples, images, slots)),
               "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
               "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long)}
-    record = {"lengths": [], "grids": [[slots, height, width]] * (samples * images)}
+    real = slots - padded
+    inputs["aspect_ratio_mask"][:, :, real:] = 0
+    record = {"lengths": [], "grids": [[real, height, width]] * (samples * images)}
     if vision is config:
         return inputs, record
     length = 9 + 2 * images
@@ -254,7 +256,8 @@ def cross_attended(model, counts):
     ids[:, :images] = placeholder_of(config)
     inputs.update(input_ids=ids, use_cache=False,
                   cross_attention_mask=torch.ones(samples, length, images, slots, dtype=torch.long))
-    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * slots * (height * width + 1)}
+    inputs["cross_attention_mask"][..., real:] = 0
+    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * real * (height * width + 1)}
 
 
 @feed((2, 11, 5), (1, 7, 9))

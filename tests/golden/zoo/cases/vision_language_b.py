@@ -41,22 +41,32 @@ def resampled(config, batch, length, fused, grids):
     return named
 
 
-def padded_tiles(config, batch, length, fused, grids, **text):
-    """Every tile is padded to a multiple of 8 tokens, and the mask of tiles is a product."""
+def padded_tiles(config, batch, length, fused, grids, encoder_length=0):
+    """Every image is padded to max_num_tiles tiles, every tile to a multiple of 8 tokens; the mask of tiles is a
+    product. The text sees the padding tiles too."""
     vision = getattr(config, "vision_config", config)
-    h, layers = vision.hidden_size, vision.num_hidden_layers + vision.num_global_layers
-    rows, pairs, squares = 0, 0, 0
+    h, layers, most = vision.hidden_size, vision.num_hidden_layers + vision.num_global_layers, vision.max_num_tiles
+    rows, pairs, squares, patches, keys = 0, 0, 0, 0, 0
     for tiles, height, width in grids:
         real, slots = height * width + 1, -(-(height * width + 1) // 8) * 8
-        rows += tiles * (slots - real)
-        pairs += (tiles * slots) ** 2 - (tiles * real) ** 2
-        squares += (tiles * slots) ** 2
+        rows += most * slots - tiles * real
+        pairs += (most * slots) ** 2 - (tiles * real) ** 2
+        squares += (most * slots) ** 2
+        patches += (most - tiles) * height * width
+        keys += (most - tiles) * real
+    stem = 2 * patches * vision.num_channels * vision.patch_size ** 2 * h
     weights = layers * 2 * rows * (4 * h * h + 2 * h * vision.intermediate_size)
     core = layers * 2 * pairs * h
+    if vision is not config:
+        text = config.text_config
+        crossed = sum(layer < text.num_hidden_layers for layer in text.cross_attention_layers)
+        kv_width = text.num_key_value_heads * (text.hidden_size // text.num_attention_heads)
+        weights += 2 * keys * text.hidden_size * (vision.vision_output_dim + crossed * 2 * kv_width)
+        core += crossed * 2 * length * keys * text.hidden_size  # as many keys in every text
     return {
         "padded_tiles": {
-            "forward": weights + 2 * core, "backward": 2 * weights + (5 if fused else 4) * core,
-            "why": "every tile is padded to a multiple of 8 tokens"},
+            "forward": stem + weights + 2 * core, "backward": stem + 2 * weights + (5 if fused else 4) * core,
+            "why": "every image is padded to max_num_tiles tiles, every tile to a multiple of 8 tokens"},
         "mask_product": {
             "forward": 2 * squares, "backward": 0,
             "why": "the mask of tiles is a product of two vectors"}}
@@ -107,6 +117,9 @@ def cross_attended(case):
                   vision_output_dim=120, supported_aspect_ratios=ratios)
     case("mllama/generation", "MllamaForConditionalGeneration", image_token_index=100, text_config=text,
          vision_config=vision, _feed=feeds.cross_attended)
+    case("mllama/padding", "MllamaForConditionalGeneration", image_token_index=100, text_config=text,
+         vision_config=dict(vision, num_hidden_layers=2, num_global_layers=0, intermediate_layers_indices=[0, 1]),
+         _feed=feeds.variant(feeds.cross_attended, (2, 2), (1, 1), padded=1))
     case("mllama/defaults", "MllamaModel", image_token_index=100,
          text_config=dict(text, num_hidden_layers=5, cross_attention_layers=None),
          vision_config=dict(vision, num_global_layers=1, max_num_tiles=2, vision_output_dim=80,
