@@ -189,6 +189,20 @@ def contrastive(model, run):
             {"lengths": [length] * texts, "grids": grids})
 
 
+@feed((4, 2), (7, 3))
+def image_text_to_text(model, run):
+    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder. A run is (decoder length,
+    texts)."""
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    images = {"pixel_values": values}
+    rows = placeholders(model, "get_image_features", images, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    inputs.pop("use_cache")
+    return ({**inputs, **images, "decoder_input_ids": words(model.config, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
+
+
 @feed((1, 1), (2, 1))
 def image_text(model, counts, extra=None):
     """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is

@@ -2,6 +2,7 @@
 """Vision-language models with connectors of their own: resamplers and Q-Formers, pixel shuffle, cross attention."""
 
 import feeds
+from cases.encoder_decoders import relative_bias
 
 
 
@@ -70,6 +71,10 @@ def padded_tiles(config, batch, length, fused, grids, encoder_length=0):
         "mask_product": {
             "forward": 2 * squares, "backward": 0,
             "why": "the mask of tiles is a product of two vectors"}}
+
+
+def bias_of_text(config, batch, length, fused, grids, encoder_length):
+    return relative_bias(config.text_config, batch, length, fused, encoder_length)
 
 
 DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled,
@@ -141,6 +146,11 @@ def query_models(case):
     case("blip-2/each-layer", "Blip2Model", vision_config=dict(vision, qkv_bias=False), num_query_tokens=3,
          qformer_config=dict(former, cross_attention_frequency=1, encoder_hidden_size=99),
          text_config=dict(LLAMA, tie_word_embeddings=True), image_token_index=7, _feed=feeds.image_text)
+    t5 = dict(model_type="t5", vocab_size=101, d_model=48, d_kv=7, d_ff=70, num_layers=2, num_decoder_layers=3,
+              num_heads=6, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+    case("blip-2/text-to-text", "Blip2ForConditionalGeneration", vision_config=vision, qformer_config=former,
+         text_config=t5, num_query_tokens=5, image_token_index=7, _feed=feeds.image_text_to_text,
+         _differences=bias_of_text)
     case("blip_2_vision_model/model", "Blip2VisionModel", **vision, _feed=feeds.pixels)
 
 
