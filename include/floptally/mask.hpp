@@ -8,6 +8,7 @@
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
 #include <floptally/detail/mask_pairs.hpp>
+#include <floptally/detail/mask_value.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/hstu_mask.hpp>
@@ -21,7 +22,7 @@ namespace floptally {
 ///
 /// `pairs` is the one function behind the host tally, a GPU kernel, the compile-time tests and the cost of one sample.
 /// Query i of a sequence with `past` cached tokens stands at position past + i; keys stand at 0 … past + length − 1.
-class mask {
+class mask : public detail::mask_value {
   public:
     /// Causal: the default.
     constexpr mask() = default;
@@ -210,6 +211,8 @@ class mask {
         return squares;
     }
 
+    using mask_value::in;
+
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr mask in(tower which) const {
         mask moved = *this;
@@ -249,41 +252,6 @@ class mask {
                                                   : detail::chunk_square_rows(left, window_);
     }
 
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and the others of a window: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k,
-    /// ratio, prefix).
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
-    /// Band: keys to the right, −1 unlimited.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
-    /// HSTU: its rules, as `detail::hstu_flags` has them.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
-
-    /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_polynomial() const {
-        return kind_ == mask_kind::cross_attention || (kind_ == mask_kind::band && first_ < 0 && second_ <= 0);
-    }
-
-    /// True where no query sees a later key, so that conventions for causal attention apply.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_causal() const {
-        return kind_ == mask_kind::band
-                   ? second_ == 0
-                   : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
-    }
-    /// True of HSTU's mask and the words that a convention counts of it.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
-        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
-    }
-    /// True of the kinds that are made for grids or for clips of sound.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
-        return kind_ >= mask_kind::grid_windows;
-    }
-    /// True where a grid is not t times one of its frames.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
-        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips || kind_ == mask_kind::pooled_patches;
-    }
-
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
         const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
@@ -293,10 +261,8 @@ class mask {
     [[nodiscard]] friend constexpr bool operator==(const mask&, const mask&) = default;
 
   private:
-    static constexpr std::int32_t unlimited = -1;
-
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
-        : kind_(kind), flags_(flags), first_(first), second_(second) {}
+        : mask_value(kind, first, second, flags) {}
 
     [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
                                                          std::int64_t most = 0x7FFF'FFFF) {
@@ -311,14 +277,6 @@ class mask {
         made.window_ = detail::short_mask_parameter("window", window);
         return made;
     }
-
-    mask_kind kind_ = mask_kind::band;
-    tower tower_ = tower::text;
-    std::uint8_t flags_ = 0;
-    std::int32_t first_ = unlimited;
-    std::int32_t second_ = 0;
-    std::uint16_t chunk_ = 0;   // of frames, before they are strided; 0: the whole clip
-    std::uint16_t window_ = 0;  // of what is left of them; 0: all
 };
 
 }  // namespace floptally

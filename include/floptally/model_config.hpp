@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,16 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
         throw error("lengths", "must count the placeholders of images and sound too, which are " +
                                    std::to_string(placeholders) + " tokens; got " + std::to_string(tokens));
     }
+}
+
+/// A model's text, or one of its towers with its projector, as a module of its own: the stages of the others stay in
+/// the list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
+[[nodiscard]] inline std::vector<stage> stages_of(std::span<const stage> model, tower which) {
+    std::vector<stage> module(model.begin(), model.end());
+    for (stage& one : module) {
+        one.elsewhere = one.elsewhere || one.in() != which;
+    }
+    return module;
 }
 
 /// The stages of a descriptor in forward order: what `folded_cost` needs for a plan with rules.

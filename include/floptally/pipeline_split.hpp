@@ -12,6 +12,7 @@
 #include <floptally/error.hpp>
 #include <floptally/index_range.hpp>
 #include <floptally/stage.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -36,6 +37,14 @@ struct pipeline_options {
     /// The embedding, or the lm_head, takes the place of one layer in the split.
     bool account_for_embedding_in_pipeline_split = false;
     bool account_for_loss_in_pipeline_split = false;
+};
+
+/// The pipeline rank that runs each tower, whole: the first one, as in Megatron-Core, or one of its own.
+struct tower_ranks {
+    std::uint64_t vision = 0;
+    std::uint64_t audio = 0;
+
+    [[nodiscard]] constexpr std::uint64_t of(tower which) const { return which == tower::audio ? audio : vision; }
 };
 
 /// Which layers a rank of a pipeline runs.
@@ -88,8 +97,10 @@ class pipeline_split {
     ///
     /// Layers are counted as the stages list them, so that those of an encoder come first. What stands before the first
     /// layer is the first chunk's, what stands after the last one is the last chunk's (final norm, lm_head, MTP); what
-    /// stands between two layers goes with the one before it.
-    [[nodiscard]] std::vector<stage> stages_of(std::span<const stage> model, std::uint64_t rank) const {
+    /// stands between two layers goes with the one before it. The layers of a tower are none of these: it stands whole
+    /// where `towers` says.
+    [[nodiscard]] std::vector<stage> stages_of(std::span<const stage> model, std::uint64_t rank,
+                                               const tower_ranks& towers = {}) const {
         if (rank >= pp_) {
             throw error("pp_rank", "must be below pp, " + std::to_string(pp_) + ", got " + std::to_string(rank));
         }
@@ -101,7 +112,9 @@ class pipeline_split {
                 ++end;
             }
             const std::span<const stage> parts = model.subspan(i, end - i);
-            if (model[i].first_layer == no_layer) {
+            if (model[i].role == stage_role::tower) {
+                append(stages, parts, rank_of_tower(model[i].in(), towers) == rank, {0, model[i].repeat});
+            } else if (model[i].first_layer == no_layer) {
                 append(stages, parts, chunk_beside(layer) % pp_ == rank, {0, model[i].repeat});
             } else {
                 append_layers(stages, parts, layer, rank);
@@ -161,6 +174,15 @@ class pipeline_split {
             throw error("layers", std::string("no place for the ").append(what).append(" in a chunk without layers"));
         }
         layers -= counted ? 1 : 0;
+    }
+
+    [[nodiscard]] std::uint64_t rank_of_tower(tower which, const tower_ranks& towers) const {
+        const std::uint64_t rank = towers.of(which);
+        if (rank >= pp_) {
+            throw error(std::string("towers.").append(name_of(which)),
+                        "must be below pp, " + std::to_string(pp_) + ", got " + std::to_string(rank));
+        }
+        return rank;
     }
 
     [[nodiscard]] std::size_t chunk_of(std::uint64_t layer) const {

@@ -21,28 +21,31 @@ struct rank_options {
     pipeline_options pipeline{};
     /// The layers of every chunk of the pipeline, in forward order; empty: dealt evenly, by `pipeline`.
     std::vector<std::uint64_t> layers_of_chunks{};
+    tower_ranks towers{};
     tensor_options tensor{};
 };
 
-/// The layers of a model, those of an encoder among them.
+/// The layers of a model, those of an encoder among them. A tower's are not: a pipeline does not cut it.
 [[nodiscard]] inline std::uint64_t num_layers(std::span<const stage> model) {
     std::uint64_t layers = 0;
     for (std::size_t i = 0; i < model.size(); ++i) {
         const bool first_part = i == 0 || !model[i].same_layers(model[i - 1]);
-        layers = checked_add(layers, first_part && model[i].first_layer != no_layer ? model[i].repeat : 0, "layers");
+        const bool counts = first_part && model[i].first_layer != no_layer && model[i].role != stage_role::tower;
+        layers = checked_add(layers, counts ? model[i].repeat : 0, "layers");
     }
     return layers;
 }
 
 /// A model's stages as one rank of a tensor parallel group runs them: useful FLOPs are the rank's part, padded ones
 /// what it executes. Over all ranks the useful ones add up to the model's, in every phase and under every convention.
+/// Stages that are elsewhere already, another module's, stay as they are.
 [[nodiscard]] inline std::vector<stage> tensor_stages(std::span<const stage> model, std::uint64_t tp,
                                                       std::uint64_t tp_rank, std::uint64_t ep = 1,
                                                       const tensor_options& how = {}) {
     const detail::tensor_share rank(model, how, tp, tp_rank, ep);
     std::vector<stage> stages(model.begin(), model.end());
     for (stage& part : stages) {
-        part.cost = rank.of(part.cost);
+        part.cost = part.elsewhere ? part.cost : rank.of(part.cost);
     }
     return stages;
 }
@@ -63,7 +66,8 @@ struct rank_options {
                                             std::to_string(options.layers_of_chunks.size()));
     }
     const parallel_coordinates where = layout.coordinates();
-    return tensor_stages(split.stages_of(model, where.pp), sizes.tp, where.tp, sizes.ep, options.tensor);
+    const std::vector<stage> of_tp = tensor_stages(model, sizes.tp, where.tp, sizes.ep, options.tensor);
+    return split.stages_of(of_tp, where.pp, options.towers);
 }
 
 /// The cost of what a rank runs itself, without the stages that are elsewhere.

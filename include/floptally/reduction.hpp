@@ -18,6 +18,7 @@
 #include <floptally/statistic.hpp>
 #include <floptally/statistic_scope.hpp>
 #include <floptally/tally.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -66,6 +67,12 @@ inline constexpr equal_lengths_t equal_lengths{};
 
 namespace detail {
 
+/// Of the words of a tower that the model does not have: zeros, about which there is nothing to declare.
+inline constexpr statistic_scope nothing_scope = statistic_scope{}
+                                                     .along(parallel_axis::dp, share::replicated)
+                                                     .trusting_replicas()
+                                                     .along_virtual_stages(share::sharded);
+
 /// The words of a tally, in its order, by name and scope.
 [[nodiscard]] inline std::vector<witnessed_sum::word> scoped_words(const tally& like, const tally_scope& scope) {
     const std::size_t stride = like.words().size() / 2;
@@ -75,16 +82,14 @@ namespace detail {
     for (std::size_t i = 0; i < 2 * stride; ++i) {
         const std::size_t at = i % stride;
         const statistic what = at < masks ? static_cast<statistic>(at % fixed) : statistic::pairs;
+        const tower in = at < masks ? static_cast<tower>(at / fixed) : like.masks()[at - masks].in();
         std::string name = i < stride ? "" : "padded ";
         if (at < masks) {
-            name.append(tally_scope::name_of(what));
+            name.append(tally_scope::name_of(in, what));
         } else {
             name.append("pairs ").append(like.masks()[at - masks].name());
         }
-        if (masks > fixed && at < masks) {
-            name.append(" of tower ").append(std::to_string(at / fixed));
-        }
-        words.push_back({std::move(name), scope[what]});
+        words.push_back({std::move(name), like.masks().has(in) ? scope.of(in, what) : nothing_scope});
     }
     return words;
 }

@@ -6,6 +6,7 @@
 
 #include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -32,6 +33,9 @@ struct stage {
     std::uint64_t first_layer = no_layer;  ///< no_layer: stands outside the layers
     std::uint64_t repeat = 1;              ///< how many equal layers follow each other
     bool elsewhere = false;                ///< another rank runs it: gradients pass through it, its work is not counted
+
+    /// The stream of statistics that it is over.
+    [[nodiscard]] constexpr tower in() const { return cost.rows().empty() ? tower::text : cost.rows()[0].in; }
 
     [[nodiscard]] constexpr bool same_layers(const stage& other) const {
         return name == other.name && role == other.role && first_layer == other.first_layer && repeat == other.repeat;

@@ -11,6 +11,7 @@
 #include <floptally/parallel_axis.hpp>
 #include <floptally/parallel_layout.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -174,6 +175,9 @@ inline constexpr statistic_scope microbatch{};
 /// What a rank counted on its own slice of each sequence under context parallelism.
 inline constexpr statistic_scope context_slice = microbatch.along(parallel_axis::cp, share::sharded);
 
+/// What the first pipeline stage alone has: images where the vision tower stands.
+inline constexpr statistic_scope first_stage = microbatch.along(parallel_axis::pp, share::first);
+
 /// Counted with the loss.
 inline constexpr statistic_scope last_stage = microbatch.along(parallel_axis::pp, share::last);
 
@@ -183,33 +187,48 @@ inline constexpr statistic_scope own_routers =
 
 }  // namespace scopes
 
-/// The scope of each statistic of a tally; `statistic::pairs` is that of all masks.
+/// The scope of each statistic of a tally, of its text and of each tower; `statistic::pairs` is that of all masks.
 class tally_scope {
   public:
     constexpr tally_scope() = default;
     constexpr tally_scope(const statistic_scope& every) {  // NOLINT(google-explicit-constructor): one for all
-        for (statistic_scope& scope : scopes_) {
-            scope = every;
+        for (auto& of_tower : scopes_) {
+            for (statistic_scope& scope : of_tower) {
+                scope = every;
+            }
         }
     }
 
-    /// The same, but for one statistic.
-    [[nodiscard]] constexpr tally_scope with(statistic what, const statistic_scope& scope) const {
+    /// The same, but for one statistic of the text, or of a tower.
+    [[nodiscard]] constexpr tally_scope with(statistic what, const statistic_scope& scope,
+                                             tower in = tower::text) const {
         tally_scope changed = *this;
-        changed.scopes_[static_cast<std::size_t>(what)] = scope;
+        changed.scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)] = scope;
         return changed;
     }
 
-    [[nodiscard]] constexpr const statistic_scope& operator[](statistic what) const {
-        return scopes_[static_cast<std::size_t>(what)];
+    /// The same, but for all statistics of a tower.
+    [[nodiscard]] constexpr tally_scope with(tower in, const statistic_scope& every) const {
+        tally_scope changed = *this;
+        for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(in)]) {
+            scope = every;
+        }
+        return changed;
+    }
+
+    /// Of the text.
+    [[nodiscard]] constexpr const statistic_scope& operator[](statistic what) const { return of(tower::text, what); }
+    [[nodiscard]] constexpr const statistic_scope& of(tower in, statistic what) const {
+        return scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)];
     }
 
     /// Throws unless a statistic is held in as many parts as the data loader deals its samples to: a statistic that is
     /// declared sharded over an axis whose ranks all load the same is found before the first step.
-    constexpr void require_parts(statistic what, const parallel_layout& layout, std::uint64_t loader_parts) const {
-        const std::uint64_t parts = (*this)[what].parts(layout);
+    constexpr void require_parts(statistic what, const parallel_layout& layout, std::uint64_t loader_parts,
+                                 tower in = tower::text) const {
+        const std::uint64_t parts = of(in, what).parts(layout);
         if (parts != loader_parts) {
-            throw error("scope", std::string(name_of(what)) + " is declared in " + std::to_string(parts) +
+            throw error("scope", name_of(in, what) + " is declared in " + std::to_string(parts) +
                                      " parts, and the data loader deals samples to " + std::to_string(loader_parts));
         }
     }
@@ -222,11 +241,16 @@ class tally_scope {
                                                              "cached", "crossed", "routed", "pairs"};
         return names[static_cast<std::size_t>(what)];
     }
+    /// "tokens" of the text, "vision.tokens".
+    [[nodiscard]] static constexpr std::string name_of(tower in, statistic what) {
+        std::string name(in == tower::text ? "" : floptally::name_of(in));
+        return name.append(in == tower::text ? "" : ".").append(name_of(what));
+    }
 
     static constexpr std::size_t statistic_count = 8;
 
   private:
-    statistic_scope scopes_[statistic_count]{};
+    statistic_scope scopes_[tower_count][statistic_count]{};
 };
 
 }  // namespace floptally

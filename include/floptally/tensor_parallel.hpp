@@ -40,7 +40,9 @@ struct tensor_options {
     few_kv_heads kv = few_kv_heads::replicated;
     /// The vocabulary is padded to a multiple of this times tp (Megatron's default is 128).
     std::uint64_t make_vocab_size_divisible_by = 1;
-    std::vector<tensor_rule> rules{};  ///< they come after those below, so that they hold
+    /// They come after those below, so that they hold. Towers are named in full: "vision.*" replicated is a tower
+    /// without tensor parallelism.
+    std::vector<tensor_rule> rules{};
 };
 
 namespace detail {
@@ -50,6 +52,8 @@ namespace detail {
 /// Megatron-Core: linear_qkv, linear_fc1 and linear_q/kv_up_proj are column parallel, linear_proj and linear_fc2 row
 /// parallel; MLA's down projections, the indexer of sparse attention, the projections to a latent of experts and the
 /// router are stored whole ("duplicated"). The indexer gathers its inputs, so that all ranks run it on all tokens.
+/// Towers are layers like any other, behind a convolution that every rank has whole; the two linears of a projector are
+/// an MLP. recsys-examples splits HSTU layers by heads, and leaves the MLPs around them whole.
 inline constexpr tensor_rule tensor_rules[] = {
     {"embedding", tensor_split::vocabulary},
     {"embedding.projection", tensor_split::replicated},
@@ -90,6 +94,21 @@ inline constexpr tensor_rule tensor_rules[] = {
     {"mixer.*", tensor_split::even},
     {"mixer.input/f_a_proj", tensor_split::replicated},
     {"mixer.input/g_a_proj", tensor_split::replicated},
+    {"hstu.uvqk", tensor_split::heads},
+    {"hstu.qk", tensor_split::heads},
+    {"hstu.pv", tensor_split::heads},
+    {"hstu.elementwise", tensor_split::heads},
+    {"hstu.output", tensor_split::rows},
+    {"hstu.preprocessing", tensor_split::repeated},
+    {"hstu.prediction", tensor_split::repeated},
+    {"patch_embedding", tensor_split::repeated},
+    {"projector/linear_1", tensor_split::columns},
+    {"projector/linear_2", tensor_split::rows},
+    {"projector/up_proj", tensor_split::columns},
+    {"projector/down_proj", tensor_split::rows},
+    {"merger/up_proj", tensor_split::columns},
+    {"merger/gate_proj", tensor_split::columns},
+    {"merger/down_proj", tensor_split::rows},
     {"lm_head", tensor_split::vocabulary},
     {"mtp/eh_proj", tensor_split::columns},
 };

@@ -97,6 +97,38 @@ class cost_rows {
         return moved;
     }
 
+    /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
+    /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
+    [[nodiscard]] constexpr cost_rows with_prefix_tokens(std::uint64_t n) const {
+        cost_rows sum = *this;
+        const auto add = [&](cost_row more, statistic unit, std::uint64_t times) {
+            const component_name& component = components[more.component];
+            more.what = unit;
+            more.parameters = more.per_rank.parameters = 0;
+            for (std::uint64_t* flops :
+                 {&more.useful, &more.padded, &more.per_rank.in, &more.per_rank.out, &more.per_rank.padded_out}) {
+                *flops = checked_multiply(times, *flops, component.view());
+            }
+            sum.put(component, weight_name(more), more);
+        };
+        for (const cost_row& row : rows) {
+            if (row.what == statistic::tokens) {
+                add(row, statistic::count, n);
+            } else if (row.what == statistic::pairs) {
+                const mask& attends = masks[row.mask];
+                if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
+                    continue;  // has them already
+                }
+                if (!(attends == mask::bidirectional().in(attends.in()))) {
+                    throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
+                }
+                add(row, statistic::tokens, checked_multiply(2, n, "prefix tokens"));
+                add(row, statistic::count, checked_multiply(n, n, "prefix tokens"));
+            }
+        }
+        return sum;
+    }
+
     [[nodiscard]] friend constexpr bool operator==(const cost_rows&, const cost_rows&) = default;
 
     bounded_vector<component_name, max_components> components{};

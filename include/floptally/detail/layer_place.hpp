@@ -11,45 +11,65 @@
 #include <floptally/stage.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/term.hpp>
+#include <floptally/tower.hpp>
 
 /// @file
 /// What a row says of the layer around it: the heads, experts and vocabulary that parallelism deals out.
 
 namespace floptally::detail {
 
-/// A row's names in an ordinary layer: "encoder.mlp" is "mlp", and a row of "mtp" has the component that it had before.
+/// A row's names in an ordinary layer: "encoder.mlp" is "mlp", and a row of "mtp", or of a tower's "vision.blocks", has
+/// the component that it had before.
 struct layer_place {
     std::string_view component;
     std::string_view weight;
+    std::string_view named;  ///< the component as rules of the caller name it; of a tower, in full
+    tower in = tower::text;  ///< of what stands in a tower beside a text
 
     [[nodiscard]] std::string name() const {
-        std::string text(component);
+        std::string text(named);
         return weight.empty() ? text : text.append("/").append(weight);
     }
+    /// A field of a config: "vision.num_attention_heads" of a tower.
+    [[nodiscard]] std::string field(std::string_view name) const {
+        std::string text(in == tower::text ? "" : name_of(in));
+        return text.append(in == tower::text ? "" : ".").append(name);
+    }
     /// What a config calls the width of its matrices.
-    [[nodiscard]] std::string_view width_field() const {
-        return component == "mlp"          ? "intermediate_size"
-               : component == "moe.shared" ? "shared_expert_intermediate_size"
-               : weight == "eh_proj"       ? "hidden_size"
-                                           : component;
+    [[nodiscard]] std::string width_field() const {
+        return component == "mlp"          ? field("intermediate_size")
+               : component == "moe.shared" ? field("shared_expert_intermediate_size")
+               : weight == "eh_proj"       ? field("hidden_size")
+                                           : std::string(named);
     }
 };
 
 /// Of all matrices that a unit passes, [out, in] each: Σ out.
 [[nodiscard]] constexpr std::uint64_t columns_of(const cost_row& row) { return row.per_rank.out / 2; }
 
+/// QKᵀ and PV, also those of a layer whose output is not used: there the flow of values tells which is which.
+[[nodiscard]] constexpr bool is_scores(const cost_row& row) {
+    return row.kind == term::scores || (row.kind == term::detached && row.flow.fused_with != 0);
+}
+[[nodiscard]] constexpr bool is_values(const cost_row& row) {
+    return row.kind == term::values ||
+           (row.kind == term::detached && row.flow.fused_with == 0 && row.flow.also_reads != 0);
+}
+
 /// Whether pairs are those of an attention's core, and not scores that only choose keys: a PV goes with them.
 [[nodiscard]] constexpr bool is_core_of(const cost& part, const cost_row& row) {
-    bool with_values = row.kind == term::values || row.kind == term::softmax;
+    bool with_values = is_values(row) || row.kind == term::softmax;
     for (const cost_row& other : part.rows()) {
-        with_values = with_values || (row.kind == term::scores && other.kind == term::values &&
-                                      other.flow.also_reads == row.flow.fused_with);
+        with_values =
+            with_values || (is_scores(row) && is_values(other) && other.flow.also_reads == row.flow.fused_with);
     }
     return row.what == statistic::pairs && with_values;
 }
 
-/// The component that a row of "mtp" had in its layer, by its kind, its weight and, of an MLP's weights, its flow.
-[[nodiscard]] constexpr std::string_view component_before_mtp(const cost& part, const cost_row& row) {
+/// The component that a row of "mtp" had in its layer, by its kind, its weight and, of an MLP's weights, its flow;
+/// `otherwise` where none of these says.
+[[nodiscard]] constexpr std::string_view component_before(const cost& part, const cost_row& row,
+                                                          std::string_view otherwise) {
     const std::string_view weight = part.weight_name(row);
     const auto is_one_of = [weight](auto... names) { return ((weight == names) || ...); };
     if (row.what == statistic::pairs) {
@@ -79,28 +99,53 @@ struct layer_place {
         const bool is_latent = row.flow.reads != 0 && (weight == "down_proj") == reads_stream;
         return more_are_stored ? "moe.experts" : is_latent ? "moe.latent" : "mlp";
     }
-    return "mtp";
+    return otherwise;
 }
 
 [[nodiscard]] constexpr layer_place place_in_layer(const cost& part, const cost_row& row) {
     constexpr std::string_view encoder = "encoder.";
-    layer_place place{part.components()[row.component].view(), part.weight_name(row)};
+    layer_place place{part.components()[row.component].view(), part.weight_name(row), {}};
+    const std::string_view of_tower = name_of(row.in);
+    if (row.in != tower::text && place.component.substr(0, of_tower.size()) == of_tower &&
+        place.component.substr(of_tower.size(), 1) == ".") {
+        place.in = row.in;
+        place.named = place.component;
+        place.component.remove_prefix(of_tower.size() + 1);
+        if (place.component == "blocks") {
+            // Of class tokens, cores have rows over counts and tokens too.
+            const bool core = place.weight.empty() && (is_scores(row) || is_values(row) || row.kind == term::softmax);
+            place.component = core ? "attention.core" : component_before(part, row, place.component);
+        }
+        return place;
+    }
     if (place.component.substr(0, encoder.size()) == encoder) {
         place.component.remove_prefix(encoder.size());
     }
     if (place.component == "mtp") {
-        place.component = component_before_mtp(part, row);
+        place.component = component_before(part, row, place.component);
     }
+    place.named = place.component;
     return place;
 }
 
 /// The query heads of an attention, by the products of its core: a pair is 3 FLOPs of softmax a head, 2·d of QKᵀ, 2·v
-/// of PV. All 0 where there is none.
+/// of PV. All 0 where there is none. Of HSTU's, which has no softmax, the count alone, where there is a residual.
 struct attention_heads {
     std::uint64_t count = 0;
     std::uint64_t qk_dim = 0;
     std::uint64_t v_dim = 0;
 };
+
+/// A residual of HSTU is as wide as its input, once for each head; 0: there is none.
+[[nodiscard]] constexpr std::uint64_t hstu_heads(const cost& part) {
+    std::uint64_t residual = 0;
+    std::uint64_t hidden_size = 0;
+    for (const cost_row& row : part.rows()) {
+        residual = row.kind == term::residual ? row.useful : residual;
+        hidden_size = part.weight_name(row) == "uvqk_proj" ? row.per_rank.in / 2 : hidden_size;
+    }
+    return hidden_size == 0 ? 0 : residual / hidden_size;
+}
 
 /// Of the attention that a row belongs to: "cross_attention.core" is that of "cross_attention.qkv".
 [[nodiscard]] constexpr attention_heads heads_beside(const cost& part, const cost_row& row) {
@@ -112,16 +157,28 @@ struct attention_heads {
     std::uint64_t values = 0;
     for (const cost_row& other : part.rows()) {
         const std::string_view core = name_of(other);
-        const bool beside =
-            core == family || (core.size() == family.size() + 5 && core.ends_with(".core") && core.starts_with(family));
+        const bool beside = core == name || core == family ||
+                            (core.size() == family.size() + 5 && core.ends_with(".core") && core.starts_with(family));
         if (beside && is_core_of(part, other)) {
             softmax += other.kind == term::softmax ? other.useful : 0;
-            scores += other.kind == term::scores ? other.useful : 0;
-            values += other.kind == term::values ? other.useful : 0;
+            scores += is_scores(other) ? other.useful : 0;
+            values += is_values(other) ? other.useful : 0;
         }
     }
     const std::uint64_t heads = softmax / 3;
-    return heads == 0 ? attention_heads{} : attention_heads{heads, scores / (2 * heads), values / (2 * heads)};
+    return heads == 0 ? attention_heads{family == "hstu" ? hstu_heads(part) : 0}
+                      : attention_heads{heads, scores / (2 * heads), values / (2 * heads)};
+}
+
+/// Of a row over n tokens before a sequence, which are as wide as n matrices: the columns of the matrix itself.
+[[nodiscard]] constexpr std::uint64_t columns_of_one(const cost& part, const cost_row& row) {
+    for (const cost_row& other : part.rows()) {
+        if (row.what == statistic::count && other.what == statistic::tokens && other.component == row.component &&
+            other.in == row.in && !part.weight_name(row).empty() && part.weight_name(other) == part.weight_name(row)) {
+            return columns_of(other);
+        }
+    }
+    return columns_of(row);
 }
 
 /// The experts that the router of a part chooses from, identity experts among them; 0: no router.

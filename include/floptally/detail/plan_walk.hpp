@@ -125,8 +125,7 @@ class plan_walk {
     /// One layer, or what stands outside the layers: its parts one after the other.
     constexpr void run(std::span<const stage> parts, std::uint64_t layer) {
         const stage_role role = parts.front().role;
-        const tower in = parts.front().cost.rows().empty() ? tower::text : parts.front().cost.rows()[0].in;
-        bool& of_tower = towers_[static_cast<std::size_t>(in)];
+        bool& of_tower = towers_[static_cast<std::size_t>(parts.front().in())];
         const bool before = role == stage_role::encoder ? context_ : role == stage_role::tower ? of_tower : hidden_;
         region again;
         bool stream = before;

@@ -15,6 +15,7 @@
 #include <floptally/statistic_scope.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/term.hpp>
+#include <floptally/tower.hpp>
 #include <floptally/version.hpp>
 
 namespace floptally::detail {
@@ -50,7 +51,10 @@ class reduction_schema {
         hashes_[0] = (schema_hash() << version).value();
         schema_hash of_masks;
         for (const mask& m : masks) {
-            of_masks << m.name();
+            of_masks << m.name() << static_cast<std::uint64_t>(m.in());
+        }
+        for (const tower in : {tower::text, tower::vision, tower::audio}) {
+            of_masks << std::uint64_t{masks.has(in)};
         }
         hashes_[1] = of_masks.value();
         hashes_[2] = hash_of(counted_as);

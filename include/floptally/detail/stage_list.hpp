@@ -61,13 +61,9 @@ class stage_list {
     void move_over(const mask& units, const mask& attends) {
         each([&](cost& one) { one = one.over(units, attends); });
     }
-    /// All layers over sequences that are longer.
+    /// All stages that are there, over sequences that are longer.
     void add_prefix_tokens(std::uint64_t n) {
-        for (run& layers : runs_) {
-            for (cost& part : layers.parts) {
-                part = part.with_prefix_tokens(n);
-            }
-        }
+        each([n](cost& one) { one = one.with_prefix_tokens(n); });
     }
 
     /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.

@@ -48,16 +48,16 @@ class tensor_share {
 
     [[nodiscard]] tensor_split rule_of(const layer_place& place) const {
         const tensor_split* found = nullptr;
-        const auto look = [&](const tensor_rule& rule) {
-            if (matches(plan_rule{.weights = rule.weights}, place.component, place.weight)) {
+        const auto look = [&](const tensor_rule& rule, std::string_view component) {
+            if (matches(plan_rule{.weights = rule.weights}, component, place.weight)) {
                 found = &rule.split;
             }
         };
         for (const tensor_rule& rule : tensor_rules) {
-            look(rule);
+            look(rule, place.component);
         }
         for (const tensor_rule& rule : how_.rules) {
-            look(rule);
+            look(rule, place.named);
         }
         if (found == nullptr && tp_ != 1) {
             throw error(place.name(),
@@ -74,7 +74,7 @@ class tensor_share {
             case tensor_split::rows:
                 return divided(row, row.per_rank.in / 2, place.width_field());
             case tensor_split::heads:
-                return divided(row, heads_beside(part, row).count, "num_attention_heads");
+                return divided(row, heads_beside(part, row).count, place.field("num_attention_heads"));
             case tensor_split::kv_heads:
                 return kv_share(part, row, place);
             case tensor_split::fused_qkv:
@@ -84,7 +84,7 @@ class tensor_share {
             case tensor_split::experts:
                 return expert_share(part, row);
             case tensor_split::even:
-                return divided(row, 0, place.component);
+                return divided(row, 0, place.named);
             case tensor_split::replicated:
                 return whole(row, how_.sequence_parallel);
             case tensor_split::repeated:
@@ -150,9 +150,9 @@ class tensor_share {
         return row;
     }
 
-    [[nodiscard]] bool requires_replicas(std::uint64_t kv_heads) const {
+    [[nodiscard]] bool requires_replicas(std::uint64_t kv_heads, const layer_place& place) const {
         if (kv_heads % tp_ != 0 && tp_ % kv_heads != 0) {
-            throw error("num_key_value_heads", must_be("a multiple or a divisor of", kv_heads));
+            throw error(place.field("num_key_value_heads"), must_be("a multiple or a divisor of", kv_heads));
         }
         return kv_heads < tp_ && how_.kv == few_kv_heads::replicated;
     }
@@ -160,7 +160,7 @@ class tensor_share {
     [[nodiscard]] cost_row kv_share(const cost& part, const cost_row& row, const layer_place& place) const {
         const attention_heads heads = heads_beside(part, row);
         const std::uint64_t head_dim = place.weight == "v_proj" ? heads.v_dim : heads.qk_dim;
-        const std::uint64_t columns = columns_of(row);
+        const std::uint64_t columns = columns_of_one(part, row);
         if (tp_ == 1) {
             return row;
         }
@@ -169,8 +169,8 @@ class tensor_share {
                         "the attention beside it does not say how many key and value heads it has: give "
                         "a rule in tensor_options::rules");
         }
-        return requires_replicas(columns / head_dim) ? overlapping(row, head_dim, columns)
-                                                     : divided(row, columns, place.name());
+        return requires_replicas(columns / head_dim, place) ? overlapping(row, head_dim, columns)
+                                                            : divided(row, columns, place.name());
     }
 
     /// q, k and v in one row: H heads and twice K of one width.
@@ -178,12 +178,12 @@ class tensor_share {
         const attention_heads heads = heads_beside(part, row);
         const std::uint64_t head_dim = heads.qk_dim;
         const std::uint64_t queries = heads.count * head_dim;
-        const std::uint64_t columns = columns_of(row);
+        const std::uint64_t columns = columns_of_one(part, row);
         if (tp_ == 1) {
             return row;
         }
         if (columns == queries && columns != 0) {
-            return divided(row, heads.count, "num_attention_heads");
+            return divided(row, heads.count, place.field("num_attention_heads"));
         }
         const bool known =
             head_dim != 0 && head_dim == heads.v_dim && columns > queries && (columns - queries) % (2 * head_dim) == 0;
@@ -193,10 +193,10 @@ class tensor_share {
                         "q, k and v are one row that does not say how many heads each has: give a rule "
                         "in tensor_options::rules");
         }
-        if (!requires_replicas(kv_heads)) {
-            return divided(row, heads.count, "num_attention_heads");
+        if (kv_heads == heads.count || !requires_replicas(kv_heads, place)) {
+            return divided(row, heads.count, place.field("num_attention_heads"));
         }
-        static_cast<void>(divided(row, heads.count, "num_attention_heads"));
+        static_cast<void>(divided(row, heads.count, place.field("num_attention_heads")));
         return overlapping(row, queries / tp_ + 2 * head_dim, columns);
     }
 

@@ -463,6 +463,26 @@ def packed_mel(model, counts):
              "feature_lens": torch.tensor(counts)}, {"lengths": [], "audio_frames": list(counts)})
 
 
+@feed((((1, 8, 12),), (25, 11)), (((1, 4, 4), (1, 8, 4)), (24,)))
+def seen_and_heard(model, run):
+    """The thinker of Qwen's omni models: one text with images and clips of sound. A run is (grids, frames of clips)."""
+    import torch
+    grids, counts = run
+    config, longest = model.config, max(run[1])
+    vision = vision_of(config)
+    media = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision)),
+             "image_grid_thw": torch.tensor(grids),
+             "input_features": torch.randn(len(counts), config.audio_config.num_mel_bins, longest),
+             "feature_attention_mask": torch.tensor([[int(i < count) for i in range(longest)] for count in counts])}
+    blocks = [(placeholder_of(config), t * h * w // vision.spatial_merge_size ** 2) for t, h, w in grids]
+    blocks += [(placeholder_of(config, "audio"), ((count - 1) // 2 - 1) // 2 + 1) for count in counts]
+    ids = torch.cat([part for token, size in blocks for part in (words(config, 2), torch.full((size,), token))])[None]
+    length = ids.shape[1]
+    return ({**media, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
+             "position_ids": torch.arange(length).expand(3, 1, length)},
+            {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
+
+
 @feed((2, 187), (3, 133))
 def waveform(model, run):
     """wav2vec2 and kin: input_values. A run is (clips, samples), and so are the frames of the record."""

@@ -12,6 +12,7 @@
 #include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/llava_kin.hpp>
 #include <floptally/detail/hf/merging_vlms.hpp>
+#include <floptally/detail/hf/omni_composites.hpp>
 #include <floptally/detail/hf/query_composites.hpp>
 #include <floptally/detail/hf/qwen_vl_kin.hpp>
 #include <floptally/detail/hf/siglip_vl_kin.hpp>
@@ -31,7 +32,8 @@ inline constexpr std::span<const hf_composite> hf_composite_tables[] = {
     cross_attention_composites,  //
     query_composites,            //
     contrastive_models,          //
-    audio_composites,
+    audio_composites,            //
+    omni_composites,
 };
 
 [[nodiscard]] inline const hf_composite* find_composite(std::string_view model_type) {

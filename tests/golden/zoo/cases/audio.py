@@ -80,8 +80,9 @@ def of_parakeet(config, batch, length, fused, audio_frames):
                             "why": "the counter takes a weight gradient times the groups, which are the channels"}}
 
 
-def of_chunks(config, batch, length, fused, audio_frames):
+def of_chunks(config, batch, length, fused, audio_frames, grids=()):
     """qwen2_5_omni and qwen3_omni_moe: chunks of 2 x n_window frames, all padded to the longest before convolutions."""
+    config = getattr(config, "audio_config", config)
     side, found = 2 * config.n_window, 0
     chunks = [min(side, frames - start) for frames in audio_frames for start in range(0, frames, side)]
     deep = config.model_type.startswith("qwen3")
@@ -116,7 +117,8 @@ def of_moonshine(config, batch, length, fused, audio_frames, encoder_length):
 WAVES = ["wav2vec2", "hubert", "wavlm", "unispeech", "unispeech-sat", "data2vec-audio", "wav2vec2-conformer", "sew"]
 DIFFERENCES = {**{name: of_waveform for name in WAVES}, "wav2vec2-bert": of_conformer,
                "parakeet_encoder": of_parakeet, "qwen2_5_omni_audio_encoder": of_chunks,
-               "qwen3_omni_moe_audio_encoder": of_chunks, "moonshine": of_moonshine}
+               "qwen3_omni_moe_audio_encoder": of_chunks,
+               "qwen2_5_omni_thinker": of_chunks, "moonshine": of_moonshine}
 
 
 def whisper(case):
@@ -248,6 +250,17 @@ def towers(case):
     case("qwen3_omni_moe_audio_encoder/52", "Qwen3OmniMoeAudioEncoder", **{**omni, "num_mel_bins": 19},
          downsample_hidden_size=12, n_window=52, n_window_infer=104, max_source_positions=30,
          _feed=feeds.variant(feeds.packed_mel, (230, 137), (99,)))
+
+
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=6,
+                num_key_value_heads=3)
+    text["rope_parameters"] = dict(rope_type="default", rope_theta=10000.0, mrope_section=[2, 1, 1])
+    vision = dict(depth=3, hidden_size=24, num_heads=3, intermediate_size=38, out_hidden_size=48, patch_size=5,
+                  window_size=20, fullatt_block_indexes=[1])
+    case("qwen2_5_omni_thinker/generation", "Qwen2_5OmniThinkerForConditionalGeneration", text_config=text,
+         audio_config=dict(omni, n_window=6, max_source_positions=30, output_dim=48), vision_config=vision,
+         audio_token_index=7, image_token_index=8, video_token_index=9, audio_start_token_id=6, audio_end_token_id=5,
+         _feed=feeds.seen_and_heard)
 
 
 def ones(*shape):
