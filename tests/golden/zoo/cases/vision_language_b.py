@@ -126,7 +126,7 @@ def cross_attended(case):
          vision_config=dict(vision, num_hidden_layers=2, num_global_layers=0, intermediate_layers_indices=[0, 1]),
          _feed=feeds.variant(feeds.cross_attended, (2, 2), (1, 1), padded=1))
     case("mllama/defaults", "MllamaModel", image_token_index=100,
-         text_config=dict(text, num_hidden_layers=5, cross_attention_layers=None),
+         text_config=dict(text, num_hidden_layers=4, cross_attention_layers=None),
          vision_config=dict(vision, num_global_layers=1, max_num_tiles=2, vision_output_dim=80,
                             intermediate_layers_indices=[1], supported_aspect_ratios=ratios[:3]),
          _feed=feeds.cross_attended)
