@@ -189,6 +189,20 @@ def contrastive(model, run):
             {"lengths": [length] * texts, "grids": grids})
 
 
+@feed((4, 2), (7, 3))
+def image_text_to_text(model, run):
+    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder. A run is (decoder length,
+    texts)."""
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    images = {"pixel_values": values}
+    rows = placeholders(model, "get_image_features", images, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    inputs.pop("use_cache")
+    return ({**inputs, **images, "decoder_input_ids": words(model.config, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
+
+
 @feed((1, 1), (2, 1))
 def image_text(model, counts, extra=None):
     """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is
@@ -233,10 +247,10 @@ def clip_text(model, run):
 
 
 @feed((1, 1), (2, 2))
-def cross_attended(model, counts):
+def cross_attended(model, counts, padded=0):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
-    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile. An image
-    is a grid of as many frames as it has tiles."""
+    must be equal. Every image has max_num_tiles tiles, of which the last `padded` are padding, and every position of a
+    text sees every tile. An image is a grid of as many frames as it has tiles."""
     import torch
     config = model.config
     vision = vision_of(config)
@@ -246,7 +260,9 @@ def cross_attended(model, counts):
     inputs = {"pixel_values": values.unflatten(0, (samples, images, slots)),
               "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
               "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long)}
-    record = {"lengths": [], "grids": [[slots, height, width]] * (samples * images)}
+    real = slots - padded
+    inputs["aspect_ratio_mask"][:, :, real:] = 0
+    record = {"lengths": [], "grids": [[real, height, width]] * (samples * images)}
     if vision is config:
         return inputs, record
     length = 9 + 2 * images
@@ -254,7 +270,8 @@ def cross_attended(model, counts):
     ids[:, :images] = placeholder_of(config)
     inputs.update(input_ids=ids, use_cache=False,
                   cross_attention_mask=torch.ones(samples, length, images, slots, dtype=torch.long))
-    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * slots * (height * width + 1)}
+    inputs["cross_attention_mask"][..., real:] = 0
+    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * real * (height * width + 1)}
 
 
 @feed((2, 11, 5), (1, 7, 9))

@@ -53,6 +53,7 @@ struct hf_outer_class {
     bool pooled = false;              ///< it reads what its parts pool
     hf_projector after = nullptr;     ///< in place of the projector of the first tower: a classifier of images
     std::string_view uncounted = {};  ///< what a count leaves out, as a note
+    std::string_view text_to_text{};  ///< the class of its text, where that is an encoder and a decoder
 };
 
 /// Where the flag stands that ties the lm_head to the embedding.

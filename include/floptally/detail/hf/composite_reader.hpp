@@ -48,8 +48,10 @@ class hf_composite_reader {
         const config_fields text_fields = flat ? config_ : config_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family =
             family_.text_family != nullptr ? *family_.text_family : text_family_in(text_fields);
-        const hf_inner text{
-            .suffix = outer.text_suffix, .tied = is_tied(text_fields, text_family, flat), .pooled = outer.pooled};
+        const bool two_sides = text_family.encoder_side != nullptr && !outer.text_to_text.empty();
+        const hf_inner text{.suffix = two_sides ? outer.text_to_text : outer.text_suffix,
+                            .tied = is_tied(text_fields, text_family, flat),
+                            .pooled = outer.pooled};
         model_config language;
         if (!outer.text_suffix.empty()) {
             language = hf_reader(text_fields, text_family, options_, &text).read();

@@ -100,15 +100,17 @@ inline constexpr std::array query_towers{
     sum.add_parameters("embedding", term::position_embedding, checked_multiply(queries, h, "embedding"));
     return sum;
 }
+/// Queries stand in the text, or before the encoder of one that has two sides: among its keys.
 [[nodiscard]] inline tower_input query_placeholders(const hf_joined& model, tower_input input) {
-    input.per_frame = query_tokens(model);
+    input.per_frame = model.text.family.encoder_side == nullptr ? query_tokens(model) : 0;
     return input;
 }
 
 /// Both have a language model with an lm_head.
 inline constexpr std::array blip_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "ForCausalLM"},
+    hf_outer_class{
+        .suffix = "ForConditionalGeneration", .text_suffix = "ForCausalLM", .text_to_text = "ForConditionalGeneration"},
+    hf_outer_class{.suffix = "Model", .text_suffix = "ForCausalLM", .text_to_text = "ForConditionalGeneration"},
 };
 
 inline constexpr std::array query_composites{

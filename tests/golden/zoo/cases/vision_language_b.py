@@ -2,6 +2,7 @@
 """Vision-language models with connectors of their own: resamplers and Q-Formers, pixel shuffle, cross attention."""
 
 import feeds
+from cases.encoder_decoders import relative_bias
 
 
 
@@ -41,25 +42,39 @@ def resampled(config, batch, length, fused, grids):
     return named
 
 
-def padded_tiles(config, batch, length, fused, grids, **text):
-    """Every tile is padded to a multiple of 8 tokens, and the mask of tiles is a product."""
+def padded_tiles(config, batch, length, fused, grids, encoder_length=0):
+    """Every image is padded to max_num_tiles tiles, every tile to a multiple of 8 tokens; the mask of tiles is a
+    product. The text sees the padding tiles too."""
     vision = getattr(config, "vision_config", config)
-    h, layers = vision.hidden_size, vision.num_hidden_layers + vision.num_global_layers
-    rows, pairs, squares = 0, 0, 0
+    h, layers, most = vision.hidden_size, vision.num_hidden_layers + vision.num_global_layers, vision.max_num_tiles
+    rows, pairs, squares, patches, keys = 0, 0, 0, 0, 0
     for tiles, height, width in grids:
         real, slots = height * width + 1, -(-(height * width + 1) // 8) * 8
-        rows += tiles * (slots - real)
-        pairs += (tiles * slots) ** 2 - (tiles * real) ** 2
-        squares += (tiles * slots) ** 2
+        rows += most * slots - tiles * real
+        pairs += (most * slots) ** 2 - (tiles * real) ** 2
+        squares += (most * slots) ** 2
+        patches += (most - tiles) * height * width
+        keys += (most - tiles) * real
+    stem = 2 * patches * vision.num_channels * vision.patch_size ** 2 * h
     weights = layers * 2 * rows * (4 * h * h + 2 * h * vision.intermediate_size)
     core = layers * 2 * pairs * h
+    if vision is not config:
+        text = config.text_config
+        crossed = sum(layer < text.num_hidden_layers for layer in text.cross_attention_layers)
+        kv_width = text.num_key_value_heads * (text.hidden_size // text.num_attention_heads)
+        weights += 2 * keys * text.hidden_size * (vision.vision_output_dim + crossed * 2 * kv_width)
+        core += crossed * 2 * length * keys * text.hidden_size  # as many keys in every text
     return {
         "padded_tiles": {
-            "forward": weights + 2 * core, "backward": 2 * weights + (5 if fused else 4) * core,
-            "why": "every tile is padded to a multiple of 8 tokens"},
+            "forward": stem + weights + 2 * core, "backward": stem + 2 * weights + (5 if fused else 4) * core,
+            "why": "every image is padded to max_num_tiles tiles, every tile to a multiple of 8 tokens"},
         "mask_product": {
             "forward": 2 * squares, "backward": 0,
             "why": "the mask of tiles is a product of two vectors"}}
+
+
+def bias_of_text(config, batch, length, fused, grids, encoder_length):
+    return relative_bias(config.text_config, batch, length, fused, encoder_length)
 
 
 DIFFERENCES = {"idefics2": resampled, "idefics3": shuffled, "smolvlm": shuffled,
@@ -107,8 +122,11 @@ def cross_attended(case):
                   vision_output_dim=120, supported_aspect_ratios=ratios)
     case("mllama/generation", "MllamaForConditionalGeneration", image_token_index=100, text_config=text,
          vision_config=vision, _feed=feeds.cross_attended)
+    case("mllama/padding", "MllamaForConditionalGeneration", image_token_index=100, text_config=text,
+         vision_config=dict(vision, num_hidden_layers=2, num_global_layers=0, intermediate_layers_indices=[0, 1]),
+         _feed=feeds.variant(feeds.cross_attended, (2, 2), (1, 1), padded=1))
     case("mllama/defaults", "MllamaModel", image_token_index=100,
-         text_config=dict(text, num_hidden_layers=5, cross_attention_layers=None),
+         text_config=dict(text, num_hidden_layers=4, cross_attention_layers=None),
          vision_config=dict(vision, num_global_layers=1, max_num_tiles=2, vision_output_dim=80,
                             intermediate_layers_indices=[1], supported_aspect_ratios=ratios[:3]),
          _feed=feeds.cross_attended)
@@ -128,6 +146,11 @@ def query_models(case):
     case("blip-2/each-layer", "Blip2Model", vision_config=dict(vision, qkv_bias=False), num_query_tokens=3,
          qformer_config=dict(former, cross_attention_frequency=1, encoder_hidden_size=99),
          text_config=dict(LLAMA, tie_word_embeddings=True), image_token_index=7, _feed=feeds.image_text)
+    t5 = dict(model_type="t5", vocab_size=101, d_model=48, d_kv=7, d_ff=70, num_layers=2, num_decoder_layers=3,
+              num_heads=6, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+    case("blip-2/text-to-text", "Blip2ForConditionalGeneration", vision_config=vision, qformer_config=former,
+         text_config=t5, num_query_tokens=5, image_token_index=7, _feed=feeds.image_text_to_text,
+         _differences=bias_of_text)
     case("blip_2_vision_model/model", "Blip2VisionModel", **vision, _feed=feeds.pixels)
 
 
