@@ -191,11 +191,11 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
     // Images that are sharded over cp, declared as the text is.
     const std::vector<std::string> sharded = ends_of(sizes, scopes::microbatch, dealings[2]);
     CHECK(all_are(sharded, sharded[0]));
-    CHECK(sharded[0] == "vision.count: is declared replicated over cp, and its 2 ranks counted differently");
+    CHECK(sharded[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
     // On the first stage only, declared on all: a stage has nothing where another one counted.
     const std::vector<std::string> first = ends_of(sizes, scopes::microbatch, dealings[1]);
     CHECK(all_are(first, first[0]));
-    CHECK(first[0] == "vision.count: is declared replicated over pp, and its 2 ranks counted differently");
+    CHECK(first[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
     // On all stages, declared on the first: the others refuse with what they counted.
     const std::vector<std::string> all = ends_of(sizes, declared(scopes::first_stage), dealings[0]);
     const std::string refusal = "vision.count: exists on the first rank of pp only, and rank 1 of 2 counted ";
