@@ -58,6 +58,10 @@ class work_folder {
                             "num_attention_heads": 4, "vocab_size": 100},
             "vision_config": {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
                               "num_attention_heads": 4, "image_size": 28, "patch_size": 7}})");
+        write("whisper.json", R"({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"],
+            "d_model": 12, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+            "decoder_attention_heads": 3, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20, "vocab_size": 30,
+            "num_mel_bins": 5})");
         write("vit.json", R"({"model_type": "vit", "architectures": ["ViTForImageClassification"]})");
         write("bare.json", R"({"model_type": "gpt2"})");
         write("bad.json", "{\"model_type\"\n");
@@ -282,6 +286,14 @@ constexpr refusal refusals[] = {
      "lengths: must count the placeholders of images and sound too, which are 32 tokens; got 31"},
     {"flops --config llava.json --images 1",
      "lengths: must count the placeholders of images and sound too, which are 16 tokens; got 0"},
+    {"flops --config whisper.json --lengths 5,6",
+     "audio_frames: is missing; whisper has an encoder of sound, and --lengths are its decoder's"},
+    {"flops --config whisper.json --lengths 5,6 --audio-frames 3000",
+     "audio_frames: must be one clip for each of lengths (2), got 1"},
+    {"flops --config whisper.json --lengths 5 --audio-frames -1",
+     "audio_frames[0]: must be from 0 to 4294967295, got -1"},
+    {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
+     "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
      R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
@@ -589,6 +601,15 @@ TEST_CASE("an encoder-decoder counts the tokens of both sides") {
     CHECK(number(flops["encoder.attention.core"]) == (9 * 9 + 4 * 4) * 4 * 12);
     CHECK(number(flops["cross_attention.core"]) == (5 * 9 + 2 * 4) * 4 * 12);
     CHECK(number(flops["encoder.attention.output"]) == (9 + 4) * 2 * 12 * 12);
+}
+
+TEST_CASE("a decoder attends what its encoder leaves of the frames of each clip") {
+    const json report = run_json("flops --config whisper.json --lengths 5,2 --audio-frames 9,4 --phase forward");
+    const json flops = forward_by_component(report);
+    CHECK(number(flops["encoder.attention.core"]) == (5 * 5 + 2 * 2) * 4 * 12);
+    CHECK(number(flops["cross_attention.core"]) == (5 * 5 + 2 * 2) * 4 * 12);
+    CHECK(number(flops["cross_attention.output"]) == (5 + 2) * 2 * 12 * 12);
+    CHECK(number(flops["encoder.stem"]) == 2 * 3 * 5 * 12 * (9 + 4) + 2 * 3 * 12 * 12 * (5 + 2));
 }
 
 TEST_CASE("latent attention is expanded unless asked otherwise") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +54,18 @@ std::uint64_t pairs_in_windows(const grid& g, std::uint64_t window, std::uint64_
         }
     }
     return g.t * pairs;
+}
+
+/// Pairs of tokens of one image, without those that a causal window has.
+std::uint64_t later_pairs(std::uint64_t tokens, std::int64_t window) {
+    std::uint64_t pairs = 0;
+    for (std::uint64_t query = 0; query < tokens; ++query) {
+        for (std::uint64_t key = 0; key < tokens; ++key) {
+            const bool in_window = window < 0 || query < key + static_cast<std::uint64_t>(window);
+            pairs += key <= query && in_window ? 0U : 1U;
+        }
+    }
+    return pairs;
 }
 
 constexpr tally of_constants() {
@@ -122,11 +135,170 @@ TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
                 REQUIRE(mask::bidirectional().in(tower::vision).pairs(g) == pairs_in_windows(g, 100, 0));
                 const std::uint64_t patches = std::uint64_t{t} * h * w;
                 REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
+                const std::uint64_t with_prefix = patches == 0 ? 0 : patches + std::uint64_t{t} * 3;
+                REQUIRE(mask::clip_squares(3).pairs(g) == with_prefix * with_prefix);
                 REQUIRE(mask::clips().pairs(g) == (patches == 0 ? 0 : 1));
             }
         }
     }
     CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+    CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
+    CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    for (std::uint32_t side = 1; side <= 3; ++side) {
+        for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
+            INFO("side " << side << ", window " << window);
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 3, 4}) ==
+                    2 * later_pairs(3 / side * (4 / side), window));
+            REQUIRE(mask::later_image_tokens(side, window).pairs(grid{2, 0, 4}) == 0);
+        }
+    }
+}
+
+TEST_CASE("what tokens of an image see more is nothing where a causal mask is counted as a square") {
+    cost model;
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
+    model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
+    tally batch{model.masks()};
+    batch.add(sequence{20});
+    batch.add(grid{1, 4, 6});
+    const auto forward = [&](const floptally::convention& how) {
+        return evaluate(model, batch, how)["text"].get(view::useful, phase::forward).value();
+    };
+    CHECK(forward(floptally::conventions::exact) == 2 * 3 * 10 * (210 + 15));
+    CHECK(forward(floptally::conventions::torch_flop_counter_eager) == 2 * 3 * 10 * 400);
+}
+
+/// Windows of Qwen2.5-VL as its get_window_index makes them: merged cells, padded on both axes by one window less the
+/// rest (by a whole one where there is none); a window has the cells that are real. Sums of squares, and of lengths.
+struct listed_windows {
+    std::uint64_t pairs = 0;
+    std::uint64_t patches = 0;
+    std::uint64_t merged = 0;
+};
+
+listed_windows windows_of_merged_cells(const grid& g, std::uint64_t merge, std::uint64_t window) {
+    const std::uint64_t height = g.h / merge;
+    const std::uint64_t width = g.w / merge;
+    const std::uint64_t rows = (height + window - height % window) / window;
+    const std::uint64_t columns = (width + window - width % window) / window;
+    listed_windows sums;
+    for (std::uint64_t frame = 0; frame < g.t; ++frame) {
+        for (std::uint64_t row = 0; row < rows; ++row) {
+            for (std::uint64_t column = 0; column < columns; ++column) {
+                std::uint64_t cells = 0;
+                for (std::uint64_t y = row * window; y < (row + 1) * window; ++y) {
+                    for (std::uint64_t x = column * window; x < (column + 1) * window; ++x) {
+                        cells += y < height && x < width ? 1U : 0U;
+                    }
+                }
+                const std::uint64_t length = cells * merge * merge;
+                sums.pairs += length * length;
+                sums.patches += length;
+                sums.merged += cells;
+            }
+        }
+    }
+    return sums;
+}
+
+TEST_CASE("windows of merged cells with ragged borders are windows of patches, and lose no patch") {
+    for (const std::uint32_t merge : {1U, 2U, 3U}) {
+        for (std::uint32_t height = 1; height <= 11; ++height) {
+            for (std::uint32_t width = 1; width <= 9; ++width) {
+                for (const std::uint32_t frames : {1U, 3U}) {
+                    const grid g{frames, merge * height, merge * width};
+                    for (std::uint32_t window = 1; window <= 12; ++window) {
+                        INFO(frames << " x " << g.h << " x " << g.w << ", windows of " << window << " cells of "
+                                    << merge);
+                        const listed_windows all = windows_of_merged_cells(g, merge, window);
+                        REQUIRE(mask::grid_windows(window * merge).pairs(g) == all.pairs);
+                        REQUIRE(g.t * g.frame_patches() == all.patches);
+                        REQUIRE(mask::merged_patches(merge).pairs(g) == all.merged);
+                        // A learned row at the end of each line, and frames that are pooled before.
+                        REQUIRE(mask::merged_patches(merge, 1).pairs(g) == all.merged + frames * height);
+                        REQUIRE(mask::pooled_patches(merge).pairs(g) == all.merged / frames);
+                    }
+                }
+            }
+        }
+    }
+    CHECK(mask::pooled_patches(2).pairs(grid{0, 4, 4}) == 0);
+    tally batch{set_of({mask::pooled_patches(2), mask::merged_patches(2, 1)})};
+    batch.add(grid{3, 4, 6});
+    batch.add(grid{1, 2, 8});
+    CHECK(batch.pairs(view::useful, mask::pooled_patches(2)) == 6 + 4);
+    CHECK(batch.pairs(view::useful, mask::merged_patches(2, 1)) == 3 * 2 * 4 + 5);
+}
+
+TEST_CASE("cells after strides, and windows of them, are those of halving one by one") {
+    for (std::uint32_t h = 1; h < 14; ++h) {
+        for (std::uint32_t w = 1; w < 14; ++w) {
+            grid up{2, h, w};
+            grid down{2, h, w};
+            for (std::int64_t level = 0; level < 4; ++level) {
+                const std::int64_t stride = std::int64_t{1} << level;
+                const grid whole{2, h, w};
+                REQUIRE(mask::strided_cells(1, stride).pairs(whole) == 2 * up.frame_patches());
+                REQUIRE(mask::strided_cells(stride, stride).pairs(whole) == 2 * down.frame_patches());
+                for (const std::int64_t window : {2, 3, 5}) {
+                    const auto side = static_cast<std::uint64_t>(window);
+                    const std::uint64_t shorter = std::min(up.h, up.w);
+                    const bool small = shorter <= side;
+                    const auto pairs = [&](bool shifted, bool shrinking) {
+                        return mask::level_windows(window, level, shifted, shrinking).pairs(whole);
+                    };
+                    REQUIRE(pairs(false, false) == pairs_in_windows(up, side, 0));
+                    REQUIRE(pairs(true, false) == pairs_in_windows(up, side, side / 2));
+                    REQUIRE(pairs(false, true) == pairs_in_windows(up, small ? shorter : side, 0));
+                    REQUIRE(pairs(true, true) == pairs_in_windows(up, small ? shorter : side, small ? 0 : side / 2));
+                }
+                up = {2, (up.h + 1) / 2, (up.w + 1) / 2};
+                down = {2, down.h / 2, down.w / 2};
+            }
+        }
+    }
+    CHECK(mask::level_windows(7, 2, true, true).name() == "vision.shifted_shrinking_windows(7,level 2)");
+    CHECK(mask::level_windows(7, 0, false, false).name() == "vision.windows(7,level 0)");
+    CHECK(mask::strided_cells(1, 4).name() == "vision.strided_cells(1,4)");
+    tally coarse{set_of({mask::strided_cells(4, 4)})};
+    CHECK(error_of([&] {
+              coarse.add(grid{1, 3, 9});
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+    CHECK_NOTHROW(coarse.add(grid{1, 4, 9}));
+    CHECK(error_of([] { static_cast<void>(mask::level_windows(7, 31, false, false)); }) ==
+          "level: must be from 0 to 30, got 31");
+}
+
+TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
+    const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
+        return mask::kept_patches(millionths, 1).pairs(grid{1, h, w});
+    };
+    CHECK(kept(14, 14, 750'000) == 50);
+    CHECK(kept(3, 5, 750'000) == 4);
+    CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
+    CHECK(kept(4, 4, 0) == 17);
+    CHECK(kept(0, 4, 0) == 0);
+    CHECK(mask::kept_squares(750'000, 1).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
+    CHECK(mask::kept_squares(750'000, 1).name() == "vision.kept_squares(750000,1)");
+    CHECK(error_of([] { static_cast<void>(mask::kept_patches(1'000'001, 0)); }) ==
+          "mask_ratio: must be from 0 to 1000000, got 1000001");
+}
+
+TEST_CASE("a layer over cells is one over tokens, but for the units") {
+    const mask cells = mask::strided_cells(1, 2);
+    const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
+    const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
+    const cost coarse = tokens.over(cells);
+    CHECK(coarse.parameters() == tokens.parameters());
+    CHECK(coarse.masks().size() == 2);
+    tally images{coarse.masks()};
+    images.add(grid{1, 5, 8});
+    // 12 cells: 3 x 4 in windows of 3 x 3 and 3 x 1
+    const std::uint64_t linears = 12 * 2 * 4 * 12 * 12;
+    const std::uint64_t cores = (9 * 9 + 3 * 3) * 2 * 2 * 12;
+    CHECK(evaluate(coarse.in(tower::vision), images, floptally::conventions::exact)
+              .get(view::useful, phase::forward)
+              .low() == linears + cores);
 }
 
 TEST_CASE("strided frames equal a convolution that is slid over the clip") {
@@ -163,6 +335,118 @@ TEST_CASE("strided frames equal a convolution that is slid over the clip") {
             REQUIRE(mask::strided_squares(field, stride).pairs(audio_clip{frames}) == expected * expected);
         }
     }
+}
+
+TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by chunk and pair by pair") {
+    struct stack {
+        std::int64_t kernel;
+        std::int64_t stride;
+        std::int64_t padding;
+        int times;
+    };
+    for (const stack& one : {stack{3, 2, 1, 1}, stack{3, 2, 1, 3}, stack{4, 3, 0, 2}}) {
+        floptally::frame_rate rate;
+        for (int i = 0; i < one.times; ++i) {
+            rate = rate.after({.kernel_size = one.kernel, .stride = one.stride, .padding = one.padding});
+        }
+        for (const std::int64_t chunk : {0, 7, 16, 100}) {
+            for (const std::int64_t window : {0, 1, 5, 26}) {
+                for (std::uint32_t frames = 0; frames < 330; frames += 1 + frames / 20) {
+                    std::uint64_t left = 0;
+                    for (std::int64_t start = 0; start < frames; start += chunk == 0 ? frames : chunk) {
+                        const std::int64_t rest = frames - start;
+                        std::int64_t length = chunk == 0 || rest < chunk ? rest : chunk;
+                        for (int i = 0; i < one.times && length > 0; ++i) {
+                            std::int64_t positions = 0;
+                            for (std::int64_t at = -one.padding; at + one.kernel <= length + one.padding;
+                                 at += one.stride) {
+                                ++positions;
+                            }
+                            length = positions;
+                        }
+                        left += static_cast<std::uint64_t>(length);
+                    }
+                    std::uint64_t pairs = 0;
+                    for (std::uint64_t query = 0; query < left; ++query) {
+                        for (std::uint64_t key = 0; key < left; ++key) {
+                            const auto size = static_cast<std::uint64_t>(window);
+                            pairs += size == 0 || query / size == key / size ? 1U : 0U;
+                        }
+                    }
+                    INFO(frames << " frames, chunks of " << chunk << ", windows of " << window);
+                    const audio_clip clip{frames};
+                    REQUIRE(mask::strided_frames(rate.field, rate.stride, chunk).pairs(clip) == left);
+                    REQUIRE(mask::strided_squares(rate.field, rate.stride, chunk, window).pairs(clip) == pairs);
+                }
+            }
+        }
+    }
+    CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,100)");
+    CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,0,100)");
+    CHECK(error_of([] { static_cast<void>(mask::strided_frames(1, 2, -1)); }) ==
+          "chunk: must be from 0 to 65535, got -1");
+    CHECK(error_of([] { static_cast<void>(mask::strided_squares(1, 2, 0, 65536)); }) ==
+          "window: must be from 0 to 65535, got 65536");
+}
+
+TEST_CASE("convolutions along time multiply what they see, position by position") {
+    // Dense and padded, grouped and dilated, gated, over bins too.
+    const floptally::convolution_stem stem{
+        .in_channels = 3,
+        .convolutions = {{.out_channels = 10, .kernel_size = 5, .stride = 2, .padding = 2, .bias = true},
+                         {.out_channels = 8, .kernel_size = 3, .dilation = 2, .groups = 2, .gated = true},
+                         {.out_channels = 7, .kernel_size = 2, .stride = 3, .bins = 6, .bin_kernel = 3}}};
+    const cost of_stem = stem.cost();
+    CHECK(of_stem.parameters() == 5 * 3 * 10 + 10 + 3 * 5 * 8 + 2 * 3 * 4 * 7);
+    for (const std::uint32_t frames : {5U, 13U, 40U, 41U}) {
+        tally batch{of_stem.masks()};
+        batch.add(audio_clip{frames});
+        const std::uint64_t first = (frames - 1) / 2 + 1;
+        const std::uint64_t second = first < 5 ? 0 : first - 4;
+        const std::uint64_t third = second < 2 ? 0 : (second - 2) / 3 + 1;
+        const std::uint64_t at_input = 2 * 5 * 3 * 10 * first;
+        const std::uint64_t behind = 2 * 3 * 5 * 8 * second + 2 * 2 * 3 * 4 * 7 * 6 * third;
+        const floptally::breakdown work = evaluate(of_stem, batch);
+        CHECK(work.get(view::useful, phase::forward).value() == at_input + behind);
+        CHECK(work.backward(view::useful).value() == at_input + 2 * behind);
+    }
+    CHECK(stem.after() == floptally::frame_rate{1, 1}
+                              .after(stem.convolutions[0])
+                              .after(stem.convolutions[1])
+                              .after(stem.convolutions[2]));
+    floptally::convolution_stem odd = stem;
+    odd.convolutions[1].groups = 3;
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) == "groups: must divide the channels (10 to 8), got 3");
+    odd.convolutions[1].groups = 2;
+    odd.convolutions[2].stride = 0;
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
+          "conv_kernel: kernel_size, stride and dilation must be at least 1");
+}
+
+TEST_CASE("layers over other units cost what the same layers cost over as many tokens") {
+    cost layer;
+    layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
+    layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
+    layer.add("pooled", linear{.in_features = 13, .out_features = 17, .rows = statistic::count});
+    layer.add_parameters("norm", term::norm, 13);
+    const floptally::frame_rate rate{1, 2, 0};
+    const cost strided = layer.over(rate.frames(), rate.squares()).in(tower::audio);
+    CHECK(strided.parameters() == layer.parameters());
+    tally clips{strided.masks()};
+    tally tokens{layer.masks()};
+    for (const std::uint32_t frames : {1U, 8U, 31U}) {
+        clips.add(audio_clip{frames});
+        tokens.add(sequence{(frames + 1) / 2});
+    }
+    for (const floptally::convention& how :
+         {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
+        CHECK(evaluate(strided, clips, how).total() == evaluate(layer, tokens, how).total());
+    }
+    const cost windows = layer.over(rate.frames(), rate.squares(3)).in(tower::audio);
+    tally windowed{windows.masks()};
+    windowed.add(audio_clip{15});
+    CHECK(evaluate(windows, windowed)["core"].get(view::useful, phase::forward).value() == 2 * 2 * 18 * (9 + 9 + 4));
 }
 
 TEST_CASE("a tally with towers adds each to its own words, and their sum is what all of them add") {
@@ -225,6 +509,10 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     CHECK(refused([](tally& t) {
               t.add(grid{1, 27, 30});
           }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2");
+    tally pooled{set_of({mask::pooled_patches(2)})};
+    CHECK(error_of([&] {
+              pooled.add(grid{1, 4, 5});
+          }) == "grid: 1 x 4 x 5 patches do not divide by the spatial_merge_size 2");
     CHECK(refused([](tally& t) {
               t.add(grid{1, 65536, 65536});
           }) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
@@ -328,6 +616,11 @@ TEST_CASE("prefix tokens cost what the same sequences cost with them counted in"
     windowed.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::sliding_window(4));
     CHECK(error_of([&] { static_cast<void>(windowed.with_prefix_tokens(1)); }) ==
           "masks: sliding_window(4) has no form with prefix tokens: only bidirectional");
+    cost tiles;
+    tiles.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::clip_squares(2));
+    CHECK(tiles.with_prefix_tokens(2) == tiles);
+    CHECK(error_of([&] { static_cast<void>(tiles.with_prefix_tokens(1)); }) ==
+          "masks: vision.clip_squares(2) has no form with prefix tokens: only bidirectional");
 }
 
 TEST_CASE("learned queries have a fixed number of pairs for each unit") {
@@ -348,7 +641,14 @@ TEST_CASE("names of masks say their tower") {
     CHECK(mask::grid_windows(8).name() == "vision.windows(8)");
     CHECK(mask::grid_windows(7, 3).name() == "vision.windows(7,3)");
     CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
+    CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,1)");
+    CHECK(mask::pooled_patches(2).name() == "vision.pooled_patches(2)");
+    CHECK(mask::pooled_clips(2).name() == "vision.pooled_clips(2)");
+    CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
+    CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,512)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
+          "sliding_window: must be from 1 to 2147483647, got 0");
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
           "window_size: must be from 1 to 2147483647, got 0");
 }

@@ -207,9 +207,35 @@ inline bool has_encoder(const floptally::cost& model) {
     });
 }
 
-/// Sequences of --lengths or of a file, each with its tokens on the encoder's side.
-inline void add_lengths(const arguments& args, const std::vector<std::int64_t>& lengths, const std::string& field,
-                        floptally::tally& batch) {
+inline std::uint32_t checked_frames(std::int64_t frames, std::size_t index) {
+    if (frames < 0 || frames > std::int64_t{0xFFFF'FFFF}) {
+        throw error(floptally::indexed("audio_frames", index),
+                    fmt::format("must be from 0 to 4294967295, got {}", frames));
+    }
+    return static_cast<std::uint32_t>(frames);
+}
+
+/// Whether its encoder takes sound.
+inline bool encodes_sound(const floptally::model_config& model) {
+    return std::any_of(model.towers.begin(), model.towers.end(),
+                       [](const floptally::tower_input& tower) { return tower.are_keys; });
+}
+
+/// Sequences of --lengths or of a file, each with its tokens on the encoder's side, or with its clip of --audio-frames.
+inline void add_lengths(const arguments& args, const floptally::model_config& model,
+                        const std::vector<std::int64_t>& lengths, const std::string& field, floptally::tally& batch) {
+    if (encodes_sound(model)) {
+        std::vector<std::int64_t> keys = parse_integers(*args.text("audio-frames"), "audio_frames");
+        if (keys.size() != lengths.size()) {
+            throw error("audio_frames", fmt::format("must be one clip for each of {} ({}), got {}", field,
+                                                    lengths.size(), keys.size()));
+        }
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            keys[i] = floptally::keys_of(model, floptally::audio_clip{checked_frames(keys[i], i)});
+        }
+        batch.add_encoder_decoder(lengths, keys, field);
+        return;
+    }
     const auto other = args.text("encoder-lengths");
     if (!other) {
         batch.add_lengths(lengths, field);
@@ -220,7 +246,17 @@ inline void add_lengths(const arguments& args, const std::vector<std::int64_t>& 
 
 inline void check_encoder_lengths(const arguments& args, const floptally::model_config& model) {
     const bool needed = has_encoder(model.cost);
-    if (needed && !args.given("encoder-lengths")) {
+    if (encodes_sound(model)) {
+        if (args.given("encoder-lengths")) {
+            throw error("encoder_lengths",
+                        fmt::format("follow from --audio-frames; {} has an encoder of sound", model.model_type));
+        }
+        if (!args.given("audio-frames")) {
+            throw error("audio_frames", fmt::format("is missing; {} has an encoder of sound, and --lengths are its "
+                                                    "decoder's",
+                                                    model.model_type));
+        }
+    } else if (needed && !args.given("encoder-lengths")) {
         throw error("encoder_lengths",
                     fmt::format("is missing; {} has an encoder, and --lengths are its decoder's", model.model_type));
     }
@@ -251,11 +287,11 @@ inline floptally::tally read_batch(const arguments& args, const floptally::model
     check_encoder_lengths(args, model);
     floptally::tally batch{masks};
     if (const auto lengths = args.text("lengths")) {
-        add_lengths(args, parse_integers(*lengths, "lengths"), "lengths", batch);
+        add_lengths(args, model, parse_integers(*lengths, "lengths"), "lengths", batch);
     }
     if (const auto path = args.text("lengths-file")) {
         constexpr const char* field = "lengths_file";
-        add_lengths(args, parse_integers(read_file(*path, field), field), field, batch);
+        add_lengths(args, model, parse_integers(read_file(*path, field), field), field, batch);
     }
     add_packed(args, batch);
     add_sequences(args, model, batch);

@@ -213,46 +213,18 @@ class cost {
     }
 
     /// The same over the statistics of a tower.
-    [[nodiscard]] constexpr cost in(tower which) const {
-        cost sum;
-        for (cost_row row : table_.rows) {
-            if (row.what == statistic::pairs) {
-                row.mask =
-                    static_cast<std::uint8_t>(sum.table_.masks.find_or_add(table_.masks[row.mask].in(which), "masks"));
-            }
-            row.in = which;
-            sum.table_.put(table_.components[row.component], weight_name(row), row);
-        }
-        return sum;
+    [[nodiscard]] constexpr cost in(tower which) const { return cost(table_.in(which)); }
+
+    /// The same over `units` in place of tokens (cells of a coarser grid, frames after convolutions); where
+    /// bidirectional attention is another mask over these, it is `attends`.
+    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends = mask::bidirectional()) const {
+        return cost(table_.over(units, attends));
     }
 
     /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
     /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
     [[nodiscard]] constexpr cost with_prefix_tokens(std::uint64_t n) const {
-        cost sum = *this;
-        const auto add = [&](cost_row more, statistic unit, std::uint64_t times) {
-            const component_name& component = table_.components[more.component];
-            more.what = unit;
-            more.parameters = more.per_rank.parameters = 0;
-            for (std::uint64_t* flops :
-                 {&more.useful, &more.padded, &more.per_rank.in, &more.per_rank.out, &more.per_rank.padded_out}) {
-                *flops = checked_multiply(times, *flops, component.view());
-            }
-            sum.table_.put(component, weight_name(more), more);
-        };
-        for (const cost_row& row : table_.rows) {
-            if (row.what == statistic::tokens) {
-                add(row, statistic::count, n);
-            } else if (row.what == statistic::pairs) {
-                const mask& attends = table_.masks[row.mask];
-                if (!(attends == mask::bidirectional().in(attends.in()))) {
-                    throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
-                }
-                add(row, statistic::tokens, checked_multiply(2, n, "prefix tokens"));
-                add(row, statistic::count, checked_multiply(n, n, "prefix tokens"));
-            }
-        }
-        return sum;
+        return cost(table_.with_prefix_tokens(n));
     }
 
     [[nodiscard]] constexpr const component_list& components() const { return table_.components; }
@@ -275,6 +247,8 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
+    constexpr explicit cost(const detail::cost_rows& table) : table_(table) {}
+
     /// QKᵀ, PV and softmax; `per_unit` pairs for each unit of `base`'s statistic.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_row base,
                             std::uint64_t per_unit) {

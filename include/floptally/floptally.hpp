@@ -7,6 +7,7 @@
 
 #include <floptally/accelerators.hpp>
 #include <floptally/attention.hpp>
+#include <floptally/audio.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/component_name.hpp>
 #include <floptally/convention.hpp>

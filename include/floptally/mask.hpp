@@ -8,6 +8,7 @@
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/mask_name.hpp>
 #include <floptally/detail/mask_pairs.hpp>
+#include <floptally/detail/mask_value.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/hstu_mask.hpp>
@@ -21,7 +22,7 @@ namespace floptally {
 ///
 /// `pairs` is the one function behind the host tally, a GPU kernel, the compile-time tests and the cost of one sample.
 /// Query i of a sequence with `past` cached tokens stands at position past + i; keys stand at 0 … past + length − 1.
-class mask {
+class mask : public detail::mask_value {
   public:
     /// Causal: the default.
     constexpr mask() = default;
@@ -136,8 +137,11 @@ class mask {
         return mask{mask_kind::grid_windows, in_range("window_size", patches, 1), in_range("shift", shift, 0)}.in(
             tower::vision);
     }
-    /// Every patch of a clip sees every other, of all frames: (t·h·w)².
-    [[nodiscard]] static constexpr mask clip_squares() { return mask{mask_kind::clip_squares, 0, 0}.in(tower::vision); }
+    /// Every patch of a clip sees every other, of all frames: (t·h·w)². With `prefix` tokens of each frame besides,
+    /// (t·(h·w + prefix))².
+    [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
+        return mask{mask_kind::clip_squares, in_range("prefix_tokens", prefix, 0), 0}.in(tower::vision);
+    }
     /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
     /// for each line of them. A grid that does not divide is an error.
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
@@ -151,16 +155,63 @@ class mask {
     }
     /// No mask either: 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
-    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1.
-    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_frames, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// No mask: patches, of which `side` x `side` are pooled into one in clips of more than one frame. A rest is cut
+    /// off.
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
     }
-    /// The square of that: each of them sees every other.
-    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride) {
-        return mask{mask_kind::strided_squares, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}
-            .in(tower::audio);
+    /// An image is one token for each `side` x `side` patches of it. What these see of each other besides a causal
+    /// mask: later ones, and earlier ones beyond a window of `window` tokens (−1: none). Nothing to a convention that
+    /// counts a causal mask in another way, as a square which has them already.
+    [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
+        return mask{mask_kind::later_image_tokens, in_range("side", side, 1),
+                    in_range("sliding_window", window, window < 0 ? -1 : 1)}
+            .in(tower::vision);
     }
+    /// What is left of the frames of an audio clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk`
+    /// the clip is cut into chunks of so many frames before them, and the last is shorter.
+    [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
+                                                       std::int64_t chunk = 0) {
+        return of_frames(mask_kind::strided_frames, field, stride, chunk, 0);
+    }
+    /// The square of that: each of them sees every other. With a `window` only within consecutive windows of so many,
+    /// which do not stop at chunks.
+    [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
+                                                        std::int64_t window = 0) {
+        return of_frames(mask_kind::strided_squares, field, stride, chunk, window);
+    }
+
+    /// No mask: cells of a frame after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. A grid of which they
+    /// leave nothing is an error.
+    [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
+        return mask{mask_kind::strided_cells, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)}.in(
+            tower::vision);
+    }
+    /// Windows as of `grid_windows`, of the cells that are left after both sides were halved (and rounded up) `level`
+    /// times; shifted by half a window. Where they shrink, a window is not larger than the shorter side, and where it
+    /// reaches that it is not shifted: Swin (arXiv:2103.14030, section 3.2).
+    [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
+                                                      bool shrinking) {
+        const std::int32_t halvings = in_range("level", level, 0, 30);
+        return mask{mask_kind::level_windows, in_range("window_size", cells, 1),
+                    4 * halvings + (shrinking ? 2 : 0) + (shifted ? 1 : 0)}
+            .in(tower::vision);
+    }
+    /// No mask: what is left of a frame's patches where a share of them, in parts per million, is left out at random,
+    /// and `prefix` class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+    [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
+        return mask{mask_kind::kept_patches, in_range("mask_ratio", millionths, 0, 1'000'000),
+                    in_range("prefix", prefix, 0)}
+            .in(tower::vision);
+    }
+    /// The square of that.
+    [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
+        mask squares = kept_patches(millionths, prefix);
+        squares.kind_ = mask_kind::kept_squares;
+        return squares;
+    }
+
+    using mask_value::in;
 
     /// The same over the statistics of a tower.
     [[nodiscard]] constexpr mask in(tower which) const {
@@ -177,17 +228,14 @@ class mask {
     /// The same of one frame of a grid: masks of sequences see its patches as one. `pairs` of the grid are t times as
     /// many, but for masks of whole clips.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_pairs(const grid& g) const {
-        const auto first = static_cast<std::uint64_t>(first_);
-        const auto second = static_cast<std::uint64_t>(second_);
-        return kind_ == mask_kind::grid_windows ? detail::windowed_frame(g, first, second)
-               : kind_ == mask_kind::merged_patches || kind_ == mask_kind::pooled_patches
-                   ? g.h / first * (g.w / first + second)
-                   : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
+        return kind_ >= mask_kind::grid_windows ? detail::units_of_frame(kind_, first_, second_, g)
+                                                : pairs(sequence{static_cast<std::uint32_t>(g.frame_patches())});
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
         const std::uint64_t patches = g.t * g.frame_patches();
-        return kind_ == mask_kind::clip_squares     ? patches * patches
+        const std::uint64_t clip = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(first_);
+        return kind_ == mask_kind::clip_squares     ? clip * clip
                : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
                : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
                                                     : g.t * frame_pairs(g);
@@ -198,66 +246,37 @@ class mask {
         if (kind_ != mask_kind::strided_frames && kind_ != mask_kind::strided_squares) {
             return pairs(sequence{clip.frames});
         }
-        const std::uint64_t left = detail::strided(clip.frames, first_, second_);
-        return kind_ == mask_kind::strided_squares ? left * left : left;
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr mask_kind kind() const { return kind_; }
-    /// Band, box and the others of a window: keys to the left, −1 unlimited. Otherwise the one parameter (chunk, k,
-    /// ratio, prefix).
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t first() const { return first_; }
-    /// Band: keys to the right, −1 unlimited.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t second() const { return second_; }
-    /// HSTU: its rules, as `detail::hstu_flags` has them.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
-
-    /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_polynomial() const {
-        return kind_ == mask_kind::cross_attention || (kind_ == mask_kind::band && first_ < 0 && second_ <= 0);
-    }
-
-    /// True where no query sees a later key, so that conventions for causal attention apply.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_causal() const {
-        return kind_ == mask_kind::band
-                   ? second_ == 0
-                   : kind_ != mask_kind::cross_attention && kind_ != mask_kind::encoder && kind_ < mask_kind::prefix_lm;
-    }
-    /// True of HSTU's mask and the words that a convention counts of it.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_hstu() const {
-        return kind_ >= mask_kind::hstu && kind_ <= mask_kind::hstu_part;
-    }
-    /// True of the kinds that are made for grids or for clips of sound.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_a_tower() const {
-        return kind_ >= mask_kind::grid_windows;
-    }
-    /// True where a grid is not t times one of its frames.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_of_whole_clips() const {
-        return kind_ == mask_kind::clip_squares || kind_ == mask_kind::clips || kind_ == mask_kind::pooled_patches;
+        const std::uint64_t left = detail::strided_chunks(clip.frames, first_, second_, chunk_);
+        return kind_ == mask_kind::strided_frames ? left
+               : window_ == 0                     ? left * left
+                                                  : detail::chunk_square_rows(left, window_);
     }
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_, flags_);
+        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
         return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
     }
 
     [[nodiscard]] friend constexpr bool operator==(const mask&, const mask&) = default;
 
   private:
-    static constexpr std::int32_t unlimited = -1;
-
     constexpr mask(mask_kind kind, std::int32_t first, std::int32_t second, std::uint8_t flags = 0)
-        : kind_(kind), flags_(flags), first_(first), second_(second) {}
+        : mask_value(kind, first, second, flags) {}
 
-    static constexpr auto in_range = &detail::mask_parameter;
+    [[nodiscard]] static constexpr std::int32_t in_range(const char* field, std::int64_t value, std::int64_t least,
+                                                         std::int64_t most = 0x7FFF'FFFF) {
+        return detail::mask_parameter(field, value, least, most);
+    }
 
-    mask_kind kind_ = mask_kind::band;
-    tower tower_ = tower::text;
-    std::uint8_t flags_ = 0;
-    std::int32_t first_ = unlimited;
-    std::int32_t second_ = 0;
+    [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
+                                                  std::int64_t chunk, std::int64_t window) {
+        mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
+        made.tower_ = tower::audio;
+        made.chunk_ = detail::short_mask_parameter("chunk", chunk);
+        made.window_ = detail::short_mask_parameter("window", window);
+        return made;
+    }
 };
 
 }  // namespace floptally

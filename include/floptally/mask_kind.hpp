@@ -28,8 +28,14 @@ enum class mask_kind : std::uint8_t {
     merged_patches,
     pooled_patches,
     clips,
+    pooled_clips,
+    later_image_tokens,
     strided_frames,
-    strided_squares
+    strided_squares,
+    strided_cells,
+    level_windows,
+    kept_patches,
+    kept_squares
 };
 
 }  // namespace floptally

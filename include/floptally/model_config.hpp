@@ -34,12 +34,15 @@ struct read_options {
 /// What a tower of a model takes, and what the text has of it.
 struct tower_input {
     tower in = tower::vision;
-    std::optional<grid> image{};  ///< the image (or clip) of fixed size that the config states, in patches
+    std::optional<grid> image{};       ///< the image (or clip) of fixed size that the config states, in patches
+    std::optional<audio_clip> clip{};  ///< the clip of sound that every other is padded to, where the config states it
     /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
     /// frame (or clip of sound).
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
+    std::uint64_t per_token = 0;  ///< for each patch, or frame of sound
+    bool are_keys = false;        ///< no token stands for the units: a decoder attends them, `keys` of its sequences
 };
 
 /// A model as a config describes it.
@@ -57,12 +60,25 @@ struct model_config {
     for (const tower_input& one : model.towers) {
         const std::uint64_t frames = batch.get(view::useful, statistic::count, one.in);
         sum = checked_add(sum, checked_multiply(one.per_frame, frames, "placeholders"), "placeholders");
-        if (one.per_unit != 0) {
+        const std::uint64_t tokens = batch.get(view::useful, statistic::tokens, one.in);
+        sum = checked_add(sum, checked_multiply(one.per_token, tokens, "placeholders"), "placeholders");
+        if (one.per_unit != 0 && !one.are_keys) {
             const std::uint64_t units = batch.pairs(view::useful, one.units);
             sum = checked_add(sum, checked_multiply(one.per_unit, units, "placeholders"), "placeholders");
         }
     }
     return sum;
+}
+
+/// What a decoder attends of a clip of sound, `keys` of its sequence: what the encoder leaves of the frames, where the
+/// encoder is an audio tower, as Whisper's. 0 where it is not.
+[[nodiscard]] inline std::uint32_t keys_of(const model_config& model, const audio_clip& clip) {
+    for (const tower_input& one : model.towers) {
+        if (one.are_keys) {
+            return static_cast<std::uint32_t>(one.units.pairs(clip));
+        }
+    }
+    return 0;
 }
 
 /// Throws where the sequences of a batch are shorter than what stands in them for its images and sound.

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <floptally/checked.hpp>
 #include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/cost_row.hpp>
+#include <floptally/error.hpp>
 #include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/term.hpp>
 
 /// @file
@@ -22,7 +26,8 @@ namespace floptally {
 /// no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
 struct patch_embedding {
     std::uint64_t in_channels = 3;
-    std::uint64_t patch_size = 0;           ///< pixels, each side
+    std::uint64_t patch_size = 0;           ///< pixels, each side, or the height
+    std::uint64_t patch_width = 0;          ///< pixels; 0: a square
     std::uint64_t temporal_patch_size = 1;  ///< frames that make one patch
     bool bias = false;
 
@@ -30,7 +35,8 @@ struct patch_embedding {
         require_positive(in_channels, "num_channels");
         require_positive(patch_size, "patch_size");
         require_positive(temporal_patch_size, "temporal_patch_size");
-        const std::uint64_t area = checked_multiply(patch_size, patch_size, "patch_embedding");
+        const std::uint64_t width = patch_width == 0 ? patch_size : patch_width;
+        const std::uint64_t area = checked_multiply(patch_size, width, "patch_embedding");
         const std::uint64_t pixels = checked_multiply(in_channels, temporal_patch_size, "patch_embedding");
         floptally::cost sum;
         sum.add("patch_embedding", linear{.in_features = checked_multiply(area, pixels, "patch_embedding"),
@@ -135,6 +141,52 @@ struct gated_patch_merger {
                        .reads = gated,
                        .writes = value::made(3)},
                 units);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// One learned query for each image attends all its tokens, and a residual MLP follows: SigLIP's pooling head
+/// (arXiv:2106.04560, section 3.3). Keys and values are of every token, all else of one row an image.
+struct attention_pooling {
+    std::uint64_t num_heads = 0;
+    std::uint64_t hidden_size = 0;
+    std::uint64_t intermediate_size = 0;  ///< of the MLP
+    std::uint64_t learned = 0;            ///< parameters of the query itself
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(intermediate_size, "intermediate_size");
+        if (hidden_size % num_heads != 0) {
+            throw error("num_attention_heads", "must divide hidden_size (" + std::to_string(hidden_size) + "), got " +
+                                                   std::to_string(num_heads));
+        }
+        const auto matrix = [](std::uint64_t in, std::uint64_t out, statistic rows, std::string_view weight,
+                               value::set reads, value::set writes) {
+            return linear{.in_features = in,
+                          .out_features = out,
+                          .rows = rows,
+                          .kind = term::lm_head,
+                          .weight = weight,
+                          .reads = reads,
+                          .writes = writes};
+        };
+        const std::uint64_t h = hidden_size;
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set v = value::made(2);
+        const value::set pooled = value::made(3);
+        floptally::cost sum;
+        sum.add("pooling", matrix(h, h, statistic::count, "q_proj", value::made(7), q));  // of the learned query
+        sum.add("pooling", matrix(h, h, statistic::tokens, "k_proj", value::stream, k));
+        sum.add("pooling", matrix(h, h, statistic::tokens, "v_proj", value::stream, v));
+        sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled}, statistic::tokens,
+                1);
+        sum.add("pooling", matrix(h, h, statistic::count, "out_proj", pooled, value::made(4)));
+        sum.add("pooling", matrix(h, intermediate_size, statistic::count, "up_proj", value::made(4), value::made(5)));
+        sum.add("pooling", matrix(intermediate_size, h, statistic::count, "down_proj", value::made(5), value::made(6)));
+        sum.add_parameters("embedding", term::position_embedding, learned);
         elementwise.add_to(sum);
         return sum;
     }

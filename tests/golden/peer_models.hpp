@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -322,6 +323,37 @@ inline cost wan(const json& model) {
 }
 
 /// Linears one after the other, each a component: "linear.0" …
+/// A vision tower by itself, with its patch embedding where the patch is known. Of windows in most blocks where there
+/// are any.
+inline cost vision_tower(const json& model) {
+    const std::uint64_t h = model["hidden_size"];
+    const std::uint64_t merge = model["spatial_merge_size"];
+    const std::uint64_t full_heads = model["num_heads"];
+    const auto full = model.value("fullatt_block_indexes", std::vector<std::uint64_t>{});
+    const std::uint64_t pixels = number(model, {"window_size"});
+    cost sum;
+    for (std::uint64_t index = 0; index < model["depth"].get<std::uint64_t>(); ++index) {
+        layer where{index, h, mask::bidirectional()};
+        if (pixels != 0 && std::find(full.begin(), full.end(), index) == full.end()) {
+            const std::uint64_t cells = pixels / merge / model["patch_size"].get<std::uint64_t>();
+            where.attends = mask::grid_windows(static_cast<std::int64_t>(cells * merge));
+        }
+        sum += floptally::mha{.num_heads = full_heads, .head_dim = h / full_heads}.cost(where);
+        sum += mlp(model, where);
+    }
+    if (model.contains("patch_size")) {
+        sum += floptally::patch_embedding{.in_channels = model["in_channels"],
+                                          .patch_size = model["patch_size"],
+                                          .temporal_patch_size = model["temporal_patch_size"]}
+                   .cost(h);
+    }
+    const cost merger =
+        floptally::patch_merger{.spatial_merge_size = merge, .hidden_size = h, .out_features = model["out_hidden_size"]}
+            .cost();
+    sum += (1 + model.value("deepstack_visual_indexes", json::array()).size()) * merger;
+    return sum.in(floptally::tower::vision);
+}
+
 inline cost linears(const json& model) {
     cost sum;
     for (std::size_t i = 0; i < model["linears"].size(); ++i) {

@@ -60,6 +60,19 @@ std::multiset<std::string> rows_of(const cost& model) {
     return rows;
 }
 
+/// Something for each stream that a model has. The sides of the image divide by every merge size of the zoo.
+void fill(tally& batch) {
+    if (batch.masks().has(tower::text)) {
+        batch.add(sequence{.length = 9, .keys = 7});
+    }
+    if (batch.masks().has(tower::vision)) {
+        batch.add(grid{1, 12, 12});
+    }
+    if (batch.masks().has(tower::audio)) {
+        batch.add(audio_clip{400});
+    }
+}
+
 }  // namespace
 
 TEST_CASE("the stages of every config are its cost, to the row") {
@@ -75,12 +88,12 @@ TEST_CASE("M7: any config can be frozen and adapted") {
         const auto work = [&](const training_plan& plan) {
             const folded_cost folded(model.stages, conventions::exact, plan);
             tally batch{folded.masks()};
-            batch.add(sequence{.length = 9, .keys = 7});
+            fill(batch);
             return folded.evaluate(batch);
         };
         const breakdown trained = work({});
         tally batch{model.cost.masks()};
-        batch.add(sequence{.length = 9, .keys = 7});
+        fill(batch);
         const breakdown whole = evaluate(model.cost, batch);
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
             CHECK(trained.get(view::executed, during) == whole.get(view::executed, during));

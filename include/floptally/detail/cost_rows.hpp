@@ -10,6 +10,7 @@
 #include <floptally/cost_row.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tower.hpp>
@@ -65,6 +66,67 @@ class cost_rows {
     /// The name of a row's weight within its component; empty where it has none.
     [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
         return row.weight == 0 ? std::string_view{} : weights[row.weight - 1U].view();
+    }
+
+    /// The rows over the statistics of a tower.
+    [[nodiscard]] constexpr cost_rows in(tower which) const {
+        cost_rows moved;
+        for (cost_row row : rows) {
+            if (row.what == statistic::pairs) {
+                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask].in(which), "masks"));
+            }
+            row.in = which;
+            moved.put(components[row.component], weight_name(row), row);
+        }
+        return moved;
+    }
+
+    /// The rows of tokens over other units, and those of bidirectional attention under another mask.
+    [[nodiscard]] constexpr cost_rows over(const mask& units, const mask& attends) const {
+        cost_rows moved;
+        for (cost_row row : rows) {
+            if (row.what == statistic::tokens || row.what == statistic::pairs) {
+                const mask& own = row.what == statistic::tokens ? units : masks[row.mask];
+                const mask& now = own == mask::bidirectional() ? attends : own;
+                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(now, "masks"));
+                row.what = statistic::pairs;
+                row.in = now.in();
+            }
+            moved.put(components[row.component], weight_name(row), row);
+        }
+        return moved;
+    }
+
+    /// The same layers over sequences that are longer by `n` tokens which no tally counts: class tokens, registers.
+    /// (L + n)² is L² + 2nL + n². A mask other than bidirectional has no such form.
+    [[nodiscard]] constexpr cost_rows with_prefix_tokens(std::uint64_t n) const {
+        cost_rows sum = *this;
+        const auto add = [&](cost_row more, statistic unit, std::uint64_t times) {
+            const component_name& component = components[more.component];
+            more.what = unit;
+            more.parameters = more.per_rank.parameters = 0;
+            for (std::uint64_t* flops :
+                 {&more.useful, &more.padded, &more.per_rank.in, &more.per_rank.out, &more.per_rank.padded_out}) {
+                *flops = checked_multiply(times, *flops, component.view());
+            }
+            sum.put(component, weight_name(more), more);
+        };
+        for (const cost_row& row : rows) {
+            if (row.what == statistic::tokens) {
+                add(row, statistic::count, n);
+            } else if (row.what == statistic::pairs) {
+                const mask& attends = masks[row.mask];
+                if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
+                    continue;  // has them already
+                }
+                if (!(attends == mask::bidirectional().in(attends.in()))) {
+                    throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
+                }
+                add(row, statistic::tokens, checked_multiply(2, n, "prefix tokens"));
+                add(row, statistic::count, checked_multiply(n, n, "prefix tokens"));
+            }
+        }
+        return sum;
     }
 
     [[nodiscard]] friend constexpr bool operator==(const cost_rows&, const cost_rows&) = default;

@@ -78,7 +78,7 @@ class floptally_format {
             }
         }
         sum_ += side.on_encoder();
-        encoder.append_on_encoder_to(stages_);
+        encoder.append_encoder_to(stages_, [](const cost& one) { return one.on_encoder(); });
     }
 
     [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {

@@ -47,6 +47,9 @@ constexpr void lower_pairs(const mask& attends, const convention& how, bool unwi
     const bool windowed = !attends.is_polynomial() && attends.kind() != mask_kind::compressed_keys &&
                           attends.kind() != mask_kind::encoder && attends.kind() != mask_kind::box &&
                           !attends.is_of_a_tower();
+    if (attends.kind() == mask_kind::later_image_tokens && how.causal != causal_pairs::exact) {
+        return;
+    }
     if (attends.kind() == mask_kind::cross_attention) {
         at(fixed(statistic::crossed), 1);
     } else if (windowed && attends.is_causal() && how.windows == window_pairs::half_squares) {

@@ -59,4 +59,32 @@ namespace floptally::detail {
     }
 }
 
+/// What it attends, or the units that it is, in one frame of a grid; kinds of a sequence or of a clip of sound nothing.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t units_of_frame(mask_kind kind, std::int32_t a,
+                                                                           std::int32_t b, const grid& g) {
+    const auto first = static_cast<std::uint64_t>(a);
+    const auto second = static_cast<std::uint64_t>(b);
+    switch (kind) {
+        case mask_kind::grid_windows:
+            return windowed_frame(g, first, second);
+        case mask_kind::merged_patches:
+        case mask_kind::pooled_patches:
+            return g.h / first * (g.w / first + second);
+        case mask_kind::pooled_clips:
+            return g.t > 1 ? g.h / first * (g.w / first) : g.frame_patches();
+        case mask_kind::later_image_tokens:
+            return later_within(g.h / first * (g.w / first), b);
+        case mask_kind::strided_cells:
+            return strided(g.h, a, b) * strided(g.w, a, b);
+        case mask_kind::level_windows:
+            return level_frame(g, first, second);
+        case mask_kind::kept_patches:
+            return kept_frame(g, first, second);
+        case mask_kind::kept_squares:
+            return kept_frame(g, first, second) * kept_frame(g, first, second);
+        default:
+            return 0;
+    }
+}
+
 }  // namespace floptally::detail

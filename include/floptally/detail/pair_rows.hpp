@@ -69,6 +69,11 @@ namespace floptally::detail {
     return window_pieces(g.h, window, shift) * window_pieces(g.w, window, shift);
 }
 
+/// Of n tokens that see each other: the pairs besides those of a causal window (−1: of a causal mask).
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_within(std::uint64_t n, std::int64_t window) {
+    return n * n - n - capped_ramp(n, window < 0 ? -1 : window - 1);
+}
+
 /// What a convolution of this stride leaves of an axis: ⌊(cells − field)/stride⌋ + 1, and 0 where it does not fit.
 /// `field` is its kernel less the padding on both sides. Convolutions one after the other are one such, whose stride is
 /// their product.
@@ -76,6 +81,40 @@ namespace floptally::detail {
                                                                     std::int64_t stride) {
     const std::int64_t beyond = static_cast<std::int64_t>(cells) - field;
     return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond / stride + 1);
+}
+
+/// Pairs of one frame within windows of the cells that halvings leave: `mask::level_windows`, whose second parameter is
+/// 4·level + 2·shrinking + shifted.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t level_frame(const grid& g, std::uint64_t window,
+                                                                        std::uint64_t how) {
+    const std::int64_t stride = std::int64_t{1} << (how >> 2U);
+    const std::uint64_t height = strided(g.h, 1, stride);
+    const std::uint64_t width = strided(g.w, 1, stride);
+    const std::uint64_t shorter = height < width ? height : width;
+    const bool shrinks = (how & 2U) != 0 && shorter <= window;
+    if (shorter == 0) {
+        return 0;
+    }
+    const std::uint64_t side = shrinks ? shorter : window;
+    const std::uint64_t shift = shrinks || (how & 1U) == 0 ? 0 : window / 2;
+    return window_pieces(height, side, shift) * window_pieces(width, side, shift);
+}
+
+/// Patches of one frame that a mask of so many millionths leaves, and class tokens; 0 of no frame.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t kept_frame(const grid& g, std::uint64_t millionths,
+                                                                       std::uint64_t prefix) {
+    if (g.frame_patches() == 0) {
+        return 0;
+    }
+    const double share = 1.0 - static_cast<double>(millionths) / 1e6;
+    return static_cast<std::uint64_t>(static_cast<double>(g.frame_patches()) * share) + prefix;
+}
+
+/// The same of chunks of so many cells, each by itself; 0: of all as one.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided_chunks(std::uint64_t cells, std::int64_t field,
+                                                                           std::int64_t stride, std::uint64_t chunk) {
+    return chunk == 0 ? strided(cells, field, stride)
+                      : cells / chunk * strided(chunk, field, stride) + strided(cells % chunk, field, stride);
 }
 
 }  // namespace floptally::detail

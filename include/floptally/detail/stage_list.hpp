@@ -8,6 +8,7 @@
 
 #include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/stage.hpp>
 #include <floptally/tower.hpp>
 
@@ -40,13 +41,14 @@ class stage_list {
         }
     }
 
-    /// These stages as those of an encoder, before the layers of a decoder.
-    void append_on_encoder_to(stage_list& decoder) const {
+    /// These stages, changed, as those of an encoder before the layers of a decoder.
+    template <class Change>
+    void append_encoder_to(stage_list& decoder, Change change) const {
         for (stage one : in_order("encoder", stage_role::encoder)) {
             const bool before = one.role == stage_role::input || one.role == stage_role::anywhere;
             one.name = "encoder";
             one.role = before ? one.role : stage_role::encoder;
-            one.cost = one.cost.on_encoder();
+            one.cost = change(one.cost);
             (before ? decoder.inputs_ : decoder.encoder_).push_back(one);
         }
     }
@@ -55,13 +57,13 @@ class stage_list {
     void move_into(tower which) {
         each([which](cost& one) { one = one.in(which); });
     }
-    /// All layers over sequences that are longer.
+    /// All stages over other units than tokens.
+    void move_over(const mask& units, const mask& attends) {
+        each([&](cost& one) { one = one.over(units, attends); });
+    }
+    /// All stages that are there, over sequences that are longer.
     void add_prefix_tokens(std::uint64_t n) {
-        for (run& layers : runs_) {
-            for (cost& part : layers.parts) {
-                part = part.with_prefix_tokens(n);
-            }
-        }
+        each([n](cost& one) { one = one.with_prefix_tokens(n); });
     }
 
     /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.

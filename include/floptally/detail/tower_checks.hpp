@@ -40,7 +40,12 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
         if (merged && (g.h % side != 0 || g.w % side != 0)) {
             throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + std::to_string(side));
         }
-        if (m.kind() == mask_kind::clip_squares && uint128{g.t} * g.frame_patches() > max_sequence_length) {
+        if (m.kind() == mask_kind::strided_cells && g.t * g.frame_patches() != 0 && m.frame_pairs(g) == 0) {
+            throw error("grid", shown(g) + " are too few for convolutions over " + std::to_string(side) + " x " +
+                                    std::to_string(side) + " of them");
+        }
+        if (m.kind() == mask_kind::clip_squares &&
+            uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(side)) > max_sequence_length) {
             throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
         }
     }

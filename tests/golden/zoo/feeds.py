@@ -220,26 +220,52 @@ def tiles(model, samples, tiles_per_image=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": grids[:sum(counts)]}
 
 
+@feed((2, 3), (1, 2))
+def clip_text(model, run):
+    """llava_next_video, llava_onevision: one clip in each text, of frames of the config's size. A run is (texts,
+    frames); a clip is a grid."""
+    texts, frames_of_each = run
+    values, grids = image_batch(model.config, texts * frames_of_each)
+    clips = {"pixel_values_videos": values.unflatten(0, (texts, frames_of_each))}
+    rows = placeholders(model, "get_video_features", clips, [1] * texts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config, "video"))
+    return {**inputs, **clips}, {"lengths": lengths, "grids": [[frames_of_each, *grids[0][1:]]] * texts}
+
+
 @feed((1, 1), (2, 2))
 def cross_attended(model, counts):
     """mllama: tiles that the text reaches by cross attention only; a run is the number of images of each sample, which
-    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile."""
+    must be equal. Every image is given all max_num_tiles tiles, and every position of a text sees every tile. An image
+    is a grid of as many frames as it has tiles."""
     import torch
     config = model.config
-    vision = config.vision_config
+    vision = vision_of(config)
     samples, images, slots = len(counts), counts[0], vision.max_num_tiles
     values, grids = image_batch(config, samples * images * slots)
+    _, height, width = grids[0]
+    inputs = {"pixel_values": values.unflatten(0, (samples, images, slots)),
+              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
+              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long)}
+    record = {"lengths": [], "grids": [[slots, height, width]] * (samples * images)}
+    if vision is config:
+        return inputs, record
     length = 9 + 2 * images
     ids = words(config, samples, length)
     ids[:, :images] = placeholder_of(config)
-    inputs = {"input_ids": ids, "use_cache": False,
-              "pixel_values": values.unflatten(0, (samples, images, slots)),
-              "aspect_ratio_ids": torch.ones(samples, images, dtype=torch.long) * len(vision.supported_aspect_ratios),
-              "aspect_ratio_mask": torch.ones(samples, images, slots, dtype=torch.long),
-              "cross_attention_mask": torch.ones(samples, length, images, slots, dtype=torch.long)}
-    _, height, width = grids[0]
-    return inputs, {"lengths": [length] * samples, "grids": grids,
-                    "encoder_length": images * slots * (height * width + 1)}
+    inputs.update(input_ids=ids, use_cache=False,
+                  cross_attention_mask=torch.ones(samples, length, images, slots, dtype=torch.long))
+    return inputs, {**record, "lengths": [length] * samples, "encoder_length": images * slots * (height * width + 1)}
+
+
+@feed((2, 11, 5), (1, 7, 9))
+def cross_states(model, run):
+    """mllama's text alone: what a tower made, with a gradient. A run is (texts, length, keys)."""
+    import torch
+    texts, length, keys = run
+    states = torch.randn(texts, keys, model.config.hidden_size, requires_grad=True)
+    return ({"input_ids": words(model.config, texts, length), "use_cache": False, "cross_attention_states": states,
+             "cross_attention_mask": torch.zeros(texts, 1, length, keys)},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -308,6 +334,23 @@ def images_in_one_canvas(model, samples):
 
 
 @feed(*GRIDS)
+def positioned(model, samples, slots=36):
+    """gemma4: flattened patches of three channels with their positions, each image padded to `slots` patches."""
+    import torch
+    vision = vision_of(model.config)
+    grids = flatten(samples)
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    values, positions = torch.rand(len(grids), slots, 3 * vision.patch_size ** 2), torch.tensor(at)
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is model.config:
+        return {"pixel_values": values, "pixel_position_ids": positions}, record
+    images = {"pixel_values": values, "image_position_ids": positions}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
 def masked_canvas(model, samples, square=False):
     """idefics2, idefics3, smolvlm: images padded to the largest of the run (to a square for the latter two), with
     pixel_attention_mask. The blocks run on the padding."""
@@ -351,6 +394,15 @@ def padded(model, samples, slots=40):
             {"lengths": [], "grids": [list(grid) for grid in grids]})
 
 
+@feed(*GRIDS)
+def padded_text(model, samples, slots=40):
+    """lfm2_vl: images padded as siglip2's, in a text."""
+    images, record = padded(model, samples, slots)
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {**record, "lengths": lengths}
+
+
 @feed((2, 11, GRIDS[0]), (3, 7, GRIDS[1]))
 def contrastive_padded(model, run, slots=40):
     """siglip2: texts beside padded images. A run is (texts, length, grids of each sample)."""
@@ -378,12 +430,40 @@ def speech_to_text(model, run):
 
 
 @feed(2, 3)
-def mel(model, clips, bins="num_mel_bins"):
-    """An encoder of mel frames by itself: whisper's for classification."""
+def mel(model, clips, bins="num_mel_bins", frames=None):
+    """An encoder of mel frames by itself: whisper's for classification. Of `frames`, else as many as it demands."""
     import torch
-    count = 2 * model.config.max_source_positions
+    count = frames or 2 * model.config.max_source_positions
     return ({"input_features": torch.randn(clips, getattr(model.config, bins), count)},
             {"lengths": [], "audio_frames": [count] * clips})
+
+
+@feed((25, 11), (24,))
+def packed_mel(model, counts):
+    """The audio tower of Qwen's omni models: the frames of all clips in one row. A run is the frames of each clip."""
+    import torch
+    return ({"input_features": torch.randn(model.config.num_mel_bins, sum(counts)),
+             "feature_lens": torch.tensor(counts)}, {"lengths": [], "audio_frames": list(counts)})
+
+
+@feed((((1, 8, 12),), (25, 11)), (((1, 4, 4), (1, 8, 4)), (24,)))
+def seen_and_heard(model, run):
+    """The thinker of Qwen's omni models: one text with images and clips of sound. A run is (grids, frames of clips)."""
+    import torch
+    grids, counts = run
+    config, longest = model.config, max(run[1])
+    vision = vision_of(config)
+    media = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision)),
+             "image_grid_thw": torch.tensor(grids),
+             "input_features": torch.randn(len(counts), config.audio_config.num_mel_bins, longest),
+             "feature_attention_mask": torch.tensor([[int(i < count) for i in range(longest)] for count in counts])}
+    blocks = [(placeholder_of(config), t * h * w // vision.spatial_merge_size ** 2) for t, h, w in grids]
+    blocks += [(placeholder_of(config, "audio"), ((count - 1) // 2 - 1) // 2 + 1) for count in counts]
+    ids = torch.cat([part for token, size in blocks for part in (words(config, 2), torch.full((size,), token))])[None]
+    length = ids.shape[1]
+    return ({**media, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
+             "position_ids": torch.arange(length).expand(3, 1, length)},
+            {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
 
 
 @feed((2, 187), (3, 133))

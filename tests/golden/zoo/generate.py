@@ -40,6 +40,7 @@ Options:
     _choices=True          input is (1, batch, length)
     _dropout=True          keep dropout and layerdrop as the config has them
     _pairs=False           leave the visible pairs away, where they cannot be told from the attention weights
+    _pairs=True            record them of a feed's texts too, which are then all alike
     _no_resolved="reason"  the resolved config cannot be read back
     _note="text"           a remark for the reader of the JSON file
     _parameters=function   weights that this case's class keeps and never uses: (config) to {name: {"count": n, "why": text}}
@@ -351,8 +352,8 @@ def run(item, built, attention, shape):
              "fused": "mixed" if kernel and plain else kernel,
              "forward": sum(operators["forward"].values()), "backward": sum(operators["backward"].values()),
              "operators": operators}
-    if attention == "eager" and "feed" not in options:
-        entry.update(visible_pairs(model, inputs, options, length, cross))
+    if attention == "eager" and options.get("pairs", "feed" not in options):
+        entry.update(visible_pairs(model, inputs, options, length, {} if "feed" in options else cross))
     config = model.config
     config.architectures = [built.__name__]
     entry["differences"] = {}

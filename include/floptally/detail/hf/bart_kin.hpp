@@ -99,8 +99,7 @@ void take_bart_decoder(hf_model& model) {
 }
 
 /// The cross attention of a decoder that runs without its encoder: weights, no products.
-[[nodiscard]] inline cost idle_cross_part(const hf_model& model, const hf_layer& at) {
-    const gqa own = read_gqa(model);
+[[nodiscard]] inline cost idle_cross_of(const gqa& own, const hf_layer& at) {
     cost sum;
     sum.add("cross_attention", linear{.in_features = at.where.hidden_size,
                                       .out_features = own.num_heads * own.head_dim,
@@ -108,6 +107,9 @@ void take_bart_decoder(hf_model& model) {
                                       .stored = 4});
     own.elementwise.add_to(sum);
     return sum;
+}
+[[nodiscard]] inline cost idle_cross_part(const hf_model& model, const hf_layer& at) {
+    return idle_cross_of(read_gqa(model), at);
 }
 
 template <const bart_kind& Kind>

@@ -38,20 +38,25 @@ struct hf_slot {
     std::string_view model_type{};  ///< where that config does not say it
     std::string_view suffix{};      ///< of the class that it is: "Model"
     hf_projector projector = nullptr;
+    hf_projector in_text = nullptr;          ///< what the text's own layers do more for each image
     hf_depth layers_used = nullptr;          ///< all
     hf_placeholders placeholders = nullptr;  ///< as its family says
     std::string_view otherwise{};            ///< its config where there is none, as JSON
     const hf_family* family = nullptr;       ///< whatever its config says
+    bool optional = false;                   ///< without a config no tower
 };
 
 /// A class of the model, and the class that its text is.
 struct hf_outer_class {
     std::string_view suffix;
-    std::string_view text_suffix;
+    std::string_view text_suffix;     ///< empty: it has no text, and no projectors
+    bool pooled = false;              ///< it reads what its parts pool
+    hf_projector after = nullptr;     ///< in place of the projector of the first tower: a classifier of images
+    std::string_view uncounted = {};  ///< what a count leaves out, as a note
 };
 
 /// Where the flag stands that ties the lm_head to the embedding.
-enum class tie_flag : std::uint8_t { outer, text, either };
+enum class tie_flag : std::uint8_t { outer, text, either, never };
 
 /// One `model_type` with towers.
 struct hf_composite {
@@ -64,9 +69,15 @@ struct hf_composite {
     std::string_view older_text_type{};      ///< what older files call `text_type`
     const hf_family* text_family = nullptr;  ///< whatever the text's config says
     bool flat_text = false;                  ///< where there is none, its keys stand beside the outer ones
+    bool text_fills = false;                 ///< `text_otherwise` stands also for what a given one leaves out
     std::array<hf_slot, 2> towers{};
+    cost (*text_after)(const config_fields&, const hf_model&) = nullptr;  ///< what stands after the text
     bool tie_word_embeddings = false;
     tie_flag tie = tie_flag::outer;
+    std::string_view tie_key{};    ///< a key that wins over `tie_word_embeddings`
+    std::string_view overrides{};  ///< a key of the text's config that changes nothing here
+    std::string_view refuses{};    ///< a config inside that is not read
+    std::string_view note{};       ///< what a count leaves open
 };
 
 /// Classes that most of them have.

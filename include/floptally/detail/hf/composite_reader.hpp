@@ -30,20 +30,40 @@ class hf_composite_reader {
         model_config sum;
         const hf_outer_class& outer =
             find_class<hf_outer_class>(config_, family_.model_type, family_.class_prefix, family_.heads, sum.notes);
+        if (!family_.refuses.empty() && config_.has_value(family_.refuses)) {
+            throw error(config_.field(family_.refuses), std::string("is not supported for model_type ")
+                                                            .append(family_.model_type)
+                                                            .append("; must be null or absent"));
+        }
         const bool flat = family_.flat_text && !config_.has_value(family_.text_key);
-        const json text_config = inner(family_.text_key, family_.text_otherwise);
+        json text_config = inner(family_.text_key, family_.text_otherwise);
+        if (family_.text_fills && text_config.is_object()) {
+            json filled = json::parse(family_.text_otherwise);
+            filled.update(text_config);
+            text_config = std::move(filled);
+        }
+        if (text_config.is_object()) {
+            text_config.erase(std::string(family_.overrides));
+        }
         const config_fields text_fields = flat ? config_ : config_fields(text_config, config_.field(family_.text_key));
         const hf_family& text_family =
             family_.text_family != nullptr ? *family_.text_family : text_family_in(text_fields);
-        const hf_inner text{outer.text_suffix, is_tied(text_fields, text_family, flat)};
-        model_config language = hf_reader(text_fields, text_family, options_, &text).read();
+        const hf_inner text{
+            .suffix = outer.text_suffix, .tied = is_tied(text_fields, text_family, flat), .pooled = outer.pooled};
+        model_config language;
+        if (!outer.text_suffix.empty()) {
+            language = hf_reader(text_fields, text_family, options_, &text).read();
+        }
         const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
 
         std::vector<stage> towers;
         for (const hf_slot& slot : family_.towers) {
-            if (!slot.key.empty()) {
-                add_tower(slot, text_sizes, sum, towers);
+            if (!slot.key.empty() && (!slot.optional || config_.has_value(slot.key))) {
+                add_tower(slot, outer, text_sizes, sum, towers);
             }
+        }
+        if (!family_.note.empty()) {
+            sum.notes.emplace_back(family_.note);
         }
         sum.model_type = family_.model_type;
         sum.cost += language.cost;
@@ -58,6 +78,13 @@ class hf_composite_reader {
             if (one.role != stage_role::input) {
                 sum.stages.push_back(one);
             }
+        }
+        if (family_.text_after != nullptr && !outer.text_suffix.empty()) {
+            add_stage(family_.text_after(config_, text_sizes), {.name = "pooled", .role = stage_role::head}, sum,
+                      sum.stages);
+        }
+        if (!outer.uncounted.empty()) {
+            sum.notes.emplace_back(outer.uncounted);
         }
         return sum;
     }
@@ -87,17 +114,22 @@ class hf_composite_reader {
 
     /// A flat config has one flag, which is the outer one.
     [[nodiscard]] bool is_tied(const config_fields& text, const hf_family& family, bool flat) const {
-        const bool outer = config_.flag("tie_word_embeddings", family_.tie_word_embeddings);
+        if (family_.tie == tie_flag::never) {
+            return false;
+        }
+        const bool outer =
+            config_.flag(config_.spelling({family_.tie_key, "tie_word_embeddings"}), family_.tie_word_embeddings);
         const bool inside =
             flat ? family.tie_word_embeddings : text.flag("tie_word_embeddings", family.tie_word_embeddings);
         return family_.tie == tie_flag::outer ? outer : family_.tie == tie_flag::text ? inside : outer || inside;
     }
 
-    void add_tower(const hf_slot& slot, const hf_model& text, model_config& sum, std::vector<stage>& stages) const {
+    void add_tower(const hf_slot& slot, const hf_outer_class& outer, const hf_model& text, model_config& sum,
+                   std::vector<stage>& stages) const {
         const json own = inner(slot.key, slot.otherwise);
         const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
-        hf_inner part{slot.suffix};
+        hf_inner part{.suffix = slot.suffix, .pooled = outer.pooled};
         const hf_model sizes = hf_reader(fields, family, {}, &part).sized();
         const hf_joined both{config_, text, sizes};
         if (slot.layers_used != nullptr) {
@@ -112,8 +144,16 @@ class hf_composite_reader {
                                                       : "blocks";
             add_stage(named(one.cost, prefix, name), one, sum, stages);
         }
-        if (slot.projector != nullptr) {
-            add_stage(named(slot.projector(both).in(family.stands_in), prefix, "projector"), stage{}, sum, stages);
+        const hf_projector projector = outer.after != nullptr ? outer.after : slot.projector;
+        if (projector != nullptr) {
+            add_stage(named(projector(both).in(family.stands_in), prefix, "projector"), stage{}, sum, stages);
+        }
+        if (slot.in_text != nullptr) {
+            const stage inside{.name = "image_attention",
+                               .role = stage_role::anywhere,
+                               .cost = slot.in_text(both).in(family.stands_in)};
+            sum.cost += inside.cost;
+            stages.push_back(inside);
         }
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (const tower_input& input : made.towers) {

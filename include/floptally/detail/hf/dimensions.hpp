@@ -18,7 +18,9 @@ class hf_dimension_reader {
 
     [[nodiscard]] hf_dimensions read() {
         const short_names& also = family_.also;
-        sizes_.vocab_size = config_.integer({"vocab_size", also.vocab_size}, family_.vocab_size, 1, max_vocabulary);
+        if (family_.stem == nullptr) {  // a tower has none, or only its head has
+            sizes_.vocab_size = config_.integer({"vocab_size", also.vocab_size}, family_.vocab_size, 1, max_vocabulary);
+        }
         sizes_.hidden_size = config_.dimension({"hidden_size", also.hidden_size}, family_.hidden_size);
         sizes_.num_layers =
             config_.integer({"num_hidden_layers", also.num_hidden_layers}, family_.num_hidden_layers, 1, max_layers);

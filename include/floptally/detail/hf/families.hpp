@@ -7,35 +7,52 @@
 #include <vector>
 
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/composites.hpp>
+#include <floptally/detail/hf/conformer_towers.hpp>
+#include <floptally/detail/hf/contrastive.hpp>
+#include <floptally/detail/hf/convolutional_towers.hpp>
 #include <floptally/detail/hf/convolved_decoders.hpp>
+#include <floptally/detail/hf/cross_attention_composites.hpp>
+#include <floptally/detail/hf/dino_towers.hpp>
 #include <floptally/detail/hf/early_decoders.hpp>
 #include <floptally/detail/hf/encoders.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/gated_decoders.hpp>
+#include <floptally/detail/hf/gemma_vlms.hpp>
 #include <floptally/detail/hf/gpt_kin.hpp>
 #include <floptally/detail/hf/hub_decoders.hpp>
+#include <floptally/detail/hf/idefics_kin.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/latent_decoders.hpp>
 #include <floptally/detail/hf/linear_attention_decoders.hpp>
+#include <floptally/detail/hf/masked_towers.hpp>
 #include <floptally/detail/hf/modern_encoders.hpp>
 #include <floptally/detail/hf/moe_decoders.hpp>
 #include <floptally/detail/hf/moe_variants.hpp>
+#include <floptally/detail/hf/omni_audio_towers.hpp>
 #include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/plain_decoders.hpp>
+#include <floptally/detail/hf/query_composites.hpp>
 #include <floptally/detail/hf/recurrent_decoders.hpp>
 #include <floptally/detail/hf/renormed_decoders.hpp>
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/shared_expert_decoders.hpp>
 #include <floptally/detail/hf/small_encoders.hpp>
+#include <floptally/detail/hf/spectrogram_towers.hpp>
+#include <floptally/detail/hf/speech_translators.hpp>
 #include <floptally/detail/hf/state_space_decoders.hpp>
 #include <floptally/detail/hf/t5_kin.hpp>
 #include <floptally/detail/hf/uncommon_decoders.hpp>
 #include <floptally/detail/hf/uncommon_encoders.hpp>
+#include <floptally/detail/hf/uncommon_towers.hpp>
 #include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
+#include <floptally/detail/hf/vlm_towers.hpp>
+#include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/detail/hf/windowed_decoders.hpp>
+#include <floptally/detail/hf/windowed_towers.hpp>
 #include <floptally/detail/hf/xl_models.hpp>
 #include <floptally/error.hpp>
 
@@ -73,7 +90,24 @@ inline constexpr std::span<const hf_family> hf_tables[] = {
     bart_kin,                   //
     vision_towers,              //
     vision_language_texts,      //
-    patch_towers,
+    patch_towers,               //
+    dino_towers,                //
+    vlm_towers,                 //
+    gemma_towers,               //
+    idefics_towers,             //
+    mllama_parts,               //
+    query_towers,               //
+    uncommon_towers,            //
+    windowed_towers,            //
+    masked_towers,              //
+    convolutional_towers,       //
+    contrastive_texts,          //
+    audio_towers,               //
+    wave_towers,                //
+    conformer_towers,           //
+    omni_audio_towers,          //
+    speech_translators,         //
+    spectrogram_towers,
 };
 
 /// "llama", "mistral", …, "floptally": floptally's own format last.

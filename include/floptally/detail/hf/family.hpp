@@ -46,6 +46,8 @@ struct head {
     std::string_view suffix;
     head_linear linears[4];
     const hf_family* of = nullptr;  ///< the class is one side of an encoder-decoder: a row that has this suffix too
+    cost (*more)(const hf_model&) = nullptr;  ///< what else stands after the last layer: attention that pools
+    bool more_detached = false;               ///< it does not reach the loss
 };
 
 /// Whether a bias (or a norm) is there: a key of the config with its default, or (without a key) always or never.
@@ -93,6 +95,12 @@ using hf_extra = cost (*)(const hf_model&);
 using hf_letters = std::string (*)(const hf_model&);
 /// What a tower takes: the images of fixed size that its config states.
 using hf_input = tower_input (*)(const hf_model&);
+/// What the layers of a tower run over, where it is not what enters: their units, and what attends what.
+struct hf_stream {
+    mask units;
+    mask attends;
+};
+using hf_units = hf_stream (*)(const hf_model&);
 /// Corrects the sizes that were read by the common rules; notes what a count leaves out.
 using hf_resolve = void (*)(hf_model&);
 
@@ -229,6 +237,8 @@ struct hf_family {
     hf_width prefix_tokens = nullptr;  ///< class tokens and registers, which each image has besides its patches
     hf_extra after = nullptr;          ///< what stands after the layers, in every class: a merger
     hf_input input = nullptr;          ///< what the stem takes
+    hf_units units = nullptr;          ///< of the layers, where the stem makes fewer of what enters
+    hf_units units_after = nullptr;    ///< of the head, where they are others
 };
 
 /// The same model under another name.

@@ -111,6 +111,32 @@ struct hf_model {
     return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
 }
 
+/// A factor that a size is multiplied by.
+[[nodiscard]] inline double read_factor(const hf_model& model, std::string_view key, double otherwise) {
+    const json* value = model.config.find(key);
+    if (value == nullptr) {
+        return otherwise;
+    }
+    if (!value->is_number() || !(value->get<double>() > 0) || !(value->get<double>() <= 1024)) {
+        throw error(model.config.field(key), "must be a number above 0 and up to 1024, got " + shown(*value));
+    }
+    return value->get<double>();
+}
+
+/// A number of any size.
+[[nodiscard]] inline double read_number(const hf_model& model, std::string_view key, double otherwise) {
+    const json* value = model.config.find(key);
+    if (value != nullptr && !value->is_number()) {
+        throw error(model.config.field(key), "must be a number, got " + shown(*value));
+    }
+    return value == nullptr ? otherwise : value->get<double>();
+}
+
+/// `factor` x hidden_size or the like, without its fraction.
+[[nodiscard]] inline std::uint64_t truncated(double factor, std::uint64_t size) {
+    return static_cast<std::uint64_t>(factor * static_cast<double>(size));
+}
+
 /// One flag per layer from a list of layer indices; indices beyond the last layer say nothing.
 [[nodiscard]] inline std::string marked(const hf_model& model, std::string letters, std::string_view key, char letter) {
     if (const json* listed = model.config.array(key)) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
@@ -16,6 +17,7 @@
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/refusals.hpp>
+#include <floptally/detail/hf/tower_parts.hpp>
 #include <floptally/detail/stage_list.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/stage.hpp>
@@ -28,6 +30,7 @@ struct hf_inner {
     std::string_view suffix;                        ///< of the class whose head it has
     bool tied = false;                              ///< the outer config says that its lm_head is the embedding
     std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
+    bool pooled = false;                            ///< the outer model reads what this one pools
 };
 
 /// Reads the config.json of one family: dimensions, then layers, then the head.
@@ -45,22 +48,20 @@ class hf_reader {
             return hf_reader(config(), *last.of, model_.options).read();
         }
         if (family().encoder_side != nullptr) {
-            hf_reader encoder(config(), *family().encoder_side, {});
-            sum_ += encoder.read_stack().on_encoder();
-            encoder.stages_.append_on_encoder_to(stages_);
+            read_encoder(hf_reader(config(), *family().encoder_side, {}));
         }
         add_layers();
         if (family().stem != nullptr) {
-            finish_tower();
+            finish_tower(model_, sum_, stages_);
         }
         add_head(last);
         add_mtp();
         if (family().stem == nullptr) {
-            return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order(), {}};
+            return {std::string(family().model_type), sum_, std::move(model_.notes), stages_.in_order(), towers_};
         }
         stages_.move_into(family().stands_in);
         return {std::string(family().model_type), sum_.in(family().stands_in), std::move(model_.notes),
-                stages_.in_order(), inputs()};
+                stages_.in_order(), inputs_of(model_)};
     }
 
     /// The sizes, for what joins this model with others.
@@ -81,29 +82,20 @@ class hf_reader {
                                          family().always_tied;
     }
 
-    [[nodiscard]] std::vector<tower_input> inputs() const {
-        std::vector<tower_input> all;
-        if (family().input != nullptr) {
-            all.push_back(family().input(model_));
-            all.back().in = family().stands_in;
+    /// The other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
+    void read_encoder(hf_reader encoder) {
+        const auto add = [&](auto change) {
+            sum_ += change(encoder.read_stack());
+            encoder.stages_.append_encoder_to(stages_, change);
+        };
+        if (encoder.family().stem == nullptr) {
+            add([](const cost& one) { return one.on_encoder(); });
+            return;
         }
-        return all;
-    }
-
-    /// The layers see class tokens and registers too; before them stands the stem, after them a merger.
-    void finish_tower() {
-        if (family().prefix_tokens != nullptr) {
-            const std::uint64_t prefix = family().prefix_tokens(model_);
-            sum_ = sum_.with_prefix_tokens(prefix);
-            stages_.add_prefix_tokens(prefix);
-        }
-        const cost stem = family().stem(model_);
-        sum_ += stem;
-        stages_.add("stem", stage_role::input, stem);
-        if (family().after != nullptr) {
-            const cost after = family().after(model_);
-            sum_ += after;
-            stages_.add("merger", stage_role::layer, after);
+        add([in = encoder.family().stands_in](const cost& one) { return named_as_encoder(one).in(in); });
+        towers_ = inputs_of(encoder.model_);
+        for (tower_input& input : towers_) {
+            input.are_keys = true;
         }
     }
 
@@ -111,6 +103,10 @@ class hf_reader {
     [[nodiscard]] cost read_stack() {
         read_sizes();
         add_layers();
+        if (family().stem != nullptr) {
+            finish_tower(model_, sum_, stages_);
+            return sum_;
+        }
         cost positions;
         positions.add_parameters(
             "embedding", term::position_embedding,
@@ -233,6 +229,7 @@ class hf_reader {
     }
 
     void add_head(const head& last) {
+        const bool pooled = part_of_ != nullptr && part_of_->pooled;
         for (const head_linear& after : last.linears) {
             const std::uint64_t width = after.out == nullptr ? 0 : after.out(model_);
             if (width == 0) {
@@ -243,8 +240,9 @@ class hf_reader {
                                          .out_features = width,
                                          .padded_out_features = padded_width(model_, after, width),
                                          .rows = after.rows,
-                                         .kind = after.detached ? term::detached_head : term::lm_head,
+                                         .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
                                          .reads = value::stream});
+            matrix = over_last_units(model_, matrix);
             cost elementwise;
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 elementwise.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
@@ -258,6 +256,11 @@ class hf_reader {
             stages_.add(branch, stage_role::head, matrix);
             stages_.add(branch, stage_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
+        }
+        if (last.more != nullptr) {
+            const cost more = last.more_detached && !pooled ? last.more(model_).detached() : last.more(model_);
+            sum_ += more;
+            stages_.add("pooled", stage_role::head, more);
         }
         if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
             throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
@@ -280,6 +283,7 @@ class hf_reader {
     const hf_inner* part_of_;
     cost sum_;
     stage_list stages_;
+    std::vector<tower_input> towers_;
     hf_layer last_{};
     bool tied_ = false;
     bool over_vocabulary_ = false;

@@ -24,23 +24,6 @@
 
 namespace floptally::detail {
 
-/// A factor that a size is multiplied by.
-[[nodiscard]] inline double read_factor(const hf_model& model, std::string_view key, double otherwise) {
-    const json* value = model.config.find(key);
-    if (value == nullptr) {
-        return otherwise;
-    }
-    if (!value->is_number() || !(value->get<double>() > 0) || !(value->get<double>() <= 1024)) {
-        throw error(model.config.field(key), "must be a number above 0 and up to 1024, got " + shown(*value));
-    }
-    return value->get<double>();
-}
-
-/// `factor` x hidden_size or the like, without its fraction.
-[[nodiscard]] inline std::uint64_t truncated(double factor, std::uint64_t size) {
-    return static_cast<std::uint64_t>(factor * static_cast<double>(size));
-}
-
 // ---- LFM2 ----
 
 [[nodiscard]] inline cost short_convolution_part(const hf_model& model, const hf_layer& at) {

@@ -128,4 +128,21 @@ inline constexpr hf_family hunyuan_vl_vision = hunyuan_tower();
 }
 inline constexpr hf_family kimi_k25_vision = kimi_tower();
 
+/// Kimi-VL's MoonViT (arXiv:2504.07491, section 2.1): the same of images, each for itself.
+[[nodiscard]] constexpr hf_family moonvit_tower() {
+    hf_family family = siglip_of_patches("moonvit", "MoonVit");
+    family.attention = fused_attention;
+    family.stem = [](const hf_model& model) {
+        return patches_of(model, {.channels = {}},
+                          checked_multiply(model.config.dimension({"init_pos_emb_height"}, 64),
+                                           model.config.dimension({"init_pos_emb_width"}, 64), "embedding"));
+    };
+    family.input = [](const hf_model& model) {
+        return tower_input{.units = mask::merged_patches(static_cast<std::int64_t>(kimi_merge_size(model))),
+                           .per_unit = 1};
+    };
+    return family;
+}
+inline constexpr hf_family moonvit = moonvit_tower();
+
 }  // namespace floptally::detail

@@ -3,7 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
+#include <span>
+#include <string>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/composite.hpp>
@@ -81,7 +82,21 @@ namespace floptally::detail {
     return sum;
 }
 
-[[nodiscard]] inline cost kimi_projector(const hf_joined& model) {
+/// A norm of each patch, and two linears over merged ones.
+[[nodiscard]] inline cost kimi_merger(const hf_joined& model, bool pooled_frames) {
+    const std::uint64_t h = model.tower.sizes.hidden_size;
+    const std::uint64_t side = kimi_merge_size(model.tower);
+    const std::uint64_t text = model.text.sizes.hidden_size;
+    return patch_merger{.spatial_merge_size = side,
+                        .hidden_size = h,
+                        .out_features = text,
+                        .elementwise = {.norm = 2 * h, .bias = side * side * h + text},
+                        .pooled_frames = pooled_frames}
+        .cost();
+}
+[[nodiscard]] inline cost kimi_vl_projector(const hf_joined& model) { return kimi_merger(model, false); }
+
+[[nodiscard]] inline cost kimi_k25_projector(const hf_joined& model) {
     const std::uint64_t h = model.tower.sizes.hidden_size;
     const std::uint64_t normed = model.config.dimension({"projection_hidden_size"}, 1152);
     if (normed != h) {
@@ -89,15 +104,7 @@ namespace floptally::detail {
             model.config.field("projection_hidden_size"),
             "must be the vision tower's hidden_size (" + std::to_string(h) + "), got " + std::to_string(normed));
     }
-    const std::uint64_t side = kimi_merge_size(model.tower);
-    const std::uint64_t merged = side * side * h;
-    const std::uint64_t text = model.text.sizes.hidden_size;
-    return patch_merger{.spatial_merge_size = side,
-                        .hidden_size = h,
-                        .out_features = text,
-                        .elementwise = {.norm = 2 * h, .bias = merged + text},
-                        .pooled_frames = true}
-        .cost();
+    return kimi_merger(model, true);
 }
 
 inline constexpr std::array siglip_vl_kin{
@@ -132,14 +139,23 @@ inline constexpr std::array siglip_vl_kin{
                                     .family = &hunyuan_vl_vision}},
                  .tie_word_embeddings = true,
                  .tie = tie_flag::either},
+    hf_composite{.model_type = "kimi_k25",
+                 .class_prefix = "Kimi_K25",
+                 .heads = outer_heads,
+                 .text_type = "deepseek_v3",
+                 .towers = {hf_slot{.key = "vision_config",
+                                    .suffix = "VisionModel",
+                                    .projector = kimi_k25_projector,
+                                    .family = &kimi_k25_vision}},
+                 .tie_word_embeddings = true},
     hf_composite{
-        .model_type = "kimi_k25",
-        .class_prefix = "Kimi_K25",
-        .heads = outer_heads,
+        .model_type = "kimi_vl",
+        .class_prefix = "KimiVL",
+        .heads = std::span(outer_heads).first(1),
         .text_type = "deepseek_v3",
         .towers = {hf_slot{
-            .key = "vision_config", .suffix = "VisionModel", .projector = kimi_projector, .family = &kimi_k25_vision}},
-        .tie_word_embeddings = true},
+            .key = "vision_config", .suffix = "VisionModel", .projector = kimi_vl_projector, .family = &moonvit}},
+        .tie = tie_flag::text},
 };
 
 }  // namespace floptally::detail

@@ -3,117 +3,184 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
+#include <floptally/detail/hf/image_stems.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/vision.hpp>
 
 /// @file
-/// Vision transformers over images of one size: ViT and the towers of CLIP.
+/// Vision transformers over images of one size: ViT and kin, the towers of CLIP and SigLIP.
 
 namespace floptally::detail {
 
-inline constexpr hf_size image_size_224{{"image_size"}, 224};
-inline constexpr hf_size patch_size_16{{"patch_size"}, 16};
-inline constexpr hf_size patch_size_32{{"patch_size"}, 32};
-inline constexpr hf_size channels_3{{"num_channels"}, 3};
-
-/// The patches of the image that a config states. A rest at its border is cut off, as the convolution does.
-[[nodiscard]] inline grid image_grid(const hf_model& model, const hf_size& image, const hf_size& patch) {
-    const std::uint64_t side = model.read(image);
-    const std::uint64_t patch_side = model.read(patch);
-    if (side < patch_side || side / patch_side > 0xFFFF) {
-        throw error(model.config.field("image_size"), "must be from 1 to 65535 times patch_size (" +
-                                                          std::to_string(patch_side) + "), got " +
-                                                          std::to_string(side));
-    }
-    const auto cells = static_cast<std::uint32_t>(side / patch_side);
-    return {1, cells, cells};
+/// What all of them have: layers before a norm, biases everywhere, full attention.
+[[nodiscard]] constexpr hf_family vit_like(hf_family family) {
+    family.encoder = true;
+    family.vocab_size = 0;
+    family.hidden_size = family.hidden_size == derived ? 768 : family.hidden_size;
+    family.intermediate_size = family.intermediate_size == derived ? 3072 : family.intermediate_size;
+    family.num_hidden_layers = family.num_hidden_layers == derived ? 12 : family.num_hidden_layers;
+    family.num_attention_heads = family.num_attention_heads == derived ? 12 : family.num_attention_heads;
+    family.has_kv_heads = false;
+    family.has_head_dim = false;
+    family.heads_divide_hidden = true;
+    family.output_bias = always;
+    family.mlp_bias = family.mlp_bias.key.empty() ? always : family.mlp_bias;
+    family.mlp = mlp_kind::plain;
+    family.norm = norm_kind::layer;
+    return family;
 }
 
-template <const hf_size& Image, const hf_size& Patch>
-[[nodiscard]] tower_input fixed_images(const hf_model& model) {
-    return {.image = image_grid(model, Image, Patch)};
+inline constexpr presence if_qkv_bias{"qkv_bias", true};
+
+// ---- ViT ----
+
+inline constexpr image_stem vit_stem{.pairs = true};
+inline constexpr image_stem deit_stem{.pairs = true, .class_rows = 4};
+inline constexpr image_stem ijepa_stem{.pairs = true, .class_rows = 0};
+
+/// The pixels of a patch, from its token.
+[[nodiscard]] inline std::uint64_t pixels_width(const hf_model& model) {
+    const std::uint64_t side = model.read({{"encoder_stride"}, 16});
+    return checked_multiply(side * side, model.read(vit_stem.channels), "lm_head");
 }
-
-[[nodiscard]] inline std::uint64_t one_class_token(const hf_model&) { return 1; }
-
-/// A convolution over patches, a class token, and a table of positions for both.
-[[nodiscard]] inline cost vit_stem_of(const hf_model& model, const hf_size& image, const hf_size& patch, bool bias,
-                                      std::uint64_t prefix) {
-    const std::uint64_t h = model.sizes.hidden_size;
-    const std::uint64_t side = model.read(patch);
-    cost sum = patch_embedding{.in_channels = model.read(channels_3), .patch_size = side, .bias = bias}.cost(h);
-    const std::uint64_t positions = image_grid(model, image, patch).frame_patches() + prefix;
-    sum.add_parameters("embedding", term::position_embedding, checked_multiply(positions + prefix, h, "embedding"));
+[[nodiscard]] inline cost mask_token(const hf_model& model) {
+    cost sum;
+    sum.add_parameters("embedding", term::position_embedding, model.sizes.hidden_size);
     return sum;
 }
-
-[[nodiscard]] inline cost vit_stem(const hf_model& model) {
-    return vit_stem_of(model, image_size_224, patch_size_16, true, 1);
-}
-[[nodiscard]] inline cost clip_stem(const hf_model& model) {
-    return vit_stem_of(model, image_size_224, patch_size_32, false, 1);
+[[nodiscard]] inline std::uint64_t pooler_width(const hf_model& model) {
+    return model.read_or_null({{"pooler_output_size"}, model.sizes.hidden_size});
 }
 
-inline constexpr head_linear pooler_of_image{hidden_width, per_sequence, true};
+inline constexpr head_linear image_classifier{labels_width, per_sequence, true};
 
 inline constexpr std::array vit_heads{
-    head{"ForImageClassification", {{labels_width, per_sequence, true}}},
-    head{"Model", {{.out = hidden_width, .rows = per_sequence, .bias = true, .detached = true}}},
+    head{"ForImageClassification", {image_classifier}},
+    head{"Model", {{.out = pooler_width, .rows = per_sequence, .bias = true, .detached = true}}},
+    head{.suffix = "ForMaskedImageModeling", .linears = {{pixels_width, per_token, true}}, .more = mask_token},
 };
+inline constexpr std::array deit_heads{
+    vit_heads[0],
+    vit_heads[1],
+    vit_heads[2],
+    head{"ForImageClassificationWithTeacher", {image_classifier, image_classifier}},
+};
+inline constexpr std::array vit_heads_without_pooler{
+    vit_heads[0],
+    head{"Model", {}},
+};
+
+// ---- CLIP, SigLIP ----
+
+inline constexpr image_stem clip_stem{.patch = {{"patch_size"}, 32}, .bias = false};
+inline constexpr image_stem siglip_stem{.class_rows = 0};
+
 inline constexpr std::array clip_vision_heads{
     head{"VisionModel", {}},
 };
 
+/// What the class returns beside the hidden states, of which alone the loss is.
+[[nodiscard]] inline cost siglip_pooling(const hf_model& model) {
+    const std::uint64_t h = model.sizes.hidden_size;
+    const std::uint64_t width = model.sizes.intermediate_size;
+    if (!model.config.flag("vision_use_head", true)) {
+        return {};
+    }
+    return attention_pooling{.num_heads = model.sizes.num_heads,
+                             .hidden_size = h,
+                             .intermediate_size = width,
+                             .learned = h,
+                             .elementwise = {.norm = 2 * h, .bias = 5 * h + width}}
+        .cost();
+}
+inline constexpr std::array siglip_vision_heads{
+    head{.suffix = "VisionModel", .linears = {}, .more = siglip_pooling, .more_detached = true},
+};
+
+/// SigLIP 2: images of any size, and a table of positions that is resized to each.
+[[nodiscard]] inline cost siglip2_stem(const hf_model& model) {
+    const std::uint64_t h = model.sizes.hidden_size;
+    cost sum =
+        patch_embedding{
+            .in_channels = model.read(siglip_stem.channels), .patch_size = model.read(siglip_stem.patch), .bias = true}
+            .cost(h);
+    sum.add_parameters("embedding", term::position_embedding,
+                       checked_multiply(model.read({{"num_patches"}, 256}), h, "embedding"));
+    return sum;
+}
+[[nodiscard]] inline tower_input any_images(const hf_model&) { return {}; }
+
+inline constexpr hf_family clip_tower = vit_like({.model_type = "clip_vision_model",
+                                                  .class_prefix = "CLIP",
+                                                  .heads = clip_vision_heads,
+                                                  .embedding_norm = always,
+                                                  .qkv_bias = always,
+                                                  .stem = stem_of<clip_stem>,
+                                                  .prefix_tokens = class_tokens<1>,
+                                                  .input = fixed_images<clip_stem>});
+
+/// The class of a copy has another name.
+[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type, std::string_view prefix) {
+    family.model_type = model_type;
+    family.class_prefix = prefix;
+    return family;
+}
+
+/// Classes that read `head_dim`, and take heads that do not divide hidden_size.
+[[nodiscard]] constexpr hf_family with_head_dim(hf_family family) {
+    family.has_head_dim = true;
+    family.heads_divide_hidden = false;
+    return family;
+}
+
 inline constexpr std::array vision_towers{
-    hf_family{.model_type = "vit",
-              .class_prefix = "ViT",
-              .heads = vit_heads,
-              .encoder = true,
-              .vocab_size = 0,
-              .hidden_size = 768,
-              .intermediate_size = 3072,
-              .num_hidden_layers = 12,
-              .num_attention_heads = 12,
-              .has_kv_heads = false,
-              .has_head_dim = false,
-              .heads_divide_hidden = true,
-              .qkv_bias = {"qkv_bias", true},
-              .output_bias = always,
-              .mlp_bias = always,
-              .mlp = mlp_kind::plain,
-              .norm = norm_kind::layer,
-              .stem = vit_stem,
-              .prefix_tokens = one_class_token,
-              .input = fixed_images<image_size_224, patch_size_16>},
-    hf_family{.model_type = "clip_vision_model",
-              .class_prefix = "CLIP",
-              .heads = clip_vision_heads,
-              .encoder = true,
-              .vocab_size = 0,
-              .hidden_size = 768,
-              .intermediate_size = 3072,
-              .num_hidden_layers = 12,
-              .num_attention_heads = 12,
-              .has_kv_heads = false,
-              .has_head_dim = false,
-              .heads_divide_hidden = true,
-              .embedding_norm = always,
+    with_head_dim(vit_like({.model_type = "vit",
+                            .class_prefix = "ViT",
+                            .heads = vit_heads,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<vit_stem>,
+                            .prefix_tokens = class_tokens<1>,
+                            .input = fixed_images<vit_stem>})),
+    with_head_dim(vit_like({.model_type = "deit",
+                            .class_prefix = "DeiT",
+                            .heads = deit_heads,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<deit_stem>,
+                            .prefix_tokens = class_tokens<2>,
+                            .input = fixed_images<deit_stem>})),
+    with_head_dim(vit_like({.model_type = "vit_msn",
+                            .class_prefix = "ViTMSN",
+                            .heads = vit_heads_without_pooler,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<vit_stem>,
+                            .prefix_tokens = class_tokens<1>,
+                            .input = fixed_images<vit_stem>})),
+    with_head_dim(vit_like({.model_type = "ijepa",
+                            .class_prefix = "IJepa",
+                            .heads = vit_heads_without_pooler,
+                            .qkv_bias = if_qkv_bias,
+                            .stem = stem_of<ijepa_stem>,
+                            .input = fixed_images<ijepa_stem>})),
+    clip_tower,
+    renamed(clip_tower, "metaclip_2_vision_model", "MetaClip2"),
+    vit_like({.model_type = "siglip_vision_model",
+              .class_prefix = "Siglip",
+              .heads = siglip_vision_heads,
               .qkv_bias = always,
-              .output_bias = always,
-              .mlp_bias = always,
-              .mlp = mlp_kind::plain,
-              .norm = norm_kind::layer,
-              .stem = clip_stem,
-              .prefix_tokens = one_class_token,
-              .input = fixed_images<image_size_224, patch_size_32>},
+              .stem = stem_of<siglip_stem>,
+              .input = fixed_images<siglip_stem>}),
+    vit_like({.model_type = "siglip2_vision_model",
+              .class_prefix = "Siglip2",
+              .heads = siglip_vision_heads,
+              .qkv_bias = always,
+              .stem = siglip2_stem,
+              .input = any_images}),
 };
 
 }  // namespace floptally::detail

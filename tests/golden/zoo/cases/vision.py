@@ -13,6 +13,23 @@ def masked(config, batch, length, grids):
     return {"bool_masked_pos": hidden}
 
 
+def pooling_of(vision, images):
+    """A product each of the pooling head of siglip: a learned query attends the patches, an MLP follows."""
+    width, patches = vision.hidden_size, (vision.image_size // vision.patch_size) ** 2
+    mlp = 2 * width * vision.intermediate_size
+    return images * 2 * (2 * width * width + 2 * patches * width * width + 2 * patches * width + mlp)
+
+
+def nothing(config, batch, length, fused, grids):
+    return {}
+
+
+def pooled(config, batch, length, fused, grids):
+    return {"pooler": {"forward": 0, "backward": 2 * pooling_of(config, batch),
+                       "why": "this loss reaches pooler_output; the loss on last_hidden_state leaves the pooling head "
+                              "forward only"}}
+
+
 def vit_kin(case):
     vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                patch_size=7, num_channels=2)
@@ -26,7 +43,7 @@ def vit_kin(case):
          _feed=feeds.pixels)
     case("vit/any-size", "ViTForImageClassification", **vit, _feed=feeds.pixels,
          _samples=((2, (1, 3, 5)), (1, (1, 6, 2))), _kwargs=dict(interpolate_pos_encoding=True))
-    case("vit/pooler-size", "ViTModel", **vit, pooler_output_size=24, _loss=["pooler_output"], _feed=feeds.pixels)
+    case("vit/pooler-size", "ViTModel", **vit, pooler_output_size=24, _feed=feeds.pixels)
     case("vit/masked", "ViTForMaskedImageModeling", **vit, encoder_stride=7, _loss=["reconstruction"],
          _inputs=masked, _feed=feeds.pixels)
     case("deit/teacher", "DeiTForImageClassificationWithTeacher", **vit, num_labels=5, _feed=feeds.pixels)
@@ -38,6 +55,8 @@ def vit_kin(case):
     case("yolos/detection", "YolosForObjectDetection", **yolos, num_labels=4, _loss=["logits", "pred_boxes"],
          _feed=feeds.pixels)
     case("yolos/model", "YolosModel", **yolos, _feed=feeds.pixels)
+    case("beit/positions", "BeitModel", **vit, use_absolute_position_embeddings=True, use_mean_pooling=False,
+         use_shared_relative_position_bias=True, layer_scale_init_value=0.0, head_dim=6, _feed=feeds.pixels)
 
 
 def dino_kin(case):
@@ -59,8 +78,49 @@ def dino_kin(case):
          _samples=((2, (1, 3, 5)), (1, (1, 6, 2))))
     case("dinov3_vit/no-biases", "DINOv3ViTModel", **dict(dinov3, num_register_tokens=0), mlp_bias=False,
          query_bias=False, value_bias=False, proj_bias=False, _feed=feeds.pixels)
-    case("dinov3_convnext/model", "DINOv3ConvNextModel", num_channels=2, hidden_sizes=[12, 20, 28, 36],
-         depths=[1, 2, 1, 1], image_size=64, _feed=feeds.variant(feeds.pixels, patch=4))
+
+
+def contrasted(width):
+    """The logits: a product of all texts with all images."""
+    def difference(config, batch, length, fused, grids):
+        product = 2 * batch * len(grids) * width
+        return {"similarity": {"forward": product, "backward": 2 * product,
+                               "why": "texts x images of the whole batch: not a sum over samples"}}
+    return difference
+
+
+def both(*functions):
+    return lambda *shapes, **more: {name: value for function in functions
+                                    for name, value in function(*shapes, **more).items()}
+
+
+def plain_pooling(config, batch, length, fused, grids):
+    """The query's core is batched products also where all others are fused."""
+    vision = config.vision_config
+    patches = (vision.image_size // vision.patch_size) ** 2
+    return {"pooling": {"forward": 0, "backward": -2 * len(grids) * patches * vision.hidden_size if fused else 0,
+                        "why": "nn.MultiheadAttention is plain: one product less backward than a fused kernel"}}
+
+
+def padding(reached, slots=40):
+    """siglip2 runs every image as one of `slots` patches; `reached`: the pooling head is in the loss."""
+    def difference(config, batch, length, fused, grids):
+        vision = getattr(config, "vision_config", config)
+        width, layers = vision.hidden_size, vision.num_hidden_layers
+        patches = [height * columns for _, height, columns in grids]
+        tokens, pairs = (sum(slots ** power - one ** power for one in patches) for power in (1, 2))
+        stem = 2 * tokens * vision.num_channels * vision.patch_size ** 2 * width
+        linears = 2 * tokens * (4 * width * width + 2 * width * vision.intermediate_size) * layers
+        cores = 2 * pairs * width * layers
+        pooling = 2 * tokens * (2 * width * width + 2 * width)
+        plain = -2 * slots * len(grids) * width if fused and reached else 0
+        # The rows of real tokens are in the library's count, of a core that it takes for a fused one.
+        backward = stem + 2 * linears + (5 if fused else 4) * cores + plain
+        head = 2 * pooling + (2 * tokens * width if fused else 0) if reached else 0
+        return {"padding": {"forward": stem + linears + 2 * cores + pooling, "backward": backward + head,
+                            "why": "every image is padded to one number of patches"
+                                   + ("; the query's core is plain: one product less backward" if reached else "")}}
+    return difference
 
 
 def clip_kin(case):
@@ -72,76 +132,134 @@ def clip_kin(case):
     for name, prefix in (("clip", "CLIP"), ("siglip", "Siglip"), ("metaclip_2", "MetaClip2")):
         alone = name + "_vision_model"
         case(alone + "/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
-        case(alone + "/pooled", prefix + "VisionModel", **tower, _loss=["pooler_output"], _feed=feeds.pixels)
+        case(alone + "/pooled", prefix + "VisionModel", **tower, _loss=["pooler_output"], _feed=feeds.pixels,
+             _differences=pooled if name == "siglip" else nothing)
         two = dict(text_config=text, vision_config=tower, **({} if name == "siglip" else dict(projection_dim=26)))
+        differences = contrasted(26)
         if name == "siglip":
             two["text_config"] = dict(text, projection_size=40)
-        case(name + "/model", prefix + "Model", **two, _loss=logits, _feed=feeds.contrastive)
+            differences = both(contrasted(40), plain_pooling)
+        case(name + "/model", prefix + "Model", **two, _loss=logits, _feed=feeds.contrastive, _differences=differences)
         case(name + "/classification", prefix + "ForImageClassification", **two, num_labels=7, _feed=feeds.pixels)
+        case(name + "_text_model/model", prefix + "TextModel", **text)
     case("siglip_vision_model/no-head", "SiglipVisionModel", **tower, vision_use_head=False, _feed=feeds.pixels)
-    case("clip_text_model/model", "CLIPTextModel", **text)
-    case("siglip_text_model/model", "SiglipTextModel", **text, projection_size=26, _loss=["pooler_output"])
-    two = dict(text_config=dict(text, projection_size=40),
-               vision_config=dict({key: value for key, value in tower.items() if key != "image_size"}, num_patches=36))
-    case("siglip2/model", "Siglip2Model", **two, _loss=logits, _feed=feeds.contrastive_padded)
-    case("siglip2/classification", "Siglip2ForImageClassification", **two, num_labels=7, _feed=feeds.padded)
-    case("siglip2_vision_model/model", "Siglip2VisionModel", **two["vision_config"], _feed=feeds.padded)
-    case("siglip2_vision_model/pooled", "Siglip2VisionModel", **two["vision_config"], _loss=["pooler_output"],
-         _feed=feeds.padded)
-    align = dict(text_config=dict(text, hidden_size=40), vision_config=tower, projection_dim=26)
-    case("clipseg/model", "CLIPSegModel", **align, _loss=logits, _feed=feeds.contrastive)
-    case("chinese_clip/model", "ChineseCLIPModel", **dict(two, text_config=text, vision_config=tower),
-         projection_dim=26, _loss=logits, _feed=feeds.contrastive)
-    case("altclip/model", "AltCLIPModel", text_config=dict(text, project_dim=26, max_position_embeddings=29),
-         vision_config=tower, projection_dim=26, _loss=logits, _feed=feeds.contrastive)
+    case("siglip_text_model/projection", "SiglipTextModel", **text, projection_size=26)
+    padded_tower = dict({key: value for key, value in tower.items() if key != "image_size"}, num_patches=36)
+    two = dict(text_config=dict(text, projection_size=40), vision_config=padded_tower)
+    case("siglip2/model", "Siglip2Model", **two, _loss=logits, _feed=feeds.contrastive_padded,
+         _differences=both(contrasted(40), padding(True)))
+    case("siglip2/classification", "Siglip2ForImageClassification", **two, num_labels=7, _feed=feeds.padded,
+         _differences=padding(False))
+    case("siglip2_vision_model/model", "Siglip2VisionModel", **padded_tower, _feed=feeds.padded,
+         _differences=padding(False))
+    case("siglip2_text_model/model", "Siglip2TextModel", **text)
+
+
+def pieces(cells, window, shift):
+    """How windows cut an axis: the first one ends after `shift` cells."""
+    cut = [min(shift, cells)]
+    while sum(cut) < cells:
+        cut.append(min(window, cells - sum(cut)))
+    return cut
+
+
+def windows(config, batch, length, fused, grids):
+    """Swin pads each level to whole windows and runs them all; Swin 2 also makes its biases, once for all images."""
+    second = config.model_type == "swinv2"
+    linears = cores = biases = inputs = 0
+    for level, (depth, heads) in enumerate(zip(config.depths, config.num_heads)):
+        width = config.embed_dim * 2 ** level
+        for index in range(depth):
+            window, shift = config.window_size, config.window_size // 2 if index % 2 else 0
+            if second:
+                cells = (config.image_size // config.patch_size) // 2 ** level
+                window, shift = min(window, cells), shift if cells > window else 0
+                inputs += 2 * (2 * window - 1) ** 2 * 2 * 512
+                biases += 2 * (2 * window - 1) ** 2 * 512 * heads
+            for _, *axes in grids:
+                cells = [-(-axis // 2 ** level) for axis in axes]
+                side, by = window, shift
+                if not second and min(cells) <= window:
+                    side, by = min(cells), 0
+                whole = [-(-axis // side) * side for axis in cells]
+                tokens, slots = cells[0] * cells[1], whole[0] * whole[1]
+                seen = [sum(piece ** 2 for piece in pieces(axis, side, by)) for axis in cells]
+                linears += 2 * (slots - tokens) * 4 * width * width
+                cores += 2 * 2 * width * (slots * side * side - seen[0] * seen[1])
+    extra = {"padding": {"forward": linears + cores, "backward": 2 * (linears + cores),
+                         "why": "every window is whole, and masked or shifted-in cells are computed"}}
+    if second:
+        extra["biases"] = {"forward": inputs + biases, "backward": inputs + 2 * biases,
+                           "why": "two small matrices make the biases of the scores, once for all images"}
+    return extra
+
+
+def depthwise(config, batch, length, fused, grids):
+    """The weight gradient of a depthwise convolution, counted as if all channels saw all."""
+    backward = 0
+    for level, (depth, width) in enumerate(zip(config.depths, config.hidden_sizes)):
+        cells = sum((height // 2 ** level) * (columns // 2 ** level) for _, height, columns in grids)
+        backward += depth * (width - 1) * 2 * 49 * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
 
 
 def hierarchical(case):
     swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
                 window_size=5, mlp_ratio=3.0)
+    sizes = ((2, (1, 13, 10)), (1, (1, 11, 18)))
     for name, prefix in (("swin", "Swin"), ("swinv2", "Swinv2")):
         case(name + "/classification", prefix + "ForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
         case(name + "/model", prefix + "Model", **swin, _feed=feeds.pixels)
         case(name + "/no-padding", prefix + "Model", **dict(swin, window_size=3), _feed=feeds.pixels)
+        case(name + "/any-size", prefix + "Model", **dict(swin, depths=[2, 2, 2], num_heads=[2, 3, 6], window_size=3),
+             qkv_bias=False, _samples=sizes, _feed=feeds.pixels)
     convnext = dict(num_channels=2, hidden_sizes=[12, 20, 28], num_stages=3, depths=[1, 2, 1], image_size=32,
                     patch_size=4)
+    sizes = ((2, (1, 9, 6)), (1, (1, 7, 18)))
     for name, prefix in (("convnext", "ConvNext"), ("convnextv2", "ConvNextV2")):
         case(name + "/classification", prefix + "ForImageClassification", **convnext, num_labels=5, _feed=feeds.pixels)
         case(name + "/model", prefix + "Model", **convnext, _feed=feeds.pixels)
-    case("hiera/classification", "HieraForImageClassification", image_size=[48, 48], patch_size=[7, 7],
-         patch_stride=[4, 4], patch_padding=[3, 3], num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 4],
-         query_stride=[2, 2], masked_unit_size=[2, 2], num_query_pool=1, masked_unit_attention=[True, False],
-         mlp_ratio=3.0, num_labels=5, _feed=feeds.variant(feeds.pixels, patch=4))
-    stages = dict(image_size=64, num_channels=2, depths=[1, 1, 2, 1], hidden_sizes=[8, 12, 20, 28],
-                  num_attention_heads=[1, 2, 2, 4], mlp_ratios=[3, 2, 3, 2], num_labels=5)
-    case("segformer/classification", "SegformerForImageClassification", **stages, sr_ratios=[8, 4, 2, 1],
-         _feed=feeds.variant(feeds.pixels, patch=4))
-    case("pvt/classification", "PvtForImageClassification", **stages, _feed=feeds.variant(feeds.pixels, patch=4))
+        case(name + "/any-size", prefix + "Model", **convnext, _samples=sizes, _feed=feeds.pixels)
+    case("convnext/no-scales", "ConvNextModel", **convnext, layer_scale_init_value=0.0, _feed=feeds.pixels)
+    case("dinov3_convnext/model", "DINOv3ConvNextModel", num_channels=2, hidden_sizes=[12, 20, 28, 36],
+         depths=[1, 2, 1, 1], image_size=64, _feed=feeds.variant(feeds.pixels, patch=4))
+
+
+def predictor(config):
+    """The classifier keeps the predictor and does not run it."""
+    width = config.pred_hidden_size
+    mlp = int(width * config.pred_mlp_ratio)
+    layer = 4 * width * width + 4 * width + 2 * width * mlp + mlp + width + 4 * width
+    outside = 2 * width * config.hidden_size + width + config.hidden_size + 2 * width
+    return {"predictor": {"count": config.pred_num_hidden_layers * layer + outside + config.pred_num_mask_tokens * width,
+                          "why": "the classifier keeps the predictor and does not run it"}}
 
 
 def autoencoders(case):
     vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
-               patch_size=7, num_channels=2, decoder_hidden_size=24, decoder_num_hidden_layers=2,
-               decoder_num_attention_heads=3, decoder_intermediate_size=38)
-    case("vit_mae/pretraining", "ViTMAEForPreTraining", **vit, _feed=feeds.pixels)
+               patch_size=7, num_channels=2)
+    decoder = dict(decoder_hidden_size=24, decoder_num_hidden_layers=2, decoder_num_attention_heads=3,
+                   decoder_intermediate_size=38)
+    case("vit_mae/pretraining", "ViTMAEForPreTraining", **vit, **decoder, _feed=feeds.pixels)
     case("vit_mae/model", "ViTMAEModel", **vit, mask_ratio=0.5, _feed=feeds.pixels)
+    case("vit_mae/any-size", "ViTMAEForPreTraining", **vit, **decoder, mask_ratio=0.9, qkv_bias=False,
+         _samples=((2, (1, 3, 5)), (1, (1, 6, 5))), _kwargs=dict(interpolate_pos_encoding=True), _feed=feeds.pixels)
     video = dict(vit, num_frames=4, tubelet_size=2)
     case("videomae/classification", "VideoMAEForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
     case("videomae/model", "VideoMAEModel", **video, use_mean_pooling=False, _feed=feeds.frames)
-    case("videomae/pretraining", "VideoMAEForPreTraining", **video, _inputs=masked, _feed=feeds.frames)
+    case("videomae/no-biases", "VideoMAEModel", **video, qv_bias=False, _feed=feeds.frames)
     vjepa = dict(hidden_size=36, num_hidden_layers=2, num_attention_heads=3, mlp_ratio=3.0, crop_size=28, patch_size=7,
                  in_chans=2, frames_per_clip=4, tubelet_size=2, pred_hidden_size=24, pred_num_hidden_layers=2,
                  pred_num_attention_heads=2, pred_mlp_ratio=2.0, num_pooler_layers=2)
     clips = feeds.variant(feeds.frames, name="pixel_values_videos")
     case("vjepa2/model", "VJEPA2Model", **vjepa, _feed=clips)
-    case("vjepa2/encoder", "VJEPA2Model", **vjepa, _kwargs=dict(skip_predictor=True), _feed=clips)
-    case("vjepa2/classification", "VJEPA2ForVideoClassification", **vjepa, num_labels=5, _feed=clips)
-    timesformer = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=66, image_size=28,
-                       patch_size=7, num_channels=2, num_frames=4)
-    case("timesformer/classification", "TimesformerForVideoClassification", **timesformer, num_labels=5,
-         _feed=feeds.frames)
-    case("vivit/classification", "VivitForVideoClassification", **dict(timesformer, tubelet_size=[2, 7, 7]),
-         num_labels=5, _feed=feeds.frames)
+    case("vjepa2/classification", "VJEPA2ForVideoClassification", **vjepa, num_labels=5, _parameters=predictor,
+         _feed=clips)
+
+
+DIFFERENCES = {"swin": windows, "swinv2": windows,
+               "convnext": depthwise, "convnextv2": depthwise, "dinov3_convnext": depthwise}
 
 
 def cases(case):
