@@ -604,7 +604,8 @@ TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes
 }
 
 TEST_CASE("Context parallelism splits the text; images are added by who has them") {
-    const mask_set masks = qwen().cost.masks();
+    mask_set masks = qwen().cost.masks();
+    masks.find_or_add(mask::sliding_window(4).in(tower::vision), "masks");  // one that rows of a text have as well
     packed_row row;
     const std::vector<std::int32_t> cu_seqlens{0, 16, 64, 72};
     row.add_cu_seqlens(cu_seqlens, cu_seqlens);
