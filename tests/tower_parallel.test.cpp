@@ -191,11 +191,11 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
     // Images that are sharded over cp, declared as the text is.
     const std::vector<std::string> sharded = ends_of(sizes, scopes::microbatch, dealings[2]);
     CHECK(all_are(sharded, sharded[0]));
-    CHECK(sharded[0] == "vision.count: is declared replicated over cp, and its 2 ranks counted differently");
+    CHECK(sharded[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
     // On the first stage only, declared on all: a stage has nothing where another one counted.
     const std::vector<std::string> first = ends_of(sizes, scopes::microbatch, dealings[1]);
     CHECK(all_are(first, first[0]));
-    CHECK(first[0] == "vision.count: is declared replicated over pp, and its 2 ranks counted differently");
+    CHECK(first[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
     // On all stages, declared on the first: the others refuse with what they counted.
     const std::vector<std::string> all = ends_of(sizes, declared(scopes::first_stage), dealings[0]);
     const std::string refusal = "vision.count: exists on the first rank of pp only, and rank 1 of 2 counted ";
@@ -604,7 +604,8 @@ TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes
 }
 
 TEST_CASE("Context parallelism splits the text; images are added by who has them") {
-    const mask_set masks = qwen().cost.masks();
+    mask_set masks = qwen().cost.masks();
+    masks.find_or_add(mask::sliding_window(4).in(tower::vision), "masks");  // one that rows of a text have as well
     packed_row row;
     const std::vector<std::int32_t> cu_seqlens{0, 16, 64, 72};
     row.add_cu_seqlens(cu_seqlens, cu_seqlens);

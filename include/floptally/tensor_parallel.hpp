@@ -52,7 +52,7 @@ namespace detail {
 /// Megatron-Core: linear_qkv, linear_fc1 and linear_q/kv_up_proj are column parallel, linear_proj and linear_fc2 row
 /// parallel; MLA's down projections, the indexer of sparse attention, the projections to a latent of experts and the
 /// router are stored whole ("duplicated"). The indexer gathers its inputs, so that all ranks run it on all tokens.
-/// Towers are layers like any other, behind a convolution that every rank has whole; the two linears of a projector are
+/// Towers are layers like any other, behind convolutions that every rank has whole; the two linears of a projector are
 /// an MLP. recsys-examples splits HSTU layers by heads, and leaves the MLPs around them whole.
 inline constexpr tensor_rule tensor_rules[] = {
     {"embedding", tensor_split::vocabulary},
@@ -102,6 +102,7 @@ inline constexpr tensor_rule tensor_rules[] = {
     {"hstu.preprocessing", tensor_split::repeated},
     {"hstu.prediction", tensor_split::repeated},
     {"patch_embedding", tensor_split::repeated},
+    {"stem", tensor_split::repeated},
     {"projector/linear_1", tensor_split::columns},
     {"projector/linear_2", tensor_split::rows},
     {"projector/up_proj", tensor_split::columns},

