@@ -391,7 +391,6 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"m2m_100", 483905536, 56717475840, 0, "encoder causal cross_attention"},
         {"blenderbot", 2696268800, 331588567040, 0, "encoder causal cross_attention"},
         {"blenderbot-small", 85113344, 10026024960, 0, "encoder causal cross_attention"},
-        {"mllama_text_model", 9775192080, 1184337231872, 0, "causal cross_attention"},
     };
     for (const std::string_view type : floptally::known_model_types()) {
         const bool listed = std::any_of(std::begin(families), std::end(families),
