@@ -134,6 +134,22 @@ TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     }
 }
 
+TEST_CASE("Names of tests have no brackets, which would make CTest run all that follow as one") {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
+        if (entry.path().extension() != ".cpp") {
+            continue;
+        }
+        const std::string text = read_text(entry.path());
+        const std::string start = "TEST_CASE(\"";
+        for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+            const std::size_t name = at + start.size();
+            const std::string named = text.substr(name, text.find('"', name) - name);
+            INFO(named);
+            CHECK(named.find_first_of("[]") == std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("The README opens with two commands of one line, and CI runs the second word for word") {
     const auto commands = fenced_blocks(read_text(source_dir / "README.md"), "sh");
     REQUIRE(commands.size() >= 2);

@@ -149,9 +149,7 @@ static_assert(head_split(32, 8, 4).key_value_heads(3) == index_range{6, 8});
 
 }  // namespace
 
-TEST_CASE(
-    "A3: zigzag rank r holds [r m, (r+1) m) and [S - (r+1) m, S - r m), the lists partition [0,S), the inverse "
-    "permutation restores order") {
+TEST_CASE("A3: a zigzag rank holds two chunks of 2 cp, the lists partition the row, the inverse restores its order") {
     for (u64 cp = 1; cp <= 7; ++cp) {
         for (u64 m = 0; m <= 4; ++m) {
             const u64 tokens = 2 * cp * m;

@@ -125,7 +125,7 @@ static_assert(at_compile_time.parameters() == 8 * (1024 * 4096 + 1024 * 1024));
 
 }  // namespace
 
-TEST_CASE("an HSTU layer is its matmuls, under every mask and with every output", "[hstu][descriptors]") {
+TEST_CASE("H2: an HSTU layer is its matmuls, under every mask and with every output", "[hstu][descriptors]") {
     for (const std::uint64_t blocks : {1U, 2U, 3U}) {
         for (const hstu_mask& rule : hstu_definition::rules({1, 4, 9}, {0, 2})) {
             const hstu_layer layer = layer_of(blocks);
@@ -137,7 +137,7 @@ TEST_CASE("an HSTU layer is its matmuls, under every mask and with every output"
     }
 }
 
-TEST_CASE("an HSTU model is its layers between its MLPs", "[hstu][descriptors]") {
+TEST_CASE("H2: an HSTU model is its layers between its MLPs", "[hstu][descriptors]") {
     hstu model{.hidden_size = 11, .num_layers = 3, .layer = layer_of(3)};
     model.preprocessing[0] = {.input_size = 13, .layer_sizes = {17, 11}, .rows = hstu_rows::items};
     model.preprocessing[1] = {.input_size = 19, .layer_sizes = {11}, .rows = hstu_rows::context};
@@ -173,7 +173,7 @@ TEST_CASE("an HSTU model is its layers between its MLPs", "[hstu][descriptors]")
           evaluate(sum, tally_of(sum.masks(), batch())).total());
 }
 
-TEST_CASE("with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts neither's fourth", "[hstu]") {
+TEST_CASE("H5: with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts neither's fourth", "[hstu]") {
     const cost model = layer_of(1).cost({.hidden_size = 11, .attends = mask::hstu()});
     const tally sums = tally_of(model.masks(), batch());
     const breakdown forward = evaluate(model, sums, conventions::exact, {.counted = phases::forward});
@@ -200,7 +200,7 @@ TEST_CASE("with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts nei
     }
 }
 
-TEST_CASE("recsys-examples' count of its benchmark", "[hstu][convention]") {
+TEST_CASE("H3: recsys-examples' count of its benchmark", "[hstu][convention]") {
     const cost model = benchmark_model().cost();
     const folded_cost counted(model, conventions::recsys_examples);
     const breakdown work = counted.evaluate(benchmark_batch(counted.masks()));
@@ -224,7 +224,7 @@ TEST_CASE("recsys-examples' count of its benchmark", "[hstu][convention]") {
     CHECK(tera(without.total(benchmark_batch(without.masks()))) == "63.89");
 }
 
-TEST_CASE("what recsys-examples' attention leaves out of the exact one", "[hstu][convention]") {
+TEST_CASE("H4: what recsys-examples' attention leaves out of the exact one", "[hstu][convention]") {
     // 4·N·D·(h/2 + T_g − t) for each sequence, N = 3 heads of D = 8, forward.
     const cost model = hstu_layer{.num_heads = 3, .attention_dim = 8, .linear_dim = 8, .residual = false}.cost(
         {.hidden_size = 11, .attends = mask::hstu()});

@@ -70,7 +70,7 @@ static_assert(sizeof(mask) <= 16);
 
 }  // namespace
 
-TEST_CASE("HSTU's masks are the pairs of an enumeration, cached queries too", "[hstu][mask]") {
+TEST_CASE("H1: HSTU's masks are the pairs of an enumeration, cached queries too", "[hstu][mask]") {
     comparison all;
     const auto rules = hstu_definition::rules({1, 2, 5, 9, 40}, {0, 1, 3, 50});
     for (const hstu_mask& rule : rules) {
@@ -98,7 +98,7 @@ TEST_CASE("HSTU's masks are the pairs of an enumeration, cached queries too", "[
     CHECK(all.compared > 1'000'000);
 }
 
-TEST_CASE("HSTU's masks of every small sequence", "[hstu][mask]") {
+TEST_CASE("H1: HSTU's masks of every small sequence", "[hstu][mask]") {
     comparison all;
     for (const hstu_mask& rule : hstu_definition::rules({1, 4, 12}, {0, 2})) {
         const mask m = mask::hstu(rule);

@@ -461,7 +461,8 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
     const gated_delta_net two{
         .num_key_heads = 3, .num_value_heads = 2, .key_head_dim = 4, .value_head_dim = 2, .conv_kernel = 3};
     cost state;
-    for (const cost_row& row : two.cost(where).rows()) {
+    const cost of_two = two.cost(where);
+    for (const cost_row& row : of_two.rows()) {
         if (row.kind == term::delta_rule) {
             state.add_state("mixer.state", row.useful / 2, term::delta_rule);
         }
@@ -543,7 +544,8 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
     // A rank without experts needs no visits, and the statistics of the head are the last rank's alone.
     const std::vector<stage> first = rank_stages(model, {{.pp = 4}, 4, 0});
     CHECK_FALSE(evaluate(first, tokens).total() == flops{});
-    for (const component_flops& component : evaluate(first, tokens).components()) {
+    const breakdown of_first = evaluate(first, tokens);
+    for (const component_flops& component : of_first.components()) {
         CHECK(component.name.view() != "lm_head");
         CHECK(component.name.view() != "moe.experts");
     }

@@ -68,7 +68,7 @@ static_assert(executed_pairs(mask::causal(), one_tile, 128, 64) == 128 * 64);
 
 }  // namespace
 
-TEST_CASE("tiles of the masks of a sequence", "[tile_bound]") {
+TEST_CASE("H11: tiles of the masks of a sequence", "[tile_bound]") {
     struct defined {
         mask attends;
         rule by_words;
@@ -98,7 +98,7 @@ TEST_CASE("tiles of the masks of a sequence", "[tile_bound]") {
     }
 }
 
-TEST_CASE("tiles of HSTU's masks", "[tile_bound][hstu]") {
+TEST_CASE("H11: tiles of HSTU's masks", "[tile_bound][hstu]") {
     std::mt19937 engine{1802};
     const auto upto = [&engine](std::uint32_t most) { return static_cast<std::int64_t>(engine() % (most + 1)); };
     for (const hstu_mask& rule : hstu_definition::rules({1, 2, 5, 9, 40}, {0, 1, 3, 50})) {

@@ -85,7 +85,7 @@ static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(tower:
 
 }  // namespace
 
-TEST_CASE("the squares of a grid are of its frames and never of the whole clip") {
+TEST_CASE("M3: the squares of a grid are of its frames and never of the whole clip") {
     struct clip_row {
         std::vector<grid> grids;
         std::uint64_t patches;
@@ -121,7 +121,7 @@ TEST_CASE("the squares of a grid are of its frames and never of the whole clip")
     }
 }
 
-TEST_CASE("masks of grids equal the enumeration of every pair of patches") {
+TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
     for (std::uint32_t h = 0; h <= 7; ++h) {
         for (std::uint32_t w = 0; w <= 6; ++w) {
             for (std::uint32_t t = 0; t <= 2; ++t) {
@@ -201,7 +201,7 @@ listed_windows windows_of_merged_cells(const grid& g, std::uint64_t merge, std::
     return sums;
 }
 
-TEST_CASE("windows of merged cells with ragged borders are windows of patches, and lose no patch") {
+TEST_CASE("M3: windows of merged cells with ragged borders are windows of patches, and lose no patch") {
     for (const std::uint32_t merge : {1U, 2U, 3U}) {
         for (std::uint32_t height = 1; height <= 11; ++height) {
             for (std::uint32_t width = 1; width <= 9; ++width) {
@@ -551,7 +551,7 @@ TEST_CASE("a sum of a tower that does not fit is named, and left out as a whole"
     CHECK(t == before);
 }
 
-TEST_CASE("a cost in a tower multiplies that tower's statistics, and its masks are its own") {
+TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its masks are its own") {
     cost block;
     block.add("blocks", linear{.in_features = 3, .out_features = 5});
     block.add("blocks", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());

@@ -46,7 +46,8 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
     } catch (const error& problem) {
         return std::string(problem.field());
     }
-    for (const component_flops& component : whole.evaluate(batch).components()) {
+    const breakdown work = whole.evaluate(batch);
+    for (const component_flops& component : work.components()) {
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
             CHECK(sum[component.name.view()].get(view::useful, during) == component.get(view::useful, during));
         }
