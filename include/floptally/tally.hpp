@@ -89,7 +89,7 @@ class tally {
         if (view_of.size() % 3 != 0) {
             throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(view_of.size()));
         }
-        const detail::given_lengths numbers{view_of.data(), "grid_thw"};
+        const detail::given_lengths<typename decltype(view_of)::value_type> numbers{view_of.data(), "grid_thw"};
         tally sum{masks()};
         for (std::size_t i = 0; i < view_of.size(); i += 3) {
             sum.add(grid{numbers.checked(i), numbers.checked(i + 1), numbers.checked(i + 2)});

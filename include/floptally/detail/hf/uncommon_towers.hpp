@@ -58,9 +58,10 @@ inline constexpr image_stem beit_stem{
 
 template <std::uint64_t WithMean, std::uint64_t WithClassToken>
 [[nodiscard]] cost beit_norms(const hf_model& model) {
-    const std::uint64_t norms = model.config.flag("use_mean_pooling", true) ? WithMean : WithClassToken;
+    const std::array<std::uint64_t, 2> norms{WithClassToken, WithMean};
+    const bool of_mean = model.config.flag("use_mean_pooling", true);
     cost sum;
-    sum.add_parameters("norm", term::norm, norms * 2 * model.sizes.hidden_size);
+    sum.add_parameters("norm", term::norm, norms[of_mean ? 1 : 0] * 2 * model.sizes.hidden_size);
     return sum;
 }
 
