@@ -598,7 +598,7 @@ TEST_CASE("prefix tokens cost what the same sequences cost with them counted in"
     layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
     layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
     layer.add_parameters("norm", term::norm, 13);
-    for (const std::uint64_t n : {0, 1, 5}) {
+    for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{5}}) {
         const cost longer = layer.with_prefix_tokens(n);
         CHECK(longer.parameters() == layer.parameters());
         tally batch{longer.masks()};

@@ -198,7 +198,6 @@ def other_encoders(case):
                     max_position_embeddings=40)
     features = feeds.variant(feeds.features, (2, 41), (3, 25), width="num_mel_bins")
     case("parakeet_encoder/model", "ParakeetEncoder", **parakeet, _feed=features)
-    0 and case("parakeet_ctc/ctc", "ParakeetForCTC", encoder_config=parakeet, vocab_size=31, pad_token_id=0, _feed=features)
 
 
 def audio_language(case):
