@@ -627,6 +627,8 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'swin', 'num_heads': [3, 6, 12, 25]}",
      "num_heads[3]: must divide the width of its level (768), got 25"},
     {"{'model_type': 'swin', 'depths': []}", "depths: must have a number for each level, got []"},
+    {"{'model_type': 'dinov3_convnext', 'patch_size': 2}",
+     "patch_size: is not supported for model_type dinov3_convnext; must be 4 or absent, got 2"},
     {"{'model_type': 'convnext', 'num_stages': 3}", "hidden_sizes: must have a number for each of the 3 levels, got 4"},
     {"{'model_type': 'convnext', 'depths': [3, 3, 0, 3]}", "depths[2]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'convnext', 'layer_scale_init_value': null}",

@@ -32,6 +32,10 @@ inline constexpr image_stem convnext_stem{
     .patch = {{"patch_size"}, 4}, .pairs = true, .positions = {}, .class_rows = 0, .width = first_width, .norm = true};
 
 inline void adjust_convnext(hf_model& model) {
+    const bool fixed = model.family.model_type == "dinov3_convnext";
+    if (fixed && model.config.has_value("patch_size") && model.config.dimension({"patch_size"}) != 4) {
+        throw error(model.config.field("patch_size"), model.refusal("4", *model.config.find("patch_size")));
+    }
     const hf_list widths = convnext_widths(model);
     const hf_list depths = convnext_depths(model);
     require_levels(model, "hidden_sizes", widths,
