@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/failed_call.hpp>
 #include <floptally/error.hpp>
 #include <floptally/parallel_axis.hpp>
 #include <floptally/parallel_layout.hpp>
@@ -29,12 +30,7 @@ inline void require_mpi(int result, std::string_view call, const char* file = __
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(result, text, &length);
-    throw error(call, std::string(text, static_cast<std::size_t>(length))
-                          .append(" (")
-                          .append(file)
-                          .append(":")
-                          .append(std::to_string(line))
-                          .append(")"));
+    throw_failed_call(call, {text, static_cast<std::size_t>(length)}, file, line);
 }
 
 }  // namespace detail

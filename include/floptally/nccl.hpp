@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <nccl.h>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/failed_call.hpp>
 
 /// @file
 /// Reductions through NCCL, over a communicator that the training already has. nccl.h brings the CUDA runtime.
@@ -16,10 +15,6 @@
 namespace floptally {
 
 namespace detail {
-
-[[noreturn]] inline void throw_failed_call(std::string_view call, const char* text, const char* file, int line) {
-    throw error(call, std::string(text).append(" (").append(file).append(":").append(std::to_string(line)).append(")"));
-}
 
 inline void require_nccl(ncclResult_t result, std::string_view call, const char* file = __builtin_FILE(),
                          int line = __builtin_LINE()) {
