@@ -134,13 +134,12 @@ class mask : public detail::mask_value {
     /// Within windows of `patches` x `patches` of a frame, ragged at its right and lower border; the first window of
     /// each axis ends after `shift` patches, where that is above 0. What windows of a vision tower attend.
     [[nodiscard]] static constexpr mask grid_windows(std::int64_t patches, std::int64_t shift = 0) {
-        return mask{mask_kind::grid_windows, in_range("window_size", patches, 1), in_range("shift", shift, 0)}.in(
-            tower::vision);
+        return of_grid(mask_kind::grid_windows, in_range("window_size", patches, 1), in_range("shift", shift, 0));
     }
     /// Every patch of a clip sees every other, of all frames: (t·h·w)². With `prefix` tokens of each frame besides,
     /// (t·(h·w + prefix))².
     [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
-        return mask{mask_kind::clip_squares, in_range("prefix_tokens", prefix, 0), 0}.in(tower::vision);
+        return of_grid(mask_kind::clip_squares, in_range("prefix_tokens", prefix, 0), 0);
     }
     /// No mask, but a number of units: patches after `side` x `side` of them were merged into one, and `line_ends` more
     /// for each line of them. A grid that does not divide is an error.
@@ -150,13 +149,13 @@ class mask : public detail::mask_value {
     }
     /// The same after the frames of a clip were pooled into one.
     [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
-        return mask{mask_kind::pooled_patches, in_range("merge_kernel_size", side, 1), 0}.in(tower::vision);
+        return of_grid(mask_kind::pooled_patches, in_range("merge_kernel_size", side, 1), 0);
     }
     /// No mask either: 1 for a grid, however many frames it has.
-    [[nodiscard]] static constexpr mask clips() { return mask{mask_kind::clips, 0, 0}.in(tower::vision); }
+    [[nodiscard]] static constexpr mask clips() { return of_grid(mask_kind::clips, 0, 0); }
     /// No mask: patches, of which `side` x `side` are pooled into one in clips of several frames. A rest is cut off.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
-        return mask{mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0}.in(tower::vision);
+        return of_grid(mask_kind::pooled_clips, in_range("spatial_pool_stride", side, 1), 0);
     }
     /// What tokens of an image, one for `side` x `side` patches, see of each other besides a causal mask: later ones,
     /// and earlier ones beyond `window` tokens (−1: none). Nothing to a convention whose causal mask is a square
@@ -222,12 +221,7 @@ class mask : public detail::mask_value {
     }
     template <std::same_as<grid> Grid>  // so that braces stay a sequence
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs(const Grid& g) const {
-        const std::uint64_t patches = g.t * g.frame_patches();
-        const std::uint64_t clip = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(first_);
-        return kind_ == mask_kind::clip_squares     ? clip * clip
-               : kind_ == mask_kind::clips          ? std::uint64_t{patches != 0}
-               : kind_ == mask_kind::pooled_patches ? (g.t == 0 ? 0 : frame_pairs(g))
-                                                    : g.t * frame_pairs(g);
+        return detail::units_of_clip(kind_, first_, g, frame_pairs(g));
     }
     /// Of a clip of sound: masks of sequences see its frames as one.
     template <std::same_as<audio_clip> Clip>

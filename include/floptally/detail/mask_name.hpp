@@ -34,10 +34,7 @@ namespace floptally::detail {
 
 /// One of those that are small.
 [[nodiscard]] constexpr std::uint16_t short_mask_parameter(const char* field, std::int64_t value) {
-    if (value < 0 || value > 0xFFFF) {
-        throw error(field, "must be from 0 to 65535, got " + std::to_string(value));
-    }
-    return static_cast<std::uint16_t>(value);
+    return static_cast<std::uint16_t>(mask_parameter(field, value, 0, 0xFFFF));
 }
 
 /// "strided_frames(1,2)", "strided_squares(1,8,100,104)": what is 0 at the end is left out.

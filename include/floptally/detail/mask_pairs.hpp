@@ -88,10 +88,11 @@ namespace floptally::detail {
 }
 
 /// Of a grid, whose frames have `of_frame` each.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t units_of_clip(mask_kind kind, const grid& g,
-                                                                          std::uint64_t of_frame) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t units_of_clip(mask_kind kind, std::int32_t first,
+                                                                          const grid& g, std::uint64_t of_frame) {
     const std::uint64_t patches = g.t * g.frame_patches();
-    return kind == mask_kind::clip_squares     ? patches * patches
+    const std::uint64_t tokens = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(first);
+    return kind == mask_kind::clip_squares     ? tokens * tokens
            : kind == mask_kind::clips          ? std::uint64_t{patches != 0}
            : kind == mask_kind::pooled_patches ? (g.t == 0 ? 0 : of_frame)
                                                : g.t * of_frame;
