@@ -13,6 +13,10 @@ using floptally::cost;
 using floptally::linear;
 
 static_assert(component_name("encoder.", "mlp").view() == "encoder.mlp");
+static_assert(component_name("mlp").on_encoder().view() == "encoder.mlp");
+static_assert(component_name("norm").on_encoder().view() == "norm");
+static_assert(component_name("bias").on_encoder().view() == "bias");
+static_assert(component_name("embedding").on_encoder().view() == "embedding");
 
 TEST_CASE("the name of a component has 1 to 39 characters", "[component_name][errors]") {
     const std::string longest(39, 'x');

@@ -44,6 +44,13 @@ class component_name {
         return i == 0;
     }
 
+    /// Of what multiplies no matrix: it keeps its name where the matrices beside it get another.
+    [[nodiscard]] constexpr bool is_elementwise() const { return is("norm") || is("bias") || is("embedding"); }
+    /// The name of the same part on the other side of an encoder-decoder: "encoder.mlp".
+    [[nodiscard]] constexpr component_name on_encoder() const {
+        return is_elementwise() ? *this : component_name("encoder.", view());
+    }
+
   private:
     constexpr void assign(std::string_view prefix, std::string_view text) {
         const std::size_t length = prefix.size() + text.size();

@@ -199,10 +199,8 @@ class cost {
             } else if (row.what != statistic::count && row.what != statistic::routed) {
                 throw error(table_.components[row.component].view(), "an encoder has no other side to attend");
             }
-            const std::string_view name = table_.components[row.component].view();
-            const bool kept = row.what == statistic::routed || name == "norm" || name == "bias" || name == "embedding";
-            sum.table_.put(kept ? table_.components[row.component] : component_name("encoder.", name), weight_name(row),
-                           row);
+            const component_name& own = table_.components[row.component];
+            sum.table_.put(row.what == statistic::routed ? own : own.on_encoder(), weight_name(row), row);
         }
         return sum;
     }

@@ -178,9 +178,7 @@ class hf_composite_reader {
     /// The same under one name; what multiplies no matrix keeps its own behind the tower's: "vision.norm".
     [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
         return part.renamed([&](const component_name& own) {
-            const std::string_view view = own.view();
-            const bool elementwise = view == "norm" || view == "bias" || view == "embedding";
-            return component_name(prefix, elementwise ? view : name);
+            return component_name(prefix, own.is_elementwise() ? own.view() : name);
         });
     }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <floptally/attention.hpp>
+#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -203,10 +204,8 @@ inline void adjust_vjepa_width(hf_model& model) {
                        checked_multiply(model.read({{"pred_num_mask_tokens"}, 10}), width, "embedding"));
     sum.add_parameters("norm", term::norm, 2 * width);
     sum.add_parameters("bias", term::bias, width + h);
-    return sum.renamed([](const component_name& own) {
-        const std::string_view name = own.view();
-        return name == "norm" || name == "bias" || name == "embedding" ? own : component_name("predictor");
-    });
+    return sum.renamed(
+        [](const component_name& own) { return own.is_elementwise() ? own : component_name("predictor"); });
 }
 
 /// Layers over all tokens, then one query of each clip, without a matrix after its attention.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/class_names.hpp>
@@ -92,7 +93,9 @@ class hf_reader {
             add([](const cost& one) { return one.on_encoder(); });
             return;
         }
-        add([in = encoder.family().stands_in](const cost& one) { return named_as_encoder(one).in(in); });
+        add([in = encoder.family().stands_in](const cost& one) {
+            return one.renamed([](const component_name& own) { return own.on_encoder(); }).in(in);
+        });
         towers_ = inputs_of(encoder.model_);
         for (tower_input& input : towers_) {
             input.are_keys = true;

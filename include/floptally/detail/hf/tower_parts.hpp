@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
@@ -57,14 +56,6 @@ inline void finish_tower(const hf_model& model, cost& sum, stage_list& stages) {
     }
     const hf_stream last = units(model);
     return head.over(last.units, last.attends);
-}
-
-/// As `cost::on_encoder` names the layers of an encoder.
-[[nodiscard]] inline cost named_as_encoder(const cost& part) {
-    return part.renamed([](const component_name& own) {
-        const bool kept = own.view() == "norm" || own.view() == "bias" || own.view() == "embedding";
-        return kept ? own : component_name("encoder.", own.view());
-    });
 }
 
 }  // namespace floptally::detail
