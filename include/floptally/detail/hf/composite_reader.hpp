@@ -53,10 +53,11 @@ class hf_composite_reader {
                             .tied = is_tied(text_fields, text_family, flat),
                             .pooled = outer.pooled};
         model_config language;
+        hf_reader text_reader(text_fields, text_family, options_, &text);
         if (!outer.text_suffix.empty()) {
-            language = hf_reader(text_fields, text_family, options_, &text).read();
+            language = text_reader.read();
         }
-        const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
+        const hf_model& text_sizes = text_reader.sized();
 
         std::vector<stage> towers;
         for (const hf_slot& slot : family_.towers) {
@@ -132,12 +133,13 @@ class hf_composite_reader {
         const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
         hf_inner part{.suffix = slot.suffix, .pooled = outer.pooled};
-        const hf_model sizes = hf_reader(fields, family, {}, &part).sized();
+        hf_reader reader(fields, family, {}, &part);
+        const hf_model& sizes = reader.sized();
         const hf_joined both{config_, text, sizes};
         if (slot.layers_used != nullptr) {
             part.layers_used = slot.layers_used(both);
         }
-        const model_config made = hf_reader(fields, family, {}, &part).read();
+        const model_config made = reader.read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
             const bool pixels = family.stands_in == tower::vision;
