@@ -37,7 +37,7 @@ inline constexpr hf_family qwen2_vl_vision{
     .mlp = mlp_kind::plain,
     .norm = norm_kind::layer,
     .final_norm = false,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .resolve =
         [](hf_model& model) {
             hf_dimensions& sizes = model.sizes;
@@ -123,7 +123,7 @@ inline constexpr hf_family qwen3_5_vision{.model_type = "qwen3_5_vision",
                                           .mlp = mlp_kind::plain,
                                           .norm = norm_kind::layer,
                                           .final_norm = false,
-                                          .attention = fused_attention,
+                                          .attention = fused_gqa_part,
                                           .stem = qwen3_vl_stem,
                                           .after = qwen3_vl_merger,
                                           .input = merged_images};
@@ -163,7 +163,7 @@ inline constexpr hf_family glm4v_vision{
     .heads_divide_hidden = true,
     .embedding_norm = always,
     .qkv_bias = if_attention_bias,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .dense = [](const hf_model& model, const hf_layer& at) { return dense_of(model, at, model.read(out_hidden_4096)); },
     .stem =
         [](const hf_model& model) {
@@ -201,7 +201,7 @@ inline constexpr hf_family glm_ocr_vision{
     .output_bias = {"attention_bias", true},
     .mlp_bias = {"attention_bias", true},
     .query_key_norm = qk_norm::per_head,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .stem = [](const hf_model& model) { return patches_of(model, {.frames = two_frames}); },
     .after =
         [](const hf_model& model) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
@@ -23,12 +22,6 @@ namespace floptally::detail {
 
 inline constexpr image_stem blip_stem{.patch = {{"patch_size"}, 14}, .channels = {{}, 3}};
 
-[[nodiscard]] inline cost fused_gqa(const hf_model& model, const hf_layer& at) {
-    gqa part = read_gqa(model);
-    part.fused_qkv = true;
-    return part.cost(at.where);
-}
-
 inline constexpr std::array blip_vision_heads{
     head{"VisionModel", {}},
 };
@@ -42,7 +35,7 @@ inline constexpr std::array query_towers{
               .num_hidden_layers = 39,
               .num_attention_heads = 16,
               .qkv_bias = if_qkv_bias,
-              .attention = fused_gqa,
+              .attention = fused_gqa_part,
               .stem = stem_of<blip_stem>,
               .prefix_tokens = class_tokens<1>,
               .input = fixed_images<blip_stem>}),

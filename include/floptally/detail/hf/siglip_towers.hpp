@@ -131,7 +131,7 @@ inline constexpr hf_family kimi_k25_vision = kimi_tower();
 /// Kimi-VL's MoonViT (arXiv:2504.07491, section 2.1): the same of images, each for itself.
 [[nodiscard]] constexpr hf_family moonvit_tower() {
     hf_family family = siglip_of_patches("moonvit", "MoonVit");
-    family.attention = fused_attention;
+    family.attention = fused_gqa_part;
     family.stem = [](const hf_model& model) {
         return patches_of(model, {.channels = {}},
                           checked_multiply(model.config.dimension({"init_pos_emb_height"}, 64),
