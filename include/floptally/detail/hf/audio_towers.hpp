@@ -117,18 +117,9 @@ inline constexpr hf_family qwen2_audio_encoder = [] {
     return row;
 }();
 /// Short names are read too.
-inline constexpr hf_family voxtral_encoder = [] {
-    hf_family row = qwen2_audio_encoder;
-    row.model_type = "voxtral_encoder";
-    row.class_prefix = "Voxtral";
-    return row;
-}();
-inline constexpr hf_family audioflamingo3_encoder = [] {
-    hf_family row = qwen2_audio_encoder;
-    row.model_type = "audioflamingo3_encoder";
-    row.class_prefix = "AudioFlamingo3";
-    return row;
-}();
+inline constexpr hf_family voxtral_encoder = renamed(qwen2_audio_encoder, "voxtral_encoder", "Voxtral");
+inline constexpr hf_family audioflamingo3_encoder =
+    renamed(qwen2_audio_encoder, "audioflamingo3_encoder", "AudioFlamingo3");
 inline constexpr hf_family glmasr_encoder = [] {
     hf_family row = whisper_tower("glmasr_encoder", "GlmAsr");
     row.has_kv_heads = true;

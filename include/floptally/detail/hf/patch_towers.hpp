@@ -85,10 +85,8 @@ inline constexpr hf_family qwen2_5_vl_vision{
 
 /// EXAONE 4.5: the same with fewer heads of keys and values.
 [[nodiscard]] constexpr hf_family exaone4_5_tower() {
-    hf_family family = qwen2_5_vl_vision;
-    family.model_type = "exaone4_5_vision";
+    hf_family family = renamed(qwen2_5_vl_vision, "exaone4_5_vision", "Exaone4_5_");
     family.heads = patch_tower_heads;
-    family.class_prefix = "Exaone4_5_";
     family.has_kv_heads = true;
     family.num_key_value_heads = 8;
     return family;
@@ -130,9 +128,7 @@ inline constexpr hf_family qwen3_5_vision{.model_type = "qwen3_5_vision",
 
 /// Qwen3-VL: one more merger for each layer whose patches are added to a layer of the text.
 [[nodiscard]] constexpr hf_family deepstack_tower() {
-    hf_family family = qwen3_5_vision;
-    family.model_type = "qwen3_vl_vision";
-    family.class_prefix = "Qwen3VL";
+    hf_family family = renamed(qwen3_5_vision, "qwen3_vl_vision", "Qwen3VL");
     family.after = [](const hf_model& model) {
         const std::uint64_t side = model.read(merge_size_2);
         const std::uint64_t norm = 2 * side * side * model.sizes.hidden_size;
@@ -215,19 +211,12 @@ inline constexpr hf_family glm_ocr_vision{
         },
     .input = merged_images};
 
-/// The same tower of another model.
-[[nodiscard]] constexpr hf_family of_class(hf_family family, std::string_view model_type, std::string_view prefix) {
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    return family;
-}
-
 /// Those that are a class of their own.
 inline constexpr std::array patch_towers{
     qwen2_5_vl_vision, exaone4_5_vision,
-    qwen3_vl_vision,   of_class(qwen3_vl_vision, "qwen3_vl_moe_vision", "Qwen3VLMoe"),
-    qwen3_5_vision,    of_class(qwen3_5_vision, "qwen3_5_moe_vision", "Qwen3_5Moe"),
-    glm4v_vision,      of_class(glm4v_vision, "glm4v_moe_vision", "Glm4vMoe"),
+    qwen3_vl_vision,   renamed(qwen3_vl_vision, "qwen3_vl_moe_vision", "Qwen3VLMoe"),
+    qwen3_5_vision,    renamed(qwen3_5_vision, "qwen3_5_moe_vision", "Qwen3_5Moe"),
+    glm4v_vision,      renamed(glm4v_vision, "glm4v_moe_vision", "Glm4vMoe"),
     glm_ocr_vision,    video_llama_3_vision,
     kimi_k25_vision,
 };

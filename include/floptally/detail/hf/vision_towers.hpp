@@ -125,13 +125,6 @@ inline constexpr hf_family clip_tower = vit_like({.model_type = "clip_vision_mod
                                                   .prefix_tokens = class_tokens<1>,
                                                   .input = fixed_images<clip_stem>});
 
-/// The class of a copy has another name.
-[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type, std::string_view prefix) {
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    return family;
-}
-
 /// Classes that read `head_dim`, and take heads that do not divide hidden_size.
 [[nodiscard]] constexpr hf_family with_head_dim(hf_family family) {
     family.has_head_dim = true;
