@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,6 +110,20 @@ struct hf_model {
     }
     const auto index = static_cast<std::size_t>(layer);
     return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
+}
+
+/// A list of sizes, or that of the class.
+[[nodiscard]] inline std::vector<std::uint64_t> read_list(const hf_model& model, std::string_view key,
+                                                          std::span<const std::uint64_t> otherwise) {
+    const json* given = model.config.array(key);
+    if (given == nullptr) {
+        return {otherwise.begin(), otherwise.end()};
+    }
+    std::vector<std::uint64_t> sizes;
+    for (std::size_t i = 0; i < given->size(); ++i) {
+        sizes.push_back(config_fields::as_integer((*given)[i], indexed(model.config.field(key), i), 1, max_dimension));
+    }
+    return sizes;
 }
 
 /// A factor that a size is multiplied by.
