@@ -12,6 +12,7 @@
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
@@ -56,14 +57,7 @@ namespace floptally::detail {
         throw error(model.config.field("projection_dim"),
                     "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
     }
-    cost sum;
-    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
-                                .out_features = h,
-                                .weight = "linear",
-                                .reads = value::stream,
-                                .writes = value::made(0)});
-    sum.add_parameters("bias", term::bias, h);
-    return sum;
+    return one_linear(model);
 }
 [[nodiscard]] inline std::uint64_t image_patches(const hf_joined& model) {
     return model.tower.family.input(model.tower).image->frame_patches();
@@ -185,9 +179,7 @@ inline constexpr std::array gemma_towers{
     return sum;
 }
 [[nodiscard]] inline tower_input gemma4_placeholders(const hf_joined& model, tower_input input) {
-    input.units = mask::merged_patches(static_cast<std::int64_t>(gemma4_side(model)));
-    input.per_unit = 1;
-    return input;
+    return merged_placeholders(input, gemma4_side(model));
 }
 
 inline constexpr std::array gemma_outer_heads{

@@ -21,13 +21,6 @@
 
 namespace floptally::detail {
 
-/// One token of the text for each side x side patches.
-[[nodiscard]] inline tower_input merged_placeholders(tower_input input, std::uint64_t side) {
-    input.units = mask::merged_patches(static_cast<std::int64_t>(side));
-    input.per_unit = 1;
-    return input;
-}
-
 [[nodiscard]] inline std::uint64_t side_of(const hf_joined& model, std::string_view key) {
     return model.config.integer({key}, 2, 1, 0xFFFF);
 }
