@@ -29,19 +29,6 @@ inline constexpr std::array mllama_vision_heads{
     head{"VisionModel", {}},
 };
 
-/// Throws where a width is not what another part makes.
-inline void require_width(const config_fields& config, std::string_view key, std::uint64_t value, std::uint64_t right,
-                          const std::string& what) {
-    if (value != right) {
-        throw error(config.field(key), std::string("must be ")
-                                           .append(what)
-                                           .append(" (")
-                                           .append(std::to_string(right))
-                                           .append("), got ")
-                                           .append(std::to_string(value)));
-    }
-}
-
 // ---- the tower ----
 
 inline constexpr image_stem mllama_stem{

@@ -51,12 +51,8 @@ namespace floptally::detail {
 
 /// One linear, to a width that the config states and that must be the text's.
 [[nodiscard]] inline cost paligemma_projector(const hf_joined& model) {
-    const std::uint64_t h = model.text.sizes.hidden_size;
-    const std::uint64_t width = model.config.dimension({"projection_dim"}, 2048);
-    if (width != h) {
-        throw error(model.config.field("projection_dim"),
-                    "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
-    }
+    require_width(model.config, "projection_dim", model.config.dimension({"projection_dim"}, 2048),
+                  model.text.sizes.hidden_size, "the text's hidden_size");
     return one_linear(model);
 }
 [[nodiscard]] inline std::uint64_t image_patches(const hf_joined& model) {

@@ -96,11 +96,8 @@ namespace floptally::detail {
 /// The last linear of the tower is its own, and one more goes to the text.
 [[nodiscard]] inline cost llama4_projector(const hf_joined& model) {
     const std::uint64_t made = model.tower.read(llama4_adapter_width);
-    const std::uint64_t taken = model.tower.read({{"vision_output_dim"}, 7680});
-    if (taken != made) {
-        throw error(model.tower.config.field("vision_output_dim"),
-                    "must be projector_output_dim (" + std::to_string(made) + "), got " + std::to_string(taken));
-    }
+    require_width(model.tower.config, "vision_output_dim", model.tower.read({{"vision_output_dim"}, 7680}), made,
+                  "projector_output_dim");
     cost sum;
     sum.add("projector",
             linear{.in_features = made,
@@ -134,11 +131,8 @@ inline constexpr std::array llama4_outer_heads{
 /// The table of the visual vocabulary, of which a patch takes all words, as likely as they are.
 [[nodiscard]] inline cost ovis2_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    const std::uint64_t width = model.config.dimension({"hidden_size"}, 1536);
-    if (width != h) {
-        throw error(model.config.field("hidden_size"),
-                    "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
-    }
+    require_width(model.config, "hidden_size", model.config.dimension({"hidden_size"}, 1536), h,
+                  "the text's hidden_size");
     cost sum;
     sum.add("projector",
             linear{.in_features = ovis2_vocabulary(model.tower),

@@ -96,6 +96,19 @@ struct hf_model {
     }
 };
 
+/// Throws where a width is not what another part makes.
+inline void require_width(const config_fields& config, std::string_view key, std::uint64_t value, std::uint64_t right,
+                          std::string_view what) {
+    if (value != right) {
+        throw error(config.field(key), std::string("must be ")
+                                           .append(what)
+                                           .append(" (")
+                                           .append(std::to_string(right))
+                                           .append("), got ")
+                                           .append(std::to_string(value)));
+    }
+}
+
 /// The size of one layer, where a config may list one for each layer in place of a number for all.
 [[nodiscard]] inline std::uint64_t read_of_layer(const hf_model& model, const hf_size& size, std::uint64_t layer) {
     const std::string_view key = model.config.spelling(size.keys);

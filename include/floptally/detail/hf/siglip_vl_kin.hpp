@@ -83,13 +83,8 @@ namespace floptally::detail {
 [[nodiscard]] inline cost kimi_vl_projector(const hf_joined& model) { return kimi_merger(model, false); }
 
 [[nodiscard]] inline cost kimi_k25_projector(const hf_joined& model) {
-    const std::uint64_t h = model.tower.sizes.hidden_size;
-    const std::uint64_t normed = model.config.dimension({"projection_hidden_size"}, 1152);
-    if (normed != h) {
-        throw error(
-            model.config.field("projection_hidden_size"),
-            "must be the vision tower's hidden_size (" + std::to_string(h) + "), got " + std::to_string(normed));
-    }
+    require_width(model.config, "projection_hidden_size", model.config.dimension({"projection_hidden_size"}, 1152),
+                  model.tower.sizes.hidden_size, "the vision tower's hidden_size");
     return kimi_merger(model, true);
 }
 

@@ -86,17 +86,11 @@ inline constexpr hf_size llama4_adapter_width{{"projector_output_dim"}, 4096};
 [[nodiscard]] inline cost llama4_adapter(const hf_model& model) {
     const std::uint64_t side = llama4_side(model);
     const std::uint64_t merged = checked_multiply(side * side, model.sizes.hidden_size, "merger");
-    if (merged != model.sizes.intermediate_size) {
-        throw error(model.config.field("intermediate_size"), "must be the width of merged patches (" +
-                                                                 std::to_string(merged) + "), got " +
-                                                                 std::to_string(model.sizes.intermediate_size));
-    }
+    require_width(model.config, "intermediate_size", model.sizes.intermediate_size, merged,
+                  "the width of merged patches");
     const std::uint64_t width = model.read(llama4_adapter_width);
-    const std::uint64_t first = model.read({{"projector_input_dim"}, 4096});
-    if (first != width) {
-        throw error(model.config.field("projector_input_dim"),
-                    "must be projector_output_dim (" + std::to_string(width) + "), got " + std::to_string(first));
-    }
+    require_width(model.config, "projector_input_dim", model.read({{"projector_input_dim"}, 4096}), width,
+                  "projector_output_dim");
     return patch_merger{.spatial_merge_size = side,
                         .hidden_size = model.sizes.hidden_size,
                         .intermediate_size = width,
