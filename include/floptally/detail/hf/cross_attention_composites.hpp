@@ -92,7 +92,6 @@ inline void mllama_depth(hf_model& model) { model.sizes.num_layers += model.read
     sum.add_parameters("bias", term::bias, h);
     return sum.with_prefix_tokens(1);
 }
-[[nodiscard]] inline tower_input no_placeholders(const hf_joined&, tower_input input) { return input; }
 
 // ---- the text ----
 
@@ -177,8 +176,7 @@ inline constexpr std::array cross_attention_composites{
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "mllama_vision_model",
                                     .suffix = "VisionModel",
-                                    .projector = mllama_projector,
-                                    .placeholders = no_placeholders}},
+                                    .projector = mllama_projector}},
                  .tie = tie_flag::text,
                  .note =
                      "an image is a grid of as many frames as it has tiles; keys of a text: those of all its tiles, "
