@@ -25,10 +25,6 @@
 
 namespace floptally::detail {
 
-inline constexpr std::array mllama_vision_heads{
-    head{"VisionModel", {}},
-};
-
 // ---- the tower ----
 
 inline constexpr image_stem mllama_stem{
@@ -122,19 +118,10 @@ inline void mllama_untied(hf_model& model) { model.refuse_flag("tie_word_embeddi
     return sum;
 }
 
-inline constexpr std::array mllama_text_heads{
-    gemma3_text_heads[0],
-    head{"TextModel", {}},
-};
-inline constexpr std::array mllama_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
-
 inline constexpr std::array mllama_parts{
     hf_family{.model_type = "mllama_text_model",
               .class_prefix = "Mllama",
-              .heads = mllama_text_heads,
+              .heads = std::span(text_model_heads).first(2),
               .vocab_size = 128256,
               .hidden_size = 4096,
               .intermediate_size = 14336,
@@ -149,7 +136,7 @@ inline constexpr std::array mllama_parts{
     [] {
         hf_family family = vit_like({.model_type = "mllama_vision_model",
                                      .class_prefix = "Mllama",
-                                     .heads = mllama_vision_heads,
+                                     .heads = vision_model_heads,
                                      .also = {.num_attention_heads = "attention_heads"},
                                      .hidden_size = 1280,
                                      .intermediate_size = 5120,
@@ -171,7 +158,7 @@ inline constexpr std::array mllama_parts{
 inline constexpr std::array cross_attention_composites{
     hf_composite{.model_type = "mllama",
                  .class_prefix = "Mllama",
-                 .heads = mllama_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "mllama_text_model",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "mllama_vision_model",

@@ -118,13 +118,10 @@ namespace floptally::detail {
     return sum;
 }
 
-inline constexpr std::array gemma4_vision_heads{
-    head{"VisionModel", {}},
-};
 inline constexpr std::array gemma_towers{
     hf_family{.model_type = "gemma4_vision",
               .class_prefix = "Gemma4",
-              .heads = gemma4_vision_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 768,
@@ -178,11 +175,6 @@ inline constexpr std::array gemma_towers{
     return merged_placeholders(input, gemma4_side(model));
 }
 
-inline constexpr std::array gemma_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
-
 inline constexpr std::array gemma_vlms{
     hf_composite{.model_type = "paligemma",
                  .class_prefix = "PaliGemma",
@@ -207,7 +199,7 @@ inline constexpr std::array gemma_vlms{
                      "of the image, is counted as causal: its length is not known"},
     hf_composite{.model_type = "gemma3",
                  .class_prefix = "Gemma3",
-                 .heads = gemma_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "gemma3_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "siglip_vision_model",
@@ -219,7 +211,7 @@ inline constexpr std::array gemma_vlms{
                  .note = "tokens of an image see each other, as the token_type_ids of the processor say"},
     hf_composite{.model_type = "gemma4",
                  .class_prefix = "Gemma4",
-                 .heads = gemma_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "gemma4_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "gemma4_vision",

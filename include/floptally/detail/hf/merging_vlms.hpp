@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <floptally/checked.hpp>
@@ -111,9 +112,6 @@ namespace floptally::detail {
 [[nodiscard]] inline tower_input llama4_placeholders(const hf_joined& model, tower_input input) {
     return merged_placeholders(input, llama4_side(model.tower));
 }
-inline constexpr std::array llama4_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-};
 
 // ---- LFM2-VL ----
 
@@ -204,7 +202,7 @@ inline constexpr std::array merging_vlms{
                  .tie_word_embeddings = true},
     hf_composite{.model_type = "llama4",
                  .class_prefix = "Llama4",
-                 .heads = llama4_outer_heads,
+                 .heads = std::span(outer_heads).first(1),
                  .text_type = "llama4_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "llama4_vision_model",

@@ -22,7 +22,7 @@ namespace floptally::detail {
 inline constexpr hf_family qwen2_vl_vision{
     .model_type = "qwen2_vl_vision",
     .class_prefix = "Qwen2VL",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -86,7 +86,7 @@ inline constexpr hf_family qwen2_5_vl_vision{
 /// EXAONE 4.5: the same with fewer heads of keys and values.
 [[nodiscard]] constexpr hf_family exaone4_5_tower() {
     hf_family family = renamed(qwen2_5_vl_vision, "exaone4_5_vision", "Exaone4_5_");
-    family.heads = patch_tower_heads;
+    family.heads = vision_model_heads;
     family.has_kv_heads = true;
     family.num_key_value_heads = 8;
     return family;
@@ -104,7 +104,7 @@ inline constexpr hf_family exaone4_5_vision = exaone4_5_tower();
 /// Qwen3.5: Qwen3-VL without DeepStack.
 inline constexpr hf_family qwen3_5_vision{.model_type = "qwen3_5_vision",
                                           .class_prefix = "Qwen3_5",
-                                          .heads = patch_tower_heads,
+                                          .heads = vision_model_heads,
                                           .encoder = true,
                                           .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
                                           .vocab_size = 0,
@@ -146,7 +146,7 @@ inline constexpr hf_size out_hidden_1536{{"out_hidden_size"}, 1536};
 inline constexpr hf_family glm4v_vision{
     .model_type = "glm4v_vision",
     .class_prefix = "Glm4v",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -182,7 +182,7 @@ inline constexpr hf_family glm4v_vision{
 inline constexpr hf_family glm_ocr_vision{
     .model_type = "glm_ocr_vision",
     .class_prefix = "GlmOcr",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,

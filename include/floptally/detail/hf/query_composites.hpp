@@ -22,14 +22,10 @@ namespace floptally::detail {
 
 inline constexpr image_stem blip_stem{.patch = {{"patch_size"}, 14}, .channels = {{}, 3}};
 
-inline constexpr std::array blip_vision_heads{
-    head{"VisionModel", {}},
-};
-
 inline constexpr std::array query_towers{
     vit_like({.model_type = "blip_2_vision_model",
               .class_prefix = "Blip2",
-              .heads = blip_vision_heads,
+              .heads = vision_model_heads,
               .hidden_size = 1408,
               .intermediate_size = 6144,
               .num_hidden_layers = 39,

@@ -20,8 +20,6 @@
 
 namespace floptally::detail {
 
-inline constexpr std::array patch_tower_heads{head{"VisionModel", {}}};
-
 inline constexpr hf_size num_channels_3{{"num_channels"}, 3};
 
 /// Separate queries, keys and values, biases everywhere, a norm after the last block.
@@ -29,7 +27,7 @@ inline constexpr hf_size num_channels_3{{"num_channels"}, 3};
     hf_family family{};
     family.model_type = model_type;
     family.class_prefix = prefix;
-    family.heads = patch_tower_heads;
+    family.heads = vision_model_heads;
     family.encoder = true;
     family.vocab_size = 0;
     family.hidden_size = 1152;

@@ -128,14 +128,10 @@ inline constexpr image_stem ovis2_stem{.patch = {{"patch_size"}, 14}, .class_row
     return sum;
 }
 
-inline constexpr std::array vlm_tower_heads{
-    head{"VisionModel", {}},
-};
-
 inline constexpr std::array vlm_towers{
     hf_family{.model_type = "pixtral",
               .class_prefix = "Pixtral",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 1024,
@@ -152,7 +148,7 @@ inline constexpr std::array vlm_towers{
     [] {
         hf_family family = vit_like({.model_type = "internvl_vision",
                                      .class_prefix = "InternVL",
-                                     .heads = vlm_tower_heads,
+                                     .heads = vision_model_heads,
                                      .hidden_size = 1024,
                                      .intermediate_size = 4096,
                                      .num_hidden_layers = 24,
@@ -170,7 +166,7 @@ inline constexpr std::array vlm_towers{
     }(),
     vit_like({.model_type = "llama4_vision_model",
               .class_prefix = "Llama4",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .intermediate_size = 5632,
               .num_hidden_layers = 34,
               .num_attention_heads = 16,
@@ -182,7 +178,7 @@ inline constexpr std::array vlm_towers{
               .input = fixed_images<llama4_stem>}),
     hf_family{.model_type = "ovis2_vision",
               .class_prefix = "Ovis2",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 1024,
