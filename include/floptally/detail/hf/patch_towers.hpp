@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/patch_tower_parts.hpp>
 #include <floptally/detail/hf/siglip_towers.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/vision.hpp>
 
 /// @file
@@ -102,29 +103,21 @@ inline constexpr hf_family exaone4_5_vision = exaone4_5_tower();
 }
 
 /// Qwen3.5: Qwen3-VL without DeepStack.
-inline constexpr hf_family qwen3_5_vision{.model_type = "qwen3_5_vision",
-                                          .class_prefix = "Qwen3_5",
-                                          .heads = vision_model_heads,
-                                          .encoder = true,
-                                          .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
-                                          .vocab_size = 0,
-                                          .hidden_size = 1152,
-                                          .intermediate_size = 4304,
-                                          .num_hidden_layers = 27,
-                                          .num_attention_heads = 16,
-                                          .has_kv_heads = false,
-                                          .has_head_dim = false,
-                                          .heads_divide_hidden = true,
-                                          .qkv_bias = always,
-                                          .output_bias = always,
-                                          .mlp_bias = always,
-                                          .mlp = mlp_kind::plain,
-                                          .norm = norm_kind::layer,
-                                          .final_norm = false,
-                                          .attention = fused_gqa_part,
-                                          .stem = qwen3_vl_stem,
-                                          .after = qwen3_vl_merger,
-                                          .input = merged_images};
+inline constexpr hf_family qwen3_5_vision =
+    vit_like({.model_type = "qwen3_5_vision",
+              .class_prefix = "Qwen3_5",
+              .heads = vision_model_heads,
+              .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
+              .hidden_size = 1152,
+              .intermediate_size = 4304,
+              .num_hidden_layers = 27,
+              .num_attention_heads = 16,
+              .qkv_bias = always,
+              .final_norm = false,
+              .attention = fused_gqa_part,
+              .stem = qwen3_vl_stem,
+              .after = qwen3_vl_merger,
+              .input = merged_images});
 
 /// Qwen3-VL: one more merger for each layer whose patches are added to a layer of the text.
 [[nodiscard]] constexpr hf_family deepstack_tower() {
