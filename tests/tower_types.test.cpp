@@ -188,3 +188,10 @@ TEST_CASE("a text has a placeholder for each token that a tower makes") {
         CHECK(floptally::placeholder_tokens(model, batch) == one.placeholders);
     }
 }
+
+TEST_CASE("what a tower says of its count is said once") {
+    const floptally::model_config model = floptally::read_config(
+        json::parse(R"({"model_type": "video_llama_3", "architectures": ["VideoLlama3ForConditionalGeneration"]})"));
+    CHECK(model.notes ==
+          std::vector<std::string>{"the projector is counted for every patch: merge_sizes of 1, as of images"});
+}
