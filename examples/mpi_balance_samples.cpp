@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include <floptally/balance.hpp>
 #include <floptally/exchange.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/imbalance.hpp>
 #include <floptally/mpi.hpp>
 
 #ifndef FLOPTALLY_SOURCE_DIR
@@ -50,37 +50,22 @@ std::vector<std::int32_t> tokens_of(std::uint64_t document, std::uint64_t length
     return ids;
 }
 
-/// The largest first, each to the part that has least.
-std::vector<std::uint64_t> dealt(const std::vector<std::uint64_t>& costs, std::uint64_t parts) {
-    std::vector<std::size_t> descending(costs.size());
-    std::iota(descending.begin(), descending.end(), std::size_t{0});
-    std::stable_sort(descending.begin(), descending.end(),
-                     [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
-    std::vector<std::uint64_t> loads(parts);
-    std::vector<std::uint64_t> part_of(costs.size());
-    for (const std::size_t sample : descending) {
-        const auto least = std::min_element(loads.begin(), loads.end());
-        *least += costs[sample];
-        part_of[sample] = static_cast<std::uint64_t>(least - loads.begin());
-    }
-    return part_of;
-}
-
-void print_loads(const char* when, const std::vector<std::uint64_t>& costs, const std::vector<std::uint64_t>& part_of,
-                 std::uint64_t ranks) {
+/// Prints the TFLOPs of each rank in each microbatch. Returns what a step takes where all wait for the slowest rank of
+/// every microbatch.
+double print_loads(const char* when, const floptally::assignment& slots, std::uint64_t ranks) {
+    double slowest = 0;
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
-        std::vector<std::uint64_t> loads(ranks);
-        for (std::size_t i = 0; i < costs.size(); ++i) {
-            if (part_of[i] / ranks == microbatch) {
-                loads[part_of[i] % ranks] += costs[i];
-            }
-        }
         std::printf("%-6s  microbatch %d  TFLOPs", when, static_cast<int>(microbatch));
-        for (const std::uint64_t load : loads) {
-            std::printf(" %7.0f", static_cast<double>(load) / 1e12);
+        double most = 0;
+        for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+            const double load = static_cast<double>(slots.loads[microbatch * ranks + rank]) / 1e12;
+            std::printf(" %7.0f", load);
+            most = std::max(most, load);
         }
-        std::printf("  max/mean %.4f\n", floptally::imbalance_of(loads).ratio());
+        std::printf("\n");
+        slowest += most;
     }
+    return slowest;
 }
 
 void require(bool holds, const std::string& what) {
@@ -164,32 +149,37 @@ void train() {
     const auto ranks = static_cast<std::uint64_t>(world_size);
     const std::uint64_t rank = layout_of({.dp = ranks}, MPI_COMM_WORLD).rank();
 
-    // The same on every rank: lengths, costs, and who loads what. A slot is microbatch · ranks + rank.
+    // The same on every rank: lengths, costs, who loads what and who trains on it. A slot is microbatch · ranks + rank.
     const std::vector<std::uint64_t> lengths = read_lengths();
     require(!lengths.empty(), "examples/data/man-pages.txt is not there");
     const folded_cost model(presets::mistral_7b.cost());
-    const std::uint64_t slots = window * ranks;
-    std::vector<std::uint64_t> costs;
-    std::vector<std::uint64_t> loaded;
-    std::vector<std::uint64_t> owners;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        costs.push_back(model.total(sequence{static_cast<std::uint32_t>(lengths[i])}).low());
-        loaded.push_back(i * slots / lengths.size());
-        owners.push_back(loaded.back() % ranks);
+    std::vector<flops> costs;
+    costs.reserve(lengths.size());
+    for (const std::uint64_t length : lengths) {
+        costs.push_back(model.total(sequence{static_cast<std::uint32_t>(length)}));
     }
-    const std::vector<std::uint64_t> destinations = dealt(costs, slots);
+    const assignment loaded = contiguous(costs, window * ranks);
+    const assignment balanced = partition(costs, window * ranks, {.mode = balance_mode::free});
     if (rank == 0) {
-        print_loads("before", costs, loaded, ranks);
-        print_loads("after", costs, destinations, ranks);
+        const double before = print_loads("before", loaded, ranks);
+        const double after = print_loads("after", balanced, ranks);
+        std::printf("a step waits for %.0f TFLOPs before, %.0f after: %.3f times as fast\n", before, after,
+                    before / after);
     }
 
-    const exchange_plan plan(owners, destinations, lengths, ranks,
+    std::vector<std::uint64_t> owners;
+    owners.reserve(lengths.size());
+    for (const std::uint32_t slot : loaded.rank_of) {
+        owners.push_back(slot % ranks);
+    }
+    const exchange_plan plan(owners, balanced.rank_of, lengths, ranks,
                              {.bytes_per_element = sizeof(std::int32_t), .window = window});
     const exchange_plan way_back =
         plan.inverse().with_sizes(std::vector<int>(lengths.size(), 1), sizeof(std::uint64_t));
     const mpi_exchanger exchanger(MPI_COMM_WORLD);
     std::vector<moving_samples> microbatches;
     std::vector<mpi_exchange> under_way;
+    under_way.reserve(window);
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
         microbatches.push_back(loaded_by(plan.of(rank, microbatch)));
     }
@@ -208,7 +198,7 @@ void train() {
     std::vector<std::uint64_t> all = trained.times;
     all.push_back(model.total(trained.tokens).low());
     everyone.sum(all);
-    require(all.back() == std::accumulate(costs.begin(), costs.end(), std::uint64_t{0}), "FLOPs were lost");
+    require(flops{all.back()} == std::accumulate(costs.begin(), costs.end(), flops{}), "FLOPs were lost");
     all.pop_back();
     require(all == std::vector<std::uint64_t>(lengths.size(), 1), "a document was lost or doubled");
     if (rank == 0) {
