@@ -199,6 +199,9 @@ TEST_CASE("A pipeline that cannot be split is a named error") {
     const layer_list three{1, 2, 3};
     CHECK(error_of([&] { return pipeline_split(2, three); }) ==
           "layers_of_chunks: must be as many as pp (2) or a multiple, got 3");
+    const layer_list too_many{~std::uint64_t{0}, 1};
+    CHECK(error_of([&] { return pipeline_split(2, too_many); }) ==
+          "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits");
     CHECK(error_of([&] { return pipeline_split(3, three).stages_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
     CHECK(error_of([&] { return pipeline_split(3, three).stages_of(stages_of(small_model(5)), 0); }) ==
           "layers: the pipeline is split for 6, the model has 5");

@@ -12,6 +12,7 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
+#include <floptally/index_range.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/packed_row.hpp>
@@ -33,13 +34,12 @@ namespace floptally {
 [[nodiscard]] constexpr std::uint64_t pairs_of_rows(const mask& which, const sequence& s, const index_range& rows) {
     const bool other_side = which.kind() == mask_kind::encoder;
     const std::uint64_t end = other_side ? s.keys : s.length;
-    const std::uint64_t first = std::min(rows.first, end);
-    const std::uint64_t last = std::min(rows.last, end);
-    if (first >= last) {
+    const index_range asked = rows.clipped(end);
+    if (asked.first >= asked.last) {
         return 0;
     }
     if (other_side) {
-        return (last - first) * s.keys;
+        return asked.size() * s.keys;
     }
     const auto from = [&](std::uint64_t row) {
         sequence rest = s;
@@ -47,7 +47,7 @@ namespace floptally {
         rest.past = static_cast<std::uint32_t>(s.past + row);
         return which.pairs(rest);
     };
-    return from(first) - from(last);
+    return from(asked.first) - from(asked.last);
 }
 
 /// A row of slots over the ranks of a context-parallel group: what each of them processes.
@@ -73,7 +73,7 @@ class context_parallel_row {
     [[nodiscard]] std::uint64_t tokens(std::uint64_t rank, view seen) const {
         std::uint64_t sum = 0;
         each_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
-            sum += clipped(rows, seen_by(one, seen).length).size();
+            sum += rows.clipped(seen_by(one, seen).length).size();
         });
         return sum;
     }
@@ -136,7 +136,7 @@ class context_parallel_row {
 
         // The fixed words cannot wrap: those of the row did not, when it was made.
         void add_rows(view seen, const sequence& s, const index_range& all, bool whole_rows) {
-            const index_range rows = clipped(all, s.length);
+            const index_range rows = all.clipped(s.length);
             const std::uint64_t n = rows.size();
             word(seen, statistic::count) += all.first == 0 && s.length != 0 ? 1U : 0U;
             word(seen, statistic::tokens) += n;
@@ -148,7 +148,7 @@ class context_parallel_row {
         }
 
         void add_key_rows(view seen, const sequence& s, const index_range& all) {
-            const index_range rows = clipped(all, s.keys);
+            const index_range rows = all.clipped(s.keys);
             word(seen, statistic::keys) += rows.size();
             add_pairs(seen, s, rows, true);
         }
@@ -195,10 +195,6 @@ class context_parallel_row {
 
     [[nodiscard]] static const sequence& seen_by(const slotted_sequence& one, view seen) {
         return seen == view::useful ? one.real : one.slot;
-    }
-
-    [[nodiscard]] static index_range clipped(const index_range& rows, std::uint64_t length) {
-        return {std::min(rows.first, length), std::min(rows.last, length)};
     }
 
     /// Calls `visit(sequence, its rows)` for all that a rank holds between boundaries.

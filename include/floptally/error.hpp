@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,6 +32,13 @@ class overflow : public error {
   public:
     using error::error;
 };
+
+/// Throws where a size is 0.
+constexpr void require_positive(std::uint64_t value, const char* field) {
+    if (value == 0) {
+        throw error(field, "must be at least 1, got 0");
+    }
+}
 
 /// Appends to a list in an error's text: "exact, megatron, palm".
 inline void append_item(std::string& list, std::string_view item) {

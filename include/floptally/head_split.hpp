@@ -23,8 +23,8 @@ class head_split {
     constexpr head_split(std::uint64_t num_attention_heads, std::uint64_t num_key_value_heads, std::uint64_t cp)
         : heads_(num_attention_heads), kv_heads_(num_key_value_heads), cp_(cp) {
         detail::require_cp(cp);
-        require("num_attention_heads", heads_);
-        require("num_key_value_heads", kv_heads_);
+        require_positive(heads_, "num_attention_heads");
+        require_positive(kv_heads_, "num_key_value_heads");
         detail::require_multiple("num_attention_heads", heads_, kv_heads_, "num_key_value_heads");
         detail::require_multiple("num_attention_heads", heads_, cp, "cp");
         if (kv_heads_ % cp != 0 && cp % kv_heads_ != 0) {
@@ -55,12 +55,6 @@ class head_split {
     [[nodiscard]] friend constexpr bool operator==(const head_split&, const head_split&) = default;
 
   private:
-    static constexpr void require(const char* field, std::uint64_t heads) {
-        if (heads == 0) {
-            throw error(field, "must be at least 1, got 0");
-        }
-    }
-
     std::uint64_t heads_;
     std::uint64_t kv_heads_;
     std::uint64_t cp_;

@@ -138,13 +138,11 @@ struct hstu {
                       mlp.cost("hstu.preprocessing", term::preprocessing, hidden_size));
         }
         for (std::uint64_t index = 0; index < num_layers;) {
-            const auto cost_of = [this](std::uint64_t i) { return layer.cost({i, hidden_size, masks[i]}); };
-            const floptally::cost one = cost_of(index);
             std::uint64_t next = index + 1;
-            while (next < num_layers && cost_of(next) == one) {
+            while (next < num_layers && masks[next] == masks[index]) {
                 ++next;
             }
-            add(stage{"layer", stage_role::layer, one, index, next - index});
+            add(stage{"layer", stage_role::layer, layer.cost({index, hidden_size, masks[index]}), index, next - index});
             index = next;
         }
         floptally::cost last;

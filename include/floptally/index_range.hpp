@@ -11,6 +11,10 @@ struct index_range {
     std::uint64_t last = 0;
 
     [[nodiscard]] constexpr std::uint64_t size() const { return last - first; }
+    /// What of it stands before `end`.
+    [[nodiscard]] constexpr index_range clipped(std::uint64_t end) const {
+        return {first < end ? first : end, last < end ? last : end};
+    }
     [[nodiscard]] friend constexpr bool operator==(const index_range&, const index_range&) = default;
 };
 

@@ -28,13 +28,6 @@ concept layer_part = requires(const Part& part, const layer& where) {
     { part.cost(where) } -> std::same_as<cost>;
 };
 
-/// Throws `error` where a dimension is 0.
-constexpr void require_positive(std::uint64_t value, const char* field) {
-    if (value == 0) {
-        throw error(field, "must be at least 1, got 0");
-    }
-}
-
 /// Weights of a part that multiply no matrix. `exact` does not count them; see `cost::add_parameters`.
 struct elementwise_parameters {
     std::uint64_t norm = 0;

@@ -234,8 +234,7 @@ class mask : public detail::mask_value {
 
     /// "causal", "sliding_window(4096)", "window(64,64)", …: the name in reports; "vision.bidirectional" in a tower.
     [[nodiscard]] std::string name() const {
-        const std::string plain = detail::mask_name(kind_, first_, second_, flags_, chunk_, window_);
-        return tower_ == tower::text ? plain : std::string(name_of(tower_)) + "." + plain;
+        return qualified(tower_, detail::mask_name(kind_, first_, second_, flags_, chunk_, window_));
     }
 
     [[nodiscard]] friend constexpr bool operator==(const mask&, const mask&) = default;

@@ -26,9 +26,7 @@ namespace detail {
 
 constexpr std::uint64_t divided(std::uint64_t amount, std::uint64_t ranks, const char* amount_field,
                                 const char* ranks_field) {
-    if (ranks == 0) {
-        throw error(ranks_field, "must be at least 1, got 0");
-    }
+    require_positive(ranks, ranks_field);
     if (amount % ranks != 0) {
         throw error(amount_field, "must be a multiple of " + std::string(ranks_field) + " (" + std::to_string(ranks) +
                                       "), got " + std::to_string(amount));
@@ -115,9 +113,7 @@ struct state_bytes {
         throw error("trainable", "must be at most the parameters (" + std::to_string(parameters) + "), got " +
                                      std::to_string(trainable));
     }
-    if (plan.data_parallel == 0) {
-        throw error("data_parallel", "must be at least 1, got 0");
-    }
+    require_positive(plan.data_parallel, "data_parallel");
     const auto held = [&](std::uint64_t count, std::uint64_t bytes, zero_stage split_from) {
         const bool split = plan.sharded >= split_from;
         const std::uint64_t own =

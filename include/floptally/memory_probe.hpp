@@ -98,9 +98,7 @@ class memory_probe {
   public:
     explicit memory_probe(Backend backend, memory_probe_options options = {})
         : backend_(std::move(backend)), options_(std::move(options)) {
-        if (options_.max_entries == 0) {
-            throw error("max_entries", "must be at least 1, got 0");
-        }
+        require_positive(options_.max_entries, "max_entries");
     }
 
     void begin_step(std::uint64_t step) {

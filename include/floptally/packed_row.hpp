@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/slots.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/split_tally.hpp>
 #include <floptally/tally.hpp>
@@ -37,12 +37,8 @@ class packed_row {
     void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
                         std::size_t num_real_seqs = all_sequences) {
         checked_.add_cu_seqlens(cu_seqlens, cu_seqlens_padded, num_real_seqs);
-        const std::span real{cu_seqlens};
-        const std::span slots{cu_seqlens_padded};
-        for (std::size_t i = 0; i + 1 < real.size(); ++i) {
-            append(sequence{.length = i < num_real_seqs ? static_cast<std::uint32_t>(real[i + 1] - real[i]) : 0},
-                   sequence{.length = static_cast<std::uint32_t>(slots[i + 1] - slots[i])});
-        }
+        detail::each_slot_of_pack(cu_seqlens, cu_seqlens_padded, num_real_seqs,
+                                  [this](const sequence& real, const sequence& slot) { append(real, slot); });
     }
     template <detail::integer_range Boundaries>
     void add_cu_seqlens(const Boundaries& cu_seqlens) {
@@ -53,10 +49,8 @@ class packed_row {
     template <detail::integer_range Lengths>
     void add_padded(const Lengths& lengths, std::uint64_t row_length) {
         checked_.add_padded(lengths, row_length);
-        for (const auto length : std::span{lengths}) {
-            append(sequence{.length = static_cast<std::uint32_t>(length)},
-                   sequence{.length = static_cast<std::uint32_t>(row_length)});
-        }
+        detail::each_slot_of_rows(lengths, row_length,
+                                  [this](const sequence& real, const sequence& slot) { append(real, slot); });
     }
 
     [[nodiscard]] const std::vector<slotted_sequence>& sequences() const { return sequences_; }

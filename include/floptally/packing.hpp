@@ -52,7 +52,7 @@ namespace detail {
 
 /// What each sample takes of its row.
 template <integer_range Lengths>
-[[nodiscard]] std::vector<std::uint64_t> slots_of(const Lengths& lengths, std::uint64_t alignment) {
+[[nodiscard]] std::vector<std::uint64_t> aligned_slots(const Lengths& lengths, std::uint64_t alignment) {
     const std::span given{lengths};
     const given_lengths<typename decltype(given)::value_type> checked{given.data(), "lengths"};
     std::vector<std::uint64_t> slots;
@@ -130,7 +130,7 @@ inline void open_rows(std::vector<std::vector<std::size_t>>& rows, std::size_t w
 template <detail::integer_range Lengths, detail::integer_range Rows>
 [[nodiscard]] packing pack_into_rows(const Lengths& lengths, const Rows& row_of, std::uint64_t rows,
                                      std::uint64_t alignment = 1) {
-    const std::vector<std::uint64_t> slots = detail::slots_of(lengths, alignment);
+    const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, alignment);
     packing made;
     made.row_of = detail::nonnegative_below(rows, "rows", row_of, "row_of");
     detail::require_as_many(slots.size(), "lengths", made.row_of.size(), "row_of");
@@ -157,7 +157,7 @@ template <detail::integer_range Lengths>
     if (options.divisor == 0) {
         throw error("divisor", "must be at least 1, got 0");
     }
-    const std::vector<std::uint64_t> slots = detail::slots_of(lengths, options.alignment);
+    const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, options.alignment);
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (slots[i] > capacity) {
             throw error(indexed("lengths", i), "must fit the capacity, " + std::to_string(capacity) +

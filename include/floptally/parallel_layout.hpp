@@ -169,9 +169,7 @@ class parallel_layout {
         } given[] = {{"dp", sizes_.dp}, {"cp", sizes_.cp},   {"tp", sizes_.tp},
                      {"pp", sizes_.pp}, {"vpp", sizes_.vpp}, {"ep", sizes_.ep}};
         for (const auto& size : given) {
-            if (size.value == 0) {
-                throw error(size.name, "must be at least 1, got 0");
-            }
+            require_positive(size.value, size.name);
         }
         const std::uint64_t data = checked_multiply(sizes_.dp, sizes_.cp, "world_size");
         const std::uint64_t model = checked_multiply(sizes_.tp, sizes_.pp, "world_size");

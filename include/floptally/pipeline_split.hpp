@@ -55,23 +55,24 @@ class pipeline_split {
   public:
     /// The number of layers of every chunk, in forward order: as many numbers as pp, or a multiple of it (vpp).
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
-        require_size("pp", pp);
+        require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
             throw error("layers_of_chunks", "must be as many as pp (" + std::to_string(pp) + ") or a multiple, got " +
                                                 std::to_string(layers_of_chunks.size()));
         }
         std::uint64_t first = 0;
         for (const std::uint64_t count : layers_of_chunks) {
-            chunks_.push_back({first, first + count});
-            first = checked_add(first, count, "layers_of_chunks");
+            const std::uint64_t last = checked_add(first, count, "layers_of_chunks");
+            chunks_.push_back({first, last});
+            first = last;
         }
     }
 
     /// As many layers for every chunk as for every other one, but for the options.
     [[nodiscard]] static pipeline_split even(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp = 1,
                                              const pipeline_options& options = {}) {
-        require_size("pp", pp);
-        require_size("vpp", vpp);
+        require_positive(pp, "pp");
+        require_positive(vpp, "vpp");
         std::vector<std::uint64_t> of_ranks = layers_of_ranks(num_layers, pp, options);
         std::vector<std::uint64_t> chunks;
         for (std::uint64_t v = 0; v < vpp; ++v) {
@@ -106,22 +107,17 @@ class pipeline_split {
         }
         std::vector<stage> stages;
         std::uint64_t layer = 0;
-        for (std::size_t i = 0; i < model.size();) {
-            std::size_t end = i;
-            while (end < model.size() && model[end].same_layers(model[i])) {
-                ++end;
-            }
-            const std::span<const stage> parts = model.subspan(i, end - i);
-            if (model[i].role == stage_role::tower) {
-                append(stages, parts, rank_of_tower(model[i].in(), towers) == rank, {0, model[i].repeat});
-            } else if (model[i].first_layer == no_layer) {
-                append(stages, parts, chunk_beside(layer) % pp_ == rank, {0, model[i].repeat});
+        for_each_run(model, [&](std::span<const stage> parts) {
+            const stage& first = parts.front();
+            if (first.role == stage_role::tower) {
+                append(stages, parts, rank_of_tower(first.in(), towers) == rank, {0, first.repeat});
+            } else if (first.first_layer == no_layer) {
+                append(stages, parts, chunk_beside(layer) % pp_ == rank, {0, first.repeat});
             } else {
                 append_layers(stages, parts, layer, rank);
-                layer = checked_add(layer, model[i].repeat, "stages");
+                layer = checked_add(layer, first.repeat, "stages");
             }
-            i = end;
-        }
+        });
         if (layer != num_layers()) {
             throw error("layers", "the pipeline is split for " + std::to_string(num_layers()) + ", the model has " +
                                       std::to_string(layer));
@@ -130,12 +126,6 @@ class pipeline_split {
     }
 
   private:
-    static void require_size(const char* field, std::uint64_t size) {
-        if (size == 0) {
-            throw error(field, "must be at least 1, got 0");
-        }
-    }
-
     /// With places for the embedding and the loss, where they have one.
     [[nodiscard]] static std::vector<std::uint64_t> layers_of_ranks(std::uint64_t num_layers, std::uint64_t pp,
                                                                     const pipeline_options& options) {

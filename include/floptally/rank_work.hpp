@@ -28,11 +28,11 @@ struct rank_options {
 /// The layers of a model, those of an encoder among them. A tower's are not: a pipeline does not cut it.
 [[nodiscard]] inline std::uint64_t num_layers(std::span<const stage> model) {
     std::uint64_t layers = 0;
-    for (std::size_t i = 0; i < model.size(); ++i) {
-        const bool first_part = i == 0 || !model[i].same_layers(model[i - 1]);
-        const bool counts = first_part && model[i].first_layer != no_layer && model[i].role != stage_role::tower;
-        layers = checked_add(layers, counts ? model[i].repeat : 0, "layers");
-    }
+    for_each_run(model, [&layers](std::span<const stage> parts) {
+        const stage& first = parts.front();
+        const bool counts = first.first_layer != no_layer && first.role != stage_role::tower;
+        layers = checked_add(layers, counts ? first.repeat : 0, "layers");
+    });
     return layers;
 }
 

@@ -85,7 +85,7 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
         const tower in = at < masks ? static_cast<tower>(at / fixed) : like.masks()[at - masks].in();
         std::string name = i < stride ? "" : "padded ";
         if (at < masks) {
-            name.append(tally_scope::name_of(in, what));
+            name.append(qualified(in, name_of(what)));
         } else {
             name.append("pairs ").append(like.masks()[at - masks].name());
         }

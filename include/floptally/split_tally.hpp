@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/slots.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/folded_cost.hpp>
@@ -42,13 +44,9 @@ class split_tally {
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
                                   std::size_t num_real_seqs = all_sequences) {
         tally(real_.masks()).add_cu_seqlens(cu_seqlens, cu_seqlens_padded, num_real_seqs);  // finds every error
-        const std::span real{cu_seqlens};
-        const std::span slots{cu_seqlens_padded};
         split_tally sum = *this;
-        for (std::size_t i = 0; i + 1 < real.size(); ++i) {
-            sum.add({.length = i < num_real_seqs ? static_cast<std::uint32_t>(real[i + 1] - real[i]) : 0},
-                    {.length = static_cast<std::uint32_t>(slots[i + 1] - slots[i])});
-        }
+        detail::each_slot_of_pack(cu_seqlens, cu_seqlens_padded, num_real_seqs,
+                                  [&sum](const sequence& real, const sequence& slot) { sum.add(real, slot); });
         *this = sum;
     }
 
@@ -57,9 +55,8 @@ class split_tally {
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length) {
         tally(real_.masks()).add_padded(lengths, row_length);  // finds every error
         split_tally sum = *this;
-        for (const auto length : std::span{lengths}) {
-            sum.add({.length = static_cast<std::uint32_t>(length)}, {.length = static_cast<std::uint32_t>(row_length)});
-        }
+        detail::each_slot_of_rows(lengths, row_length,
+                                  [&sum](const sequence& real, const sequence& slot) { sum.add(real, slot); });
         *this = sum;
     }
 

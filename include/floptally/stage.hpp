@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -41,6 +42,20 @@ struct stage {
         return name == other.name && role == other.role && first_layer == other.first_layer && repeat == other.repeat;
     }
 };
+
+/// Calls `each` with the parts of every run of equal layers, in forward order; what stands outside the layers is a run
+/// of its own.
+template <class Each>
+constexpr void for_each_run(std::span<const stage> stages, Each each) {
+    for (std::size_t first = 0; first < stages.size();) {
+        std::size_t last = first + 1;
+        while (last < stages.size() && stages[last].same_layers(stages[first])) {
+            ++last;
+        }
+        each(stages.subspan(first, last - first));
+        first = last;
+    }
+}
 
 /// What all stages cost together, those elsewhere too: where nothing is known of a plan, a stage is nothing but its
 /// cost.

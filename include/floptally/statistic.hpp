@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace floptally {
@@ -16,6 +17,15 @@ enum class statistic : std::uint8_t {
     routed,   ///< visits of tokens to experts, as measured, over all layers
     pairs     ///< Σ attended pairs of one mask
 };
+
+inline constexpr std::size_t statistic_count = 8;
+
+/// "count", "tokens", …: as errors name it.
+[[nodiscard]] constexpr const char* name_of(statistic what) {
+    constexpr const char* names[statistic_count] = {"count",  "tokens",  "keys",   "squares",
+                                                    "cached", "crossed", "routed", "pairs"};
+    return names[static_cast<std::size_t>(what)];
+}
 
 /// The same batch, seen two ways; `executed` is `padded` with what recompute and a fused backward add.
 enum class view : std::uint8_t {

@@ -228,26 +228,12 @@ class tally_scope {
                                  tower in = tower::text) const {
         const std::uint64_t parts = of(in, what).parts(layout);
         if (parts != loader_parts) {
-            throw error("scope", name_of(in, what) + " is declared in " + std::to_string(parts) +
+            throw error("scope", qualified(in, name_of(what)) + " is declared in " + std::to_string(parts) +
                                      " parts, and the data loader deals samples to " + std::to_string(loader_parts));
         }
     }
 
     [[nodiscard]] friend constexpr bool operator==(const tally_scope&, const tally_scope&) = default;
-
-    /// As errors name it.
-    [[nodiscard]] static constexpr std::string_view name_of(statistic what) {
-        constexpr std::string_view names[statistic_count] = {"count",  "tokens",  "keys",   "squares",
-                                                             "cached", "crossed", "routed", "pairs"};
-        return names[static_cast<std::size_t>(what)];
-    }
-    /// "tokens" of the text, "vision.tokens".
-    [[nodiscard]] static constexpr std::string name_of(tower in, statistic what) {
-        std::string name(in == tower::text ? "" : floptally::name_of(in));
-        return name.append(in == tower::text ? "" : ".").append(name_of(what));
-    }
-
-    static constexpr std::size_t statistic_count = 8;
 
   private:
     statistic_scope scopes_[tower_count][statistic_count]{};

@@ -136,9 +136,8 @@ constexpr void add_hstu_keys(const mask& m, const hstu_layout& whole, std::uint6
 /// Takes one step for each row of tiles. A mask whose keys the data choose (top-k) has no tiles: an error.
 [[nodiscard]] constexpr std::uint64_t executed_pairs(const mask& attends, const sequence& s, std::uint64_t block_rows,
                                                      std::uint64_t block_keys) {
-    if (block_rows == 0 || block_keys == 0) {
-        throw error(block_rows == 0 ? "block_rows" : "block_keys", "must be at least 1, got 0");
-    }
+    require_positive(block_rows, "block_rows");
+    require_positive(block_keys, "block_keys");
     const bool other_side = attends.kind() == mask_kind::encoder;
     const std::uint64_t first = other_side ? 0 : s.past;
     const std::uint64_t end = other_side ? s.keys : std::uint64_t{s.past} + s.length;

@@ -22,20 +22,16 @@ namespace floptally {
 /// parallelism) equal parts of those: tp·cp·2, tp without context parallelism. `extra` is one more number that must
 /// divide it, as FP8's 16: the least common multiple.
 [[nodiscard]] constexpr std::uint64_t cp_alignment(std::uint64_t tp, std::uint64_t cp, std::uint64_t extra = 1) {
-    for (const auto& [field, value] : {std::pair{"tp", tp}, std::pair{"cp", cp}, std::pair{"extra", extra}}) {
-        if (value == 0) {
-            throw error(field, "must be at least 1, got 0");
-        }
-    }
+    require_positive(tp, "tp");
+    require_positive(cp, "cp");
+    require_positive(extra, "extra");
     const std::uint64_t shards = cp == 1 ? tp : checked_multiply(checked_multiply(tp, cp, "cp"), 2, "cp");
     return checked_multiply(shards, extra / std::gcd(shards, extra), "extra");
 }
 
 /// The smallest multiple of `alignment` that holds `length` tokens.
 [[nodiscard]] constexpr std::uint64_t aligned_length(std::uint64_t length, std::uint64_t alignment) {
-    if (alignment == 0) {
-        throw error("alignment", "must be at least 1, got 0");
-    }
+    require_positive(alignment, "alignment");
     const std::uint64_t rest = length % alignment;
     return rest == 0 ? length : checked_add(length, alignment - rest, "length");
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace floptally {
 
@@ -18,6 +20,12 @@ inline constexpr std::size_t tower_count = 3;
 /// "text", "vision", "audio".
 [[nodiscard]] constexpr const char* name_of(tower which) {
     return which == tower::text ? "text" : which == tower::vision ? "vision" : "audio";
+}
+
+/// "tokens" of the text, "vision.tokens" of a tower.
+[[nodiscard]] inline std::string qualified(tower in, std::string_view name) {
+    std::string text(in == tower::text ? "" : name_of(in));
+    return text.append(in == tower::text ? "" : ".").append(name);
 }
 
 }  // namespace floptally

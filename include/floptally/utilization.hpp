@@ -61,9 +61,7 @@ inline double divide(double a, double b, const char* field) {
 inline double gpu_seconds_of(const measurement& step) {
     require_finite_positive(step.seconds, "seconds");
     require_finite_positive(step.peak_tflops, "peak_tflops");
-    if (step.gpus == 0) {
-        throw error("gpus", "must be at least 1, got 0");
-    }
+    require_positive(step.gpus, "gpus");
     const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
     require_finite_positive(gpu_seconds, "seconds");
     return gpu_seconds;

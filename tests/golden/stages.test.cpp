@@ -12,6 +12,7 @@
 
 #include <floptally/folded_cost.hpp>
 #include <floptally/json.hpp>
+#include <floptally/pipeline_split.hpp>
 
 #include "catch2.hpp"
 
@@ -106,4 +107,25 @@ TEST_CASE("M7: any config can be frozen and adapted") {
         CHECK(adapted.get(view::useful, phase::backward_weights) > flops{});
         CHECK(adapted.get(view::useful, phase::backward_weights) < whole.get(view::useful, phase::backward_weights));
     }
+}
+
+TEST_CASE("what stands after the text of a contrastive model is its head, on the last rank of a pipeline") {
+    const model_config clip = read_config(json::parse(R"({"model_type": "clip", "architectures": ["CLIPModel"],
+        "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}})"));
+    const stage& last = clip.stages.back();
+    CHECK(last.name == "pooled");
+    CHECK(last.role == stage_role::head);
+    CHECK(pipeline_split::even(2, 2).stages_of(clip.stages, 0).back().elsewhere);
+    CHECK_FALSE(pipeline_split::even(2, 2).stages_of(clip.stages, 1).back().elsewhere);
+
+    // Frozen, the projection still hands its gradient to the layers, which train.
+    const training_plan plan{.rules = {{"lm_head", weight_state::frozen}, {"norm", weight_state::frozen}}};
+    const folded_cost folded(clip.stages, conventions::exact, plan);
+    tally batch{folded.masks()};
+    fill(batch);
+    const component_flops& projection = folded.evaluate(batch)["lm_head"];
+    const flops one{2 * 512 * 512};
+    CHECK(projection.get(view::useful, phase::forward) == one);
+    CHECK(projection.get(view::useful, phase::backward_data) == one);
+    CHECK(projection.get(view::useful, phase::backward_weights) == flops{});
 }

@@ -31,10 +31,7 @@ struct layer_place {
         return weight.empty() ? text : text.append("/").append(weight);
     }
     /// A field of a config: "vision.num_attention_heads" of a tower.
-    [[nodiscard]] std::string field(std::string_view name) const {
-        std::string text(in == tower::text ? "" : name_of(in));
-        return text.append(in == tower::text ? "" : ".").append(name);
-    }
+    [[nodiscard]] std::string field(std::string_view name) const { return qualified(in, name); }
     /// What a config calls the width of its matrices.
     [[nodiscard]] std::string width_field() const {
         return component == "mlp"          ? field("intermediate_size")

@@ -86,9 +86,7 @@ class plan_rules {
 
     /// Throws where a rule means nothing in this model.
     constexpr void check(std::span<const stage> stages) const {
-        if (plan_.recompute_every == 0) {
-            throw error("plan.recompute_every", "must be at least 1, got 0");
-        }
+        require_positive(plan_.recompute_every, "plan.recompute_every");
         const bool whole = stages.size() == 1 && stages.front().role == stage_role::anywhere;
         if (whole && plan_.recompute_every != 1) {
             throw error("plan.recompute_every", needs_stages);

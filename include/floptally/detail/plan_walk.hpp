@@ -46,17 +46,12 @@ class plan_walk {
         hidden_ = rules_.input_trains("embedding") && !has_role(stages, stage_role::input);
         has_towers_ = has_role(stages, stage_role::tower);
         context_ = has_role(stages, stage_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
-        for (std::size_t i = 0; i < stages.size();) {
-            std::size_t end = i;
-            while (end < stages.size() && stages[end].same_layers(stages[i])) {
-                ++end;
+        for_each_run(stages, [this](std::span<const stage> parts) {
+            const stage& first = parts.front();
+            for (std::uint64_t n = 0; n < first.repeat; ++n) {
+                run(parts, first.first_layer == no_layer ? no_layer : first.first_layer + n);
             }
-            for (std::uint64_t n = 0; n < stages[i].repeat; ++n) {
-                run(stages.subspan(i, end - i),
-                    stages[i].first_layer == no_layer ? no_layer : stages[i].first_layer + n);
-            }
-            i = end;
-        }
+        });
     }
 
     cost::component_list components;

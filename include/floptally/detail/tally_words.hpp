@@ -163,10 +163,10 @@ class tally_words {
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
-        constexpr const char* names[fixed] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
         const std::size_t masks = before_masks(masks_);
-        const std::string in = word < fixed || word >= masks ? "" : name_of(static_cast<tower>(word / fixed));
-        throw overflow(word < masks ? (in.empty() ? "" : in + ".") + names[word % fixed] : masks_[word - masks].name(),
+        throw overflow(word < masks
+                           ? qualified(static_cast<tower>(word / fixed), name_of(static_cast<statistic>(word % fixed)))
+                           : masks_[word - masks].name(),
                        "the sum does not fit 64 bits");
     }
 

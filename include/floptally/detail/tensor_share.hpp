@@ -26,9 +26,9 @@ class tensor_share {
     tensor_share(std::span<const stage> model, const tensor_options& how, std::uint64_t tp, std::uint64_t tp_rank,
                  std::uint64_t ep)
         : model_(model), how_(how), tp_(tp), rank_(tp_rank), ep_(ep) {
-        require_size("tp", tp);
-        require_size("ep", ep);
-        require_size("make_vocab_size_divisible_by", how.make_vocab_size_divisible_by);
+        require_positive(tp, "tp");
+        require_positive(ep, "ep");
+        require_positive(how.make_vocab_size_divisible_by, "make_vocab_size_divisible_by");
         if (tp_rank >= tp) {
             throw error("tp_rank", "must be below tp, " + std::to_string(tp) + ", got " + std::to_string(tp_rank));
         }
@@ -40,12 +40,6 @@ class tensor_share {
     }
 
   private:
-    static void require_size(const char* field, std::uint64_t size) {
-        if (size == 0) {
-            throw error(field, "must be at least 1, got 0");
-        }
-    }
-
     [[nodiscard]] tensor_split rule_of(const layer_place& place) const {
         const tensor_split* found = nullptr;
         const auto look = [&](const tensor_rule& rule, std::string_view component) {

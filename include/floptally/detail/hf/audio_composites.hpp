@@ -10,6 +10,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/error.hpp>
 #include <floptally/layer.hpp>
@@ -58,23 +59,14 @@ template <hf_pool Pool>
     input.units = pooled_rate<Pool>(model).frames();
     return input;
 }
-/// One linear, or two with an activation between them.
-[[nodiscard]] inline cost audio_projector(std::uint64_t in, std::uint64_t between, std::uint64_t out, bool bias) {
-    cost sum;
-    sum.add("projector", linear{.in_features = in,
-                                .out_features = between == 0 ? out : between,
-                                .weight = between == 0 ? "linear" : "linear_1",
-                                .reads = value::stream,
-                                .writes = value::made(0)});
-    if (between != 0) {
-        sum.add("projector", linear{.in_features = between,
-                                    .out_features = out,
-                                    .weight = "linear_2",
-                                    .reads = value::made(0),
-                                    .writes = value::made(1)});
-    }
-    sum.add_parameters("bias", term::bias, bias ? between + out : 0);
-    return sum;
+/// Two linears with an activation between them.
+[[nodiscard]] inline cost audio_projector(const hf_joined& model, std::uint64_t in, std::uint64_t between, bool bias) {
+    return two_linears{.in_features = in,
+                       .up_features = between,
+                       .down_features = between,
+                       .out_features = model.text.sizes.hidden_size,
+                       .bias = bias}
+        .of(nullptr);
 }
 
 template <hf_pool Pool>
@@ -84,21 +76,20 @@ template <hf_pool Pool>
 }
 
 [[nodiscard]] inline cost qwen2_audio_projector(const hf_joined& model) {
-    return over_pooled<pairs_of_frames>(
-        model, audio_projector(model.tower.sizes.hidden_size, 0, model.text.sizes.hidden_size, true));
+    return over_pooled<pairs_of_frames>(model, one_linear(model));
 }
 [[nodiscard]] inline cost voxtral_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    return over_pooled<stacked_frames>(model, audio_projector(model.tower.sizes.intermediate_size, h, h, false));
+    return over_pooled<stacked_frames>(model, audio_projector(model, model.tower.sizes.intermediate_size, h, false));
 }
 [[nodiscard]] inline cost audioflamingo3_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
     const bool bias = model.config.flag("projector_bias", true);
-    return over_pooled<pairs_of_frames>(model, audio_projector(model.tower.sizes.hidden_size, h, h, bias));
+    return over_pooled<pairs_of_frames>(model, audio_projector(model, model.tower.sizes.hidden_size, h, bias));
 }
 [[nodiscard]] inline cost glmasr_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    return over_pooled<four_frames>(model, audio_projector(model.tower.sizes.intermediate_size, 2 * h, h, true));
+    return over_pooled<four_frames>(model, audio_projector(model, model.tower.sizes.intermediate_size, 2 * h, true));
 }
 
 inline constexpr std::array audio_composites{

@@ -27,6 +27,11 @@ template <frame_rate (*Rate)(const hf_model&)>
     const frame_rate rate = Rate(model);
     return {rate.frames(), rate.squares()};
 }
+/// Clips of any length: one token for each frame that is left, or one key of a decoder that attends them.
+template <frame_rate (*Rate)(const hf_model&)>
+[[nodiscard]] tower_input any_clips(const hf_model& model) {
+    return {.units = Rate(model).frames(), .per_unit = 1};
+}
 
 // ---- the encoder ----
 
@@ -61,11 +66,6 @@ template <const hf_size& Bins>
     return {.clip = audio_clip{static_cast<std::uint32_t>(2 * positions)},
             .units = whisper_rate(model).frames(),
             .per_unit = 1};
-}
-
-/// Clips of any length, up to all positions.
-[[nodiscard]] inline tower_input short_clips(const hf_model& model) {
-    return {.units = whisper_rate(model).frames(), .per_unit = 1};
 }
 
 /// All but the key projection have a bias.
@@ -117,18 +117,9 @@ inline constexpr hf_family qwen2_audio_encoder = [] {
     return row;
 }();
 /// Short names are read too.
-inline constexpr hf_family voxtral_encoder = [] {
-    hf_family row = qwen2_audio_encoder;
-    row.model_type = "voxtral_encoder";
-    row.class_prefix = "Voxtral";
-    return row;
-}();
-inline constexpr hf_family audioflamingo3_encoder = [] {
-    hf_family row = qwen2_audio_encoder;
-    row.model_type = "audioflamingo3_encoder";
-    row.class_prefix = "AudioFlamingo3";
-    return row;
-}();
+inline constexpr hf_family voxtral_encoder = renamed(qwen2_audio_encoder, "voxtral_encoder", "Voxtral");
+inline constexpr hf_family audioflamingo3_encoder =
+    renamed(qwen2_audio_encoder, "audioflamingo3_encoder", "AudioFlamingo3");
 inline constexpr hf_family glmasr_encoder = [] {
     hf_family row = whisper_tower("glmasr_encoder", "GlmAsr");
     row.has_kv_heads = true;
@@ -137,7 +128,7 @@ inline constexpr hf_family glmasr_encoder = [] {
     row.head_dim_may_be_null = true;
     row.heads_divide_hidden = false;
     row.stem = glmasr_stem;
-    row.input = short_clips;
+    row.input = any_clips<whisper_rate>;
     return row;
 }();
 
@@ -196,8 +187,7 @@ inline constexpr hf_family whisper_encoder = [] {
 }();
 
 [[nodiscard]] inline cost whisper_cross(const hf_model& model, const hf_layer& at) {
-    const gqa own = whisper_gqa(model);
-    return cross_attention{own.num_heads, own.num_kv_heads, own.head_dim, 0, own.elementwise}.cost(at.where);
+    return cross_of(whisper_gqa(model), at);
 }
 [[nodiscard]] inline cost whisper_idle_cross(const hf_model& model, const hf_layer& at) {
     return idle_cross_of(whisper_gqa(model), at);

@@ -86,5 +86,10 @@ inline constexpr std::array outer_heads{
     hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
     hf_outer_class{"Model", "Model"},
 };
+/// The same where the text is a class of its own.
+inline constexpr std::array outer_heads_of_text_model{
+    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
+    hf_outer_class{"Model", "TextModel"},
+};
 
 }  // namespace floptally::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <iterator>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -53,10 +53,11 @@ class hf_composite_reader {
                             .tied = is_tied(text_fields, text_family, flat),
                             .pooled = outer.pooled};
         model_config language;
+        hf_reader text_reader(text_fields, text_family, options_, &text);
         if (!outer.text_suffix.empty()) {
-            language = hf_reader(text_fields, text_family, options_, &text).read();
+            language = text_reader.read();
         }
-        const hf_model text_sizes = hf_reader(text_fields, text_family, options_, &text).sized();
+        const hf_model& text_sizes = text_reader.sized();
 
         std::vector<stage> towers;
         for (const hf_slot& slot : family_.towers) {
@@ -70,20 +71,13 @@ class hf_composite_reader {
         sum.model_type = family_.model_type;
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        for (const stage& one : language.stages) {  // a gradient comes from what is embedded, and from the towers
-            if (one.role == stage_role::input) {
-                sum.stages.push_back(one);
-            }
-        }
-        sum.stages.insert(sum.stages.end(), towers.begin(), towers.end());
-        for (const stage& one : language.stages) {
-            if (one.role != stage_role::input) {
-                sum.stages.push_back(one);
-            }
-        }
+        sum.stages = std::move(language.stages);  // a gradient comes from what is embedded, and from the towers
+        const auto embedded = std::stable_partition(sum.stages.begin(), sum.stages.end(),
+                                                    [](const stage& one) { return one.role == stage_role::input; });
+        sum.stages.insert(embedded, towers.begin(), towers.end());
         if (family_.text_after != nullptr && !outer.text_suffix.empty()) {
-            add_stage(family_.text_after(config_, text_sizes), {.name = "pooled", .role = stage_role::head}, sum,
-                      sum.stages);
+            add_stage({.name = "pooled", .role = stage_role::head, .cost = family_.text_after(config_, text_sizes)},
+                      sum, sum.stages);
         }
         if (!outer.uncounted.empty()) {
             sum.notes.emplace_back(outer.uncounted);
@@ -132,30 +126,30 @@ class hf_composite_reader {
         const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
         hf_inner part{.suffix = slot.suffix, .pooled = outer.pooled};
-        const hf_model sizes = hf_reader(fields, family, {}, &part).sized();
+        hf_reader reader(fields, family, {}, &part);
+        const hf_model& sizes = reader.sized();
         const hf_joined both{config_, text, sizes};
         if (slot.layers_used != nullptr) {
             part.layers_used = slot.layers_used(both);
         }
-        const model_config made = hf_reader(fields, family, {}, &part).read();
+        const model_config made = reader.read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
         for (const stage& one : made.stages) {
             const bool pixels = family.stands_in == tower::vision;
             const char* name = one.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
                                : one.name == "merger" ? "merger"
                                                       : "blocks";
-            add_stage(named(one.cost, prefix, name), one, sum, stages);
+            add_stage(in_tower(one, named(one.cost, prefix, name)), sum, stages);
         }
         const hf_projector projector = outer.after != nullptr ? outer.after : slot.projector;
         if (projector != nullptr) {
-            add_stage(named(projector(both).in(family.stands_in), prefix, "projector"), stage{}, sum, stages);
+            add_stage(in_tower({}, named(projector(both).in(family.stands_in), prefix, "projector")), sum, stages);
         }
         if (slot.in_text != nullptr) {
-            const stage inside{.name = "image_attention",
-                               .role = stage_role::anywhere,
-                               .cost = slot.in_text(both).in(family.stands_in)};
-            sum.cost += inside.cost;
-            stages.push_back(inside);
+            add_stage({.name = "image_attention",
+                       .role = stage_role::anywhere,
+                       .cost = slot.in_text(both).in(family.stands_in)},
+                      sum, stages);
         }
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (const tower_input& input : made.towers) {
@@ -163,16 +157,20 @@ class hf_composite_reader {
         }
     }
 
-    static void add_stage(const cost& what, const stage& like, model_config& sum, std::vector<stage>& stages) {
-        if (what.rows().empty()) {
-            return;
+    /// A cost without rows is no stage.
+    static void add_stage(const stage& one, model_config& sum, std::vector<stage>& stages) {
+        if (!one.cost.rows().empty()) {
+            sum.cost += one.repeat * one.cost;
+            stages.push_back(one);
         }
-        stage moved = like;
-        moved.name = name_of(what.rows()[0].in);
-        moved.role = stage_role::tower;
-        moved.cost = what;
-        sum.cost += like.repeat * what;
-        stages.push_back(moved);
+    }
+
+    /// A stage of a tower on its own, as one on the way to the text.
+    [[nodiscard]] static stage in_tower(stage one, const cost& what) {
+        one.cost = what;
+        one.name = name_of(one.in());
+        one.role = stage_role::tower;
+        return one;
     }
 
     /// The same under one name; what multiplies no matrix keeps its own behind the tower's: "vision.norm".

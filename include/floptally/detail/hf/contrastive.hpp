@@ -50,24 +50,17 @@ inline constexpr hf_family clip_text{.model_type = "clip_text_model",
                                      .mlp = mlp_kind::plain,
                                      .norm = norm_kind::layer};
 
-inline constexpr hf_family siglip_text{.model_type = "siglip_text_model",
-                                       .class_prefix = "Siglip",
-                                       .heads = siglip_text_heads,
-                                       .encoder = true,
-                                       .vocab_size = 32000,
-                                       .hidden_size = 768,
-                                       .intermediate_size = 3072,
-                                       .num_hidden_layers = 12,
-                                       .num_attention_heads = 12,
-                                       .has_kv_heads = false,
-                                       .has_head_dim = false,
-                                       .heads_divide_hidden = true,
-                                       .positions = 64,
-                                       .qkv_bias = always,
-                                       .output_bias = always,
-                                       .mlp_bias = always,
-                                       .mlp = mlp_kind::plain,
-                                       .norm = norm_kind::layer};
+inline constexpr hf_family siglip_text = [] {
+    hf_family row = renamed(clip_text, "siglip_text_model", "Siglip");
+    row.heads = siglip_text_heads;
+    row.encoder = true;
+    row.vocab_size = 32000;
+    row.hidden_size = 768;
+    row.intermediate_size = 3072;
+    row.num_attention_heads = 12;
+    row.positions = 64;
+    return row;
+}();
 
 inline constexpr std::array contrastive_texts{
     clip_text,

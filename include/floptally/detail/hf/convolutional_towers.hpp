@@ -23,9 +23,11 @@
 namespace floptally::detail {
 
 [[nodiscard]] inline hf_list convnext_widths(const hf_model& model) {
-    return read_list(model, "hidden_sizes", {96, 192, 384, 768});
+    return read_levels(model, "hidden_sizes", {96, 192, 384, 768});
 }
-[[nodiscard]] inline hf_list convnext_depths(const hf_model& model) { return read_list(model, "depths", {3, 3, 9, 3}); }
+[[nodiscard]] inline hf_list convnext_depths(const hf_model& model) {
+    return read_levels(model, "depths", {3, 3, 9, 3});
+}
 [[nodiscard]] inline std::uint64_t first_width(const hf_model& model) { return convnext_widths(model).front(); }
 
 inline constexpr image_stem convnext_stem{

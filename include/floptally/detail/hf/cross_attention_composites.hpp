@@ -25,23 +25,6 @@
 
 namespace floptally::detail {
 
-inline constexpr std::array mllama_vision_heads{
-    head{"VisionModel", {}},
-};
-
-/// Throws where a width is not what another part makes.
-inline void require_width(const config_fields& config, std::string_view key, std::uint64_t value, std::uint64_t right,
-                          const std::string& what) {
-    if (value != right) {
-        throw error(config.field(key), std::string("must be ")
-                                           .append(what)
-                                           .append(" (")
-                                           .append(std::to_string(right))
-                                           .append("), got ")
-                                           .append(std::to_string(value)));
-    }
-}
-
 // ---- the tower ----
 
 inline constexpr image_stem mllama_stem{
@@ -105,7 +88,6 @@ inline void mllama_depth(hf_model& model) { model.sizes.num_layers += model.read
     sum.add_parameters("bias", term::bias, h);
     return sum.with_prefix_tokens(1);
 }
-[[nodiscard]] inline tower_input no_placeholders(const hf_joined&, tower_input input) { return input; }
 
 // ---- the text ----
 
@@ -136,19 +118,10 @@ inline void mllama_untied(hf_model& model) { model.refuse_flag("tie_word_embeddi
     return sum;
 }
 
-inline constexpr std::array mllama_text_heads{
-    gemma3_text_heads[0],
-    head{"TextModel", {}},
-};
-inline constexpr std::array mllama_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
-
 inline constexpr std::array mllama_parts{
     hf_family{.model_type = "mllama_text_model",
               .class_prefix = "Mllama",
-              .heads = mllama_text_heads,
+              .heads = std::span(text_model_heads).first(2),
               .vocab_size = 128256,
               .hidden_size = 4096,
               .intermediate_size = 14336,
@@ -163,7 +136,7 @@ inline constexpr std::array mllama_parts{
     [] {
         hf_family family = vit_like({.model_type = "mllama_vision_model",
                                      .class_prefix = "Mllama",
-                                     .heads = mllama_vision_heads,
+                                     .heads = vision_model_heads,
                                      .also = {.num_attention_heads = "attention_heads"},
                                      .hidden_size = 1280,
                                      .intermediate_size = 5120,
@@ -185,13 +158,12 @@ inline constexpr std::array mllama_parts{
 inline constexpr std::array cross_attention_composites{
     hf_composite{.model_type = "mllama",
                  .class_prefix = "Mllama",
-                 .heads = mllama_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "mllama_text_model",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "mllama_vision_model",
                                     .suffix = "VisionModel",
-                                    .projector = mllama_projector,
-                                    .placeholders = no_placeholders}},
+                                    .projector = mllama_projector}},
                  .tie = tie_flag::text,
                  .note =
                      "an image is a grid of as many frames as it has tiles; keys of a text: those of all its tiles, "

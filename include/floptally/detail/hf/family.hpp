@@ -246,5 +246,10 @@ struct hf_family {
     family.model_type = model_type;
     return family;
 }
+/// Of a class with another name too.
+[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type, std::string_view prefix) {
+    family.class_prefix = prefix;
+    return renamed(family, model_type);
+}
 
 }  // namespace floptally::detail

@@ -12,6 +12,7 @@
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
 #include <floptally/detail/hf/layers.hpp>
+#include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
@@ -50,20 +51,9 @@ namespace floptally::detail {
 
 /// One linear, to a width that the config states and that must be the text's.
 [[nodiscard]] inline cost paligemma_projector(const hf_joined& model) {
-    const std::uint64_t h = model.text.sizes.hidden_size;
-    const std::uint64_t width = model.config.dimension({"projection_dim"}, 2048);
-    if (width != h) {
-        throw error(model.config.field("projection_dim"),
-                    "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
-    }
-    cost sum;
-    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
-                                .out_features = h,
-                                .weight = "linear",
-                                .reads = value::stream,
-                                .writes = value::made(0)});
-    sum.add_parameters("bias", term::bias, h);
-    return sum;
+    require_width(model.config, "projection_dim", model.config.dimension({"projection_dim"}, 2048),
+                  model.text.sizes.hidden_size, "the text's hidden_size");
+    return one_linear(model);
 }
 [[nodiscard]] inline std::uint64_t image_patches(const hf_joined& model) {
     return model.tower.family.input(model.tower).image->frame_patches();
@@ -128,13 +118,10 @@ namespace floptally::detail {
     return sum;
 }
 
-inline constexpr std::array gemma4_vision_heads{
-    head{"VisionModel", {}},
-};
 inline constexpr std::array gemma_towers{
     hf_family{.model_type = "gemma4_vision",
               .class_prefix = "Gemma4",
-              .heads = gemma4_vision_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 768,
@@ -185,15 +172,8 @@ inline constexpr std::array gemma_towers{
     return sum;
 }
 [[nodiscard]] inline tower_input gemma4_placeholders(const hf_joined& model, tower_input input) {
-    input.units = mask::merged_patches(static_cast<std::int64_t>(gemma4_side(model)));
-    input.per_unit = 1;
-    return input;
+    return merged_placeholders(input, gemma4_side(model));
 }
-
-inline constexpr std::array gemma_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
 
 inline constexpr std::array gemma_vlms{
     hf_composite{.model_type = "paligemma",
@@ -219,7 +199,7 @@ inline constexpr std::array gemma_vlms{
                      "of the image, is counted as causal: its length is not known"},
     hf_composite{.model_type = "gemma3",
                  .class_prefix = "Gemma3",
-                 .heads = gemma_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "gemma3_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "siglip_vision_model",
@@ -231,7 +211,7 @@ inline constexpr std::array gemma_vlms{
                  .note = "tokens of an image see each other, as the token_type_ids of the processor say"},
     hf_composite{.model_type = "gemma4",
                  .class_prefix = "Gemma4",
-                 .heads = gemma_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "gemma4_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "gemma4_vision",

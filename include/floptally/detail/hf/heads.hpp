@@ -130,10 +130,16 @@ inline constexpr std::array heads_of_optional_bias{
     decoder_heads[2],
 };
 
-inline constexpr std::array gemma3_text_heads{
+/// Of the text of a model with towers, which has classes of its own.
+inline constexpr std::array text_model_heads{
     head{"ForCausalLM", {{vocabulary_width}}},
     head{"TextModel", {}},
     head{"TextForSequenceClassification", {{labels_width}}},
+};
+
+/// The one class of most vision towers.
+inline constexpr std::array vision_model_heads{
+    head{"VisionModel", {}},
 };
 
 inline constexpr std::array gpt2_heads{

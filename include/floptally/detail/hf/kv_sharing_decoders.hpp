@@ -227,7 +227,7 @@ inline void check_gemma4(hf_model& model) {
 inline constexpr std::array kv_sharing_decoders{
     hf_family{.model_type = "gemma3n_text",
               .class_prefix = "Gemma3n",
-              .heads = std::span<const head>{gemma3_text_heads}.first(2),
+              .heads = std::span<const head>{text_model_heads}.first(2),
               .vocab_size = 262400,
               .hidden_size = 2048,
               .intermediate_size = 16384,
@@ -251,7 +251,7 @@ inline constexpr std::array kv_sharing_decoders{
     hf_family{
         .model_type = "gemma4_text",
         .class_prefix = "Gemma4",
-        .heads = std::span<const head>{gemma3_text_heads}.first(2),
+        .heads = std::span<const head>{text_model_heads}.first(2),
         .vocab_size = 262144,
         .hidden_size = 2304,
         .intermediate_size = 9216,

@@ -20,16 +20,9 @@ namespace floptally::detail {
 
 using hf_list = std::vector<std::uint64_t>;
 
-[[nodiscard]] inline hf_list read_list(const hf_model& model, std::string_view key,
-                                       std::initializer_list<std::uint64_t> otherwise) {
-    const json* given = model.config.array(key);
-    if (given == nullptr) {
-        return otherwise;
-    }
-    hf_list all;
-    for (std::size_t i = 0; i < given->size(); ++i) {
-        all.push_back(config_fields::as_integer((*given)[i], indexed(model.config.field(key), i), 1, max_dimension));
-    }
+[[nodiscard]] inline hf_list read_levels(const hf_model& model, std::string_view key,
+                                         std::initializer_list<std::uint64_t> otherwise) {
+    hf_list all = read_list(model, key, {otherwise.begin(), otherwise.size()});
     if (all.empty()) {
         throw error(model.config.field(key), "must have a number for each level, got []");
     }

@@ -15,12 +15,6 @@
 
 namespace floptally::detail {
 
-inline constexpr std::array qwen3_5_heads{
-    head{"ForCausalLM", {{vocabulary_width}}},
-    head{"TextModel", {}},
-    head{"TextForSequenceClassification", {{labels_width}}},
-};
-
 inline constexpr std::array linear_attention_decoders{
     hf_family{.model_type = "qwen3_next",
               .class_prefix = "Qwen3Next",
@@ -49,7 +43,7 @@ inline constexpr std::array linear_attention_decoders{
               .resolve = require_qwen_gates},
     hf_family{.model_type = "qwen3_5_text",
               .class_prefix = "Qwen3_5",
-              .heads = qwen3_5_heads,
+              .heads = text_model_heads,
               .vocab_size = 248320,
               .hidden_size = 4096,
               .intermediate_size = 12288,
@@ -68,7 +62,7 @@ inline constexpr std::array linear_attention_decoders{
               .mtp = {{"mtp_num_hidden_layers"}, 0}},
     hf_family{.model_type = "qwen3_5_moe_text",
               .class_prefix = "Qwen3_5Moe",
-              .heads = std::span(qwen3_5_heads).first(2),
+              .heads = std::span(text_model_heads).first(2),
               .vocab_size = 248320,
               .hidden_size = 2048,
               .num_hidden_layers = 40,

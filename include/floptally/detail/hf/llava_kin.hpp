@@ -38,10 +38,8 @@ namespace floptally::detail {
     return input;
 }
 
-// ---- LLaVA-NeXT, LLaVA-OneVision: tiles, of which each is an image ----
-
-/// Padding is cut out of what the tiles make, so that their number does not say how many tokens there are.
-[[nodiscard]] inline tower_input unpadded_tiles(const hf_joined&, tower_input input) { return input; }
+// ---- LLaVA-NeXT, LLaVA-OneVision: tiles, of which each is an image. Padding is cut out of what they make, so that
+// their number does not say how many tokens there are ----
 
 [[nodiscard]] inline cost llava_next_projector(const hf_joined& model) {
     require_patches_only(model, "default");
@@ -126,12 +124,12 @@ inline constexpr std::array llava_kin{
                  .class_prefix = "LlavaNext",
                  .heads = outer_heads,
                  .text_type = "llama",
-                 .towers = {with(clip_slot, llava_next_projector, unpadded_tiles)}},
+                 .towers = {with(clip_slot, llava_next_projector, nullptr)}},
     hf_composite{.model_type = "llava_next_video",
                  .class_prefix = "LlavaNextVideo",
                  .heads = outer_heads,
                  .text_type = "llama",
-                 .towers = {with(clip_slot, llava_next_video_projector, unpadded_tiles)},
+                 .towers = {with(clip_slot, llava_next_video_projector, nullptr)},
                  .tie = tie_flag::either},
     hf_composite{.model_type = "llava_onevision",
                  .class_prefix = "LlavaOnevision",
@@ -142,7 +140,6 @@ inline constexpr std::array llava_kin{
                                     .suffix = "VisionModel",
                                     .projector = llava_onevision_projector,
                                     .layers_used = feature_layers<-1>,
-                                    .placeholders = unpadded_tiles,
                                     .otherwise = R"({"hidden_size": 1152, "intermediate_size": 4304,
                                                      "num_hidden_layers": 26, "num_attention_heads": 16,
                                                      "image_size": 384, "patch_size": 14,

@@ -14,6 +14,7 @@
 #include <floptally/error.hpp>
 #include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model_config.hpp>
 
 /// @file
 /// What LLaVA and its descendants are joined by: the features of chosen layers of a vision tower, linears of them.
@@ -129,6 +130,19 @@ struct two_linears {
     }
 };
 
+/// One linear with a bias, from the tower's width to the text's.
+[[nodiscard]] inline cost one_linear(const hf_joined& model) {
+    const std::uint64_t h = model.text.sizes.hidden_size;
+    cost sum;
+    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
+                                .out_features = h,
+                                .weight = "linear",
+                                .reads = value::stream,
+                                .writes = value::made(0)});
+    sum.add_parameters("bias", term::bias, h);
+    return sum;
+}
+
 /// LLaVA's projector: of the features of all chosen layers beside each other.
 [[nodiscard]] inline two_linears llava_linears(const hf_joined& model, const json& layers, bool bias) {
     const std::uint64_t states = layers.is_array() ? layers.size() : 1;
@@ -138,6 +152,13 @@ struct two_linears {
             .down_features = h,
             .out_features = h,
             .bias = bias};
+}
+
+/// One token of the text for each side x side patches.
+[[nodiscard]] inline tower_input merged_placeholders(tower_input input, std::uint64_t side) {
+    input.units = mask::merged_patches(static_cast<std::int64_t>(side));
+    input.per_unit = 1;
+    return input;
 }
 
 [[nodiscard]] inline bool projector_bias(const hf_joined& model, bool otherwise) {

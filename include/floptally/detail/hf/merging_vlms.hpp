@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <floptally/checked.hpp>
@@ -20,13 +21,6 @@
 /// Models of vision and language that merge patches before their projector.
 
 namespace floptally::detail {
-
-/// One token of the text for each side x side patches.
-[[nodiscard]] inline tower_input merged_placeholders(tower_input input, std::uint64_t side) {
-    input.units = mask::merged_patches(static_cast<std::int64_t>(side));
-    input.per_unit = 1;
-    return input;
-}
 
 [[nodiscard]] inline std::uint64_t side_of(const hf_joined& model, std::string_view key) {
     return model.config.integer({key}, 2, 1, 0xFFFF);
@@ -103,11 +97,8 @@ namespace floptally::detail {
 /// The last linear of the tower is its own, and one more goes to the text.
 [[nodiscard]] inline cost llama4_projector(const hf_joined& model) {
     const std::uint64_t made = model.tower.read(llama4_adapter_width);
-    const std::uint64_t taken = model.tower.read({{"vision_output_dim"}, 7680});
-    if (taken != made) {
-        throw error(model.tower.config.field("vision_output_dim"),
-                    "must be projector_output_dim (" + std::to_string(made) + "), got " + std::to_string(taken));
-    }
+    require_width(model.tower.config, "vision_output_dim", model.tower.read({{"vision_output_dim"}, 7680}), made,
+                  "projector_output_dim");
     cost sum;
     sum.add("projector",
             linear{.in_features = made,
@@ -121,9 +112,6 @@ namespace floptally::detail {
 [[nodiscard]] inline tower_input llama4_placeholders(const hf_joined& model, tower_input input) {
     return merged_placeholders(input, llama4_side(model.tower));
 }
-inline constexpr std::array llama4_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-};
 
 // ---- LFM2-VL ----
 
@@ -141,11 +129,8 @@ inline constexpr std::array llama4_outer_heads{
 /// The table of the visual vocabulary, of which a patch takes all words, as likely as they are.
 [[nodiscard]] inline cost ovis2_projector(const hf_joined& model) {
     const std::uint64_t h = model.text.sizes.hidden_size;
-    const std::uint64_t width = model.config.dimension({"hidden_size"}, 1536);
-    if (width != h) {
-        throw error(model.config.field("hidden_size"),
-                    "must be the text's hidden_size (" + std::to_string(h) + "), got " + std::to_string(width));
-    }
+    require_width(model.config, "hidden_size", model.config.dimension({"hidden_size"}, 1536), h,
+                  "the text's hidden_size");
     cost sum;
     sum.add("projector",
             linear{.in_features = ovis2_vocabulary(model.tower),
@@ -217,7 +202,7 @@ inline constexpr std::array merging_vlms{
                  .tie_word_embeddings = true},
     hf_composite{.model_type = "llama4",
                  .class_prefix = "Llama4",
-                 .heads = llama4_outer_heads,
+                 .heads = std::span(outer_heads).first(1),
                  .text_type = "llama4_text",
                  .towers = {hf_slot{.key = "vision_config",
                                     .model_type = "llama4_vision_model",

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,19 @@ struct hf_model {
     }
 };
 
+/// Throws where a width is not what another part makes.
+inline void require_width(const config_fields& config, std::string_view key, std::uint64_t value, std::uint64_t right,
+                          std::string_view what) {
+    if (value != right) {
+        throw error(config.field(key), std::string("must be ")
+                                           .append(what)
+                                           .append(" (")
+                                           .append(std::to_string(right))
+                                           .append("), got ")
+                                           .append(std::to_string(value)));
+    }
+}
+
 /// The size of one layer, where a config may list one for each layer in place of a number for all.
 [[nodiscard]] inline std::uint64_t read_of_layer(const hf_model& model, const hf_size& size, std::uint64_t layer) {
     const std::string_view key = model.config.spelling(size.keys);
@@ -109,6 +123,20 @@ struct hf_model {
     }
     const auto index = static_cast<std::size_t>(layer);
     return config_fields::as_integer((*listed)[index], indexed(model.config.field(key), index), 1, max_dimension);
+}
+
+/// A list of sizes, or that of the class.
+[[nodiscard]] inline std::vector<std::uint64_t> read_list(const hf_model& model, std::string_view key,
+                                                          std::span<const std::uint64_t> otherwise) {
+    const json* given = model.config.array(key);
+    if (given == nullptr) {
+        return {otherwise.begin(), otherwise.end()};
+    }
+    std::vector<std::uint64_t> sizes;
+    for (std::size_t i = 0; i < given->size(); ++i) {
+        sizes.push_back(config_fields::as_integer((*given)[i], indexed(model.config.field(key), i), 1, max_dimension));
+    }
+    return sizes;
 }
 
 /// A factor that a size is multiplied by.

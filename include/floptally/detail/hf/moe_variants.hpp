@@ -141,7 +141,7 @@ inline void resolve_jetmoe(hf_model& model) {
 inline constexpr std::array moe_variants{
     hf_family{.model_type = "llama4_text",
               .class_prefix = "Llama4",
-              .heads = std::span<const head>(gemma3_text_heads).first(2),
+              .heads = std::span<const head>(text_model_heads).first(2),
               .vocab_size = 202048,
               .hidden_size = 5120,
               .intermediate_size = 8192,

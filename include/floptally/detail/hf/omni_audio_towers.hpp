@@ -120,9 +120,7 @@ inline constexpr std::array audio_encoder_heads{head{"AudioEncoder", {}}};
 
 inline constexpr std::array omni_audio_towers{
     [] {
-        hf_family row = qwen2_audio_encoder;
-        row.model_type = "qwen2_5_omni_audio_encoder";
-        row.class_prefix = "Qwen2_5Omni";
+        hf_family row = renamed(qwen2_audio_encoder, "qwen2_5_omni_audio_encoder", "Qwen2_5Omni");
         row.heads = audio_encoder_heads;
         row.stem = qwen2_5_omni_stem;
         row.after = qwen2_5_omni_projection;
@@ -131,9 +129,7 @@ inline constexpr std::array omni_audio_towers{
         return row;
     }(),
     [] {
-        hf_family row = qwen2_audio_encoder;
-        row.model_type = "qwen3_omni_moe_audio_encoder";
-        row.class_prefix = "Qwen3OmniMoe";
+        hf_family row = renamed(qwen2_audio_encoder, "qwen3_omni_moe_audio_encoder", "Qwen3OmniMoe");
         row.heads = audio_encoder_heads;
         row.encoder = true;
         row.qkv_bias = always;

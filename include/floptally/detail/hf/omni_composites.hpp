@@ -16,9 +16,7 @@
 namespace floptally::detail {
 
 inline constexpr hf_family qwen2_5_omni_text = [] {
-    hf_family row = *text_named("qwen2_5_vl_text");
-    row.model_type = "qwen2_5_omni_text";
-    row.class_prefix = "Qwen2_5Omni";
+    hf_family row = renamed(*text_named("qwen2_5_vl_text"), "qwen2_5_omni_text", "Qwen2_5Omni");
     row.hidden_size = 3584;
     row.intermediate_size = 18944;
     row.num_hidden_layers = 28;

@@ -41,10 +41,19 @@ namespace floptally::detail {
 
 [[nodiscard]] inline cost gqa_part(const hf_model& model, const hf_layer& at) { return read_gqa(model).cost(at.where); }
 
+/// Queries, keys and values of one matrix.
+[[nodiscard]] inline cost fused_gqa_part(const hf_model& model, const hf_layer& at) {
+    gqa part = read_gqa(model);
+    part.fused_qkv = true;
+    return part.cost(at.where);
+}
+
 /// A decoder's attention over its encoder's output: the heads and biases of its own attention.
-[[nodiscard]] inline cost cross_part(const hf_model& model, const hf_layer& at) {
-    const gqa own = read_gqa(model);
+[[nodiscard]] inline cost cross_of(const gqa& own, const hf_layer& at) {
     return cross_attention{own.num_heads, own.num_kv_heads, own.head_dim, 0, own.elementwise}.cost(at.where);
+}
+[[nodiscard]] inline cost cross_part(const hf_model& model, const hf_layer& at) {
+    return cross_of(read_gqa(model), at);
 }
 
 /// A dense MLP of the family's kind and of any width.

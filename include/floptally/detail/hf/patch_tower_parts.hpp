@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/attention.hpp>
 #include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
@@ -49,17 +48,10 @@ struct patch_stem {
     return sum;
 }
 
-/// Queries, keys and values of one matrix.
-[[nodiscard]] inline cost fused_attention(const hf_model& model, const hf_layer& at) {
-    gqa part = read_gqa(model);
-    part.fused_qkv = true;
-    return part.cost(at.where);
-}
-
-/// The same within windows in the layers of the letter W: `window_size` pixels, rounded down to whole merged cells.
+/// Attention within windows in the layers of the letter W: `window_size` pixels, rounded down to whole merged cells.
 [[nodiscard]] inline cost windowed_attention(const hf_model& model, const hf_layer& at) {
     if (at.mixer != 'W') {
-        return fused_attention(model, at);
+        return fused_gqa_part(model, at);
     }
     const std::uint64_t merge = model.read(merge_size_2);
     const std::uint64_t patch = model.read(patch_size_14);
@@ -72,7 +64,7 @@ struct patch_stem {
     }
     hf_layer within = at;
     within.where.attends = mask::grid_windows(static_cast<std::int64_t>(cells * merge));
-    return fused_attention(model, within);
+    return fused_gqa_part(model, within);
 }
 
 /// Full attention in the layers that `fullatt_block_indexes` lists, windows in the others.

@@ -10,6 +10,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/patch_tower_parts.hpp>
 #include <floptally/detail/hf/siglip_towers.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/vision.hpp>
 
 /// @file
@@ -22,7 +23,7 @@ namespace floptally::detail {
 inline constexpr hf_family qwen2_vl_vision{
     .model_type = "qwen2_vl_vision",
     .class_prefix = "Qwen2VL",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -37,7 +38,7 @@ inline constexpr hf_family qwen2_vl_vision{
     .mlp = mlp_kind::plain,
     .norm = norm_kind::layer,
     .final_norm = false,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .resolve =
         [](hf_model& model) {
             hf_dimensions& sizes = model.sizes;
@@ -85,10 +86,8 @@ inline constexpr hf_family qwen2_5_vl_vision{
 
 /// EXAONE 4.5: the same with fewer heads of keys and values.
 [[nodiscard]] constexpr hf_family exaone4_5_tower() {
-    hf_family family = qwen2_5_vl_vision;
-    family.model_type = "exaone4_5_vision";
-    family.heads = patch_tower_heads;
-    family.class_prefix = "Exaone4_5_";
+    hf_family family = renamed(qwen2_5_vl_vision, "exaone4_5_vision", "Exaone4_5_");
+    family.heads = vision_model_heads;
     family.has_kv_heads = true;
     family.num_key_value_heads = 8;
     return family;
@@ -104,35 +103,25 @@ inline constexpr hf_family exaone4_5_vision = exaone4_5_tower();
 }
 
 /// Qwen3.5: Qwen3-VL without DeepStack.
-inline constexpr hf_family qwen3_5_vision{.model_type = "qwen3_5_vision",
-                                          .class_prefix = "Qwen3_5",
-                                          .heads = patch_tower_heads,
-                                          .encoder = true,
-                                          .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
-                                          .vocab_size = 0,
-                                          .hidden_size = 1152,
-                                          .intermediate_size = 4304,
-                                          .num_hidden_layers = 27,
-                                          .num_attention_heads = 16,
-                                          .has_kv_heads = false,
-                                          .has_head_dim = false,
-                                          .heads_divide_hidden = true,
-                                          .qkv_bias = always,
-                                          .output_bias = always,
-                                          .mlp_bias = always,
-                                          .mlp = mlp_kind::plain,
-                                          .norm = norm_kind::layer,
-                                          .final_norm = false,
-                                          .attention = fused_attention,
-                                          .stem = qwen3_vl_stem,
-                                          .after = qwen3_vl_merger,
-                                          .input = merged_images};
+inline constexpr hf_family qwen3_5_vision =
+    vit_like({.model_type = "qwen3_5_vision",
+              .class_prefix = "Qwen3_5",
+              .heads = vision_model_heads,
+              .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
+              .hidden_size = 1152,
+              .intermediate_size = 4304,
+              .num_hidden_layers = 27,
+              .num_attention_heads = 16,
+              .qkv_bias = always,
+              .final_norm = false,
+              .attention = fused_gqa_part,
+              .stem = qwen3_vl_stem,
+              .after = qwen3_vl_merger,
+              .input = merged_images});
 
 /// Qwen3-VL: one more merger for each layer whose patches are added to a layer of the text.
 [[nodiscard]] constexpr hf_family deepstack_tower() {
-    hf_family family = qwen3_5_vision;
-    family.model_type = "qwen3_vl_vision";
-    family.class_prefix = "Qwen3VL";
+    hf_family family = renamed(qwen3_5_vision, "qwen3_vl_vision", "Qwen3VL");
     family.after = [](const hf_model& model) {
         const std::uint64_t side = model.read(merge_size_2);
         const std::uint64_t norm = 2 * side * side * model.sizes.hidden_size;
@@ -150,7 +139,7 @@ inline constexpr hf_size out_hidden_1536{{"out_hidden_size"}, 1536};
 inline constexpr hf_family glm4v_vision{
     .model_type = "glm4v_vision",
     .class_prefix = "Glm4v",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -163,7 +152,7 @@ inline constexpr hf_family glm4v_vision{
     .heads_divide_hidden = true,
     .embedding_norm = always,
     .qkv_bias = if_attention_bias,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .dense = [](const hf_model& model, const hf_layer& at) { return dense_of(model, at, model.read(out_hidden_4096)); },
     .stem =
         [](const hf_model& model) {
@@ -186,7 +175,7 @@ inline constexpr hf_family glm4v_vision{
 inline constexpr hf_family glm_ocr_vision{
     .model_type = "glm_ocr_vision",
     .class_prefix = "GlmOcr",
-    .heads = patch_tower_heads,
+    .heads = vision_model_heads,
     .encoder = true,
     .also = {.num_hidden_layers = "depth", .num_attention_heads = "num_heads"},
     .vocab_size = 0,
@@ -201,7 +190,7 @@ inline constexpr hf_family glm_ocr_vision{
     .output_bias = {"attention_bias", true},
     .mlp_bias = {"attention_bias", true},
     .query_key_norm = qk_norm::per_head,
-    .attention = fused_attention,
+    .attention = fused_gqa_part,
     .stem = [](const hf_model& model) { return patches_of(model, {.frames = two_frames}); },
     .after =
         [](const hf_model& model) {
@@ -215,19 +204,12 @@ inline constexpr hf_family glm_ocr_vision{
         },
     .input = merged_images};
 
-/// The same tower of another model.
-[[nodiscard]] constexpr hf_family of_class(hf_family family, std::string_view model_type, std::string_view prefix) {
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    return family;
-}
-
 /// Those that are a class of their own.
 inline constexpr std::array patch_towers{
     qwen2_5_vl_vision, exaone4_5_vision,
-    qwen3_vl_vision,   of_class(qwen3_vl_vision, "qwen3_vl_moe_vision", "Qwen3VLMoe"),
-    qwen3_5_vision,    of_class(qwen3_5_vision, "qwen3_5_moe_vision", "Qwen3_5Moe"),
-    glm4v_vision,      of_class(glm4v_vision, "glm4v_moe_vision", "Glm4vMoe"),
+    qwen3_vl_vision,   renamed(qwen3_vl_vision, "qwen3_vl_moe_vision", "Qwen3VLMoe"),
+    qwen3_5_vision,    renamed(qwen3_5_vision, "qwen3_5_moe_vision", "Qwen3_5Moe"),
+    glm4v_vision,      renamed(glm4v_vision, "glm4v_moe_vision", "Glm4vMoe"),
     glm_ocr_vision,    video_llama_3_vision,
     kimi_k25_vision,
 };

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
@@ -23,26 +22,16 @@ namespace floptally::detail {
 
 inline constexpr image_stem blip_stem{.patch = {{"patch_size"}, 14}, .channels = {{}, 3}};
 
-[[nodiscard]] inline cost fused_gqa(const hf_model& model, const hf_layer& at) {
-    gqa part = read_gqa(model);
-    part.fused_qkv = true;
-    return part.cost(at.where);
-}
-
-inline constexpr std::array blip_vision_heads{
-    head{"VisionModel", {}},
-};
-
 inline constexpr std::array query_towers{
     vit_like({.model_type = "blip_2_vision_model",
               .class_prefix = "Blip2",
-              .heads = blip_vision_heads,
+              .heads = vision_model_heads,
               .hidden_size = 1408,
               .intermediate_size = 6144,
               .num_hidden_layers = 39,
               .num_attention_heads = 16,
               .qkv_bias = if_qkv_bias,
-              .attention = fused_gqa,
+              .attention = fused_gqa_part,
               .stem = stem_of<blip_stem>,
               .prefix_tokens = class_tokens<1>,
               .input = fixed_images<blip_stem>}),

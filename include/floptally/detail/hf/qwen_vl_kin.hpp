@@ -21,10 +21,6 @@ inline constexpr std::array vision_language_heads{
     hf_outer_class{"ForConditionalGeneration", "ForConditionalGeneration"},
     hf_outer_class{"Model", "TextModel"},
 };
-inline constexpr std::array qwen3_5_outer_heads{
-    hf_outer_class{"ForConditionalGeneration", "ForCausalLM"},
-    hf_outer_class{"Model", "TextModel"},
-};
 
 /// The tower of a model whose merger is the tower's own.
 [[nodiscard]] constexpr hf_slot merging(const hf_family& tower) {
@@ -71,12 +67,12 @@ inline constexpr std::array qwen_vl_kin{
                  .towers = {merging(qwen3_vl_vision)}},
     hf_composite{.model_type = "qwen3_5",
                  .class_prefix = "Qwen3_5",
-                 .heads = qwen3_5_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "qwen3_5_text",
                  .towers = {merging(qwen3_5_vision)}},
     hf_composite{.model_type = "qwen3_5_moe",
                  .class_prefix = "Qwen3_5Moe",
-                 .heads = qwen3_5_outer_heads,
+                 .heads = outer_heads_of_text_model,
                  .text_type = "qwen3_5_moe_text",
                  .towers = {merging(qwen3_5_vision)}},
     hf_composite{.model_type = "glm4v",

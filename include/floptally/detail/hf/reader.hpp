@@ -65,7 +65,7 @@ class hf_reader {
                 stages_.in_order(), inputs_of(model_)};
     }
 
-    /// The sizes, for what joins this model with others.
+    /// The sizes, for what joins this model with others: before or after `read`, which reads them once.
     [[nodiscard]] const hf_model& sized() {
         read_sizes();
         return model_;
@@ -120,6 +120,10 @@ class hf_reader {
     }
 
     void read_sizes() {
+        if (has_sizes_) {
+            return;
+        }
+        has_sizes_ = true;
         refuse_unsupported(model_);
         model_.sizes = hf_dimension_reader(config(), family()).read();
         if (family().resolve != nullptr) {
@@ -288,6 +292,7 @@ class hf_reader {
     stage_list stages_;
     std::vector<tower_input> towers_;
     hf_layer last_{};
+    bool has_sizes_ = false;
     bool tied_ = false;
     bool over_vocabulary_ = false;
 };

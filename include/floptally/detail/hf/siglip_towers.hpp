@@ -12,6 +12,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/detail/hf/patch_tower_parts.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/mask.hpp>
 
 /// @file
@@ -20,32 +21,19 @@
 
 namespace floptally::detail {
 
-inline constexpr std::array patch_tower_heads{head{"VisionModel", {}}};
-
 inline constexpr hf_size num_channels_3{{"num_channels"}, 3};
 
 /// Separate queries, keys and values, biases everywhere, a norm after the last block.
 [[nodiscard]] constexpr hf_family siglip_of_patches(std::string_view model_type, std::string_view prefix) {
-    hf_family family{};
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    family.heads = patch_tower_heads;
-    family.encoder = true;
-    family.vocab_size = 0;
-    family.hidden_size = 1152;
-    family.intermediate_size = 4304;
-    family.num_hidden_layers = 27;
-    family.num_attention_heads = 16;
-    family.has_kv_heads = false;
-    family.has_head_dim = false;
-    family.heads_divide_hidden = true;
-    family.qkv_bias = always;
-    family.output_bias = always;
-    family.mlp_bias = always;
-    family.mlp = mlp_kind::plain;
-    family.norm = norm_kind::layer;
-    family.input = merged_images;
-    return family;
+    return vit_like({.model_type = model_type,
+                     .class_prefix = prefix,
+                     .heads = vision_model_heads,
+                     .hidden_size = 1152,
+                     .intermediate_size = 4304,
+                     .num_hidden_layers = 27,
+                     .num_attention_heads = 16,
+                     .qkv_bias = always,
+                     .input = merged_images});
 }
 
 [[nodiscard]] constexpr hf_family paddleocr_tower() {
@@ -131,7 +119,7 @@ inline constexpr hf_family kimi_k25_vision = kimi_tower();
 /// Kimi-VL's MoonViT (arXiv:2504.07491, section 2.1): the same of images, each for itself.
 [[nodiscard]] constexpr hf_family moonvit_tower() {
     hf_family family = siglip_of_patches("moonvit", "MoonVit");
-    family.attention = fused_attention;
+    family.attention = fused_gqa_part;
     family.stem = [](const hf_model& model) {
         return patches_of(model, {.channels = {}},
                           checked_multiply(model.config.dimension({"init_pos_emb_height"}, 64),

@@ -8,6 +8,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/composite.hpp>
+#include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/patch_tower_parts.hpp>
 #include <floptally/detail/hf/qwen_vl_kin.hpp>
 #include <floptally/detail/hf/siglip_towers.hpp>
@@ -26,22 +27,7 @@ namespace floptally::detail {
 }
 
 /// Two linears with an activation between them, of every patch.
-[[nodiscard]] inline cost patch_projector(const hf_joined& model) {
-    const std::uint64_t h = model.text.sizes.hidden_size;
-    cost sum;
-    sum.add("projector", linear{.in_features = model.tower.sizes.hidden_size,
-                                .out_features = h,
-                                .weight = "linear_1",
-                                .reads = value::stream,
-                                .writes = value::made(0)});
-    sum.add("projector", linear{.in_features = h,
-                                .out_features = h,
-                                .weight = "linear_2",
-                                .reads = value::made(0),
-                                .writes = value::made(1)});
-    sum.add_parameters("bias", term::bias, 2 * h);
-    return sum;
-}
+[[nodiscard]] inline cost patch_projector(const hf_joined& model) { return llava_linears(model, -1, true).of(nullptr); }
 
 /// HunYuan-VL: two convolutions to twice and four times the width, and a linear over their output and one learned row
 /// at the end of each line.
@@ -97,13 +83,8 @@ namespace floptally::detail {
 [[nodiscard]] inline cost kimi_vl_projector(const hf_joined& model) { return kimi_merger(model, false); }
 
 [[nodiscard]] inline cost kimi_k25_projector(const hf_joined& model) {
-    const std::uint64_t h = model.tower.sizes.hidden_size;
-    const std::uint64_t normed = model.config.dimension({"projection_hidden_size"}, 1152);
-    if (normed != h) {
-        throw error(
-            model.config.field("projection_hidden_size"),
-            "must be the vision tower's hidden_size (" + std::to_string(h) + "), got " + std::to_string(normed));
-    }
+    require_width(model.config, "projection_hidden_size", model.config.dimension({"projection_hidden_size"}, 1152),
+                  model.tower.sizes.hidden_size, "the vision tower's hidden_size");
     return kimi_merger(model, true);
 }
 

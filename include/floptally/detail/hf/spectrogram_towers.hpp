@@ -11,6 +11,7 @@
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/vision.hpp>
 
@@ -67,27 +68,14 @@ inline constexpr std::array spectrogram_heads{
 };
 
 inline constexpr std::array spectrogram_towers{
-    hf_family{.model_type = "audio-spectrogram-transformer",
+    vit_like({.model_type = "audio-spectrogram-transformer",
               .class_prefix = "AST",
               .heads = spectrogram_heads,
-              .encoder = true,
-              .vocab_size = 0,
-              .hidden_size = 768,
-              .intermediate_size = 3072,
-              .num_hidden_layers = 12,
-              .num_attention_heads = 12,
-              .has_kv_heads = false,
-              .has_head_dim = false,
-              .heads_divide_hidden = true,
-              .qkv_bias = {"qkv_bias", true},
-              .output_bias = always,
-              .mlp_bias = always,
-              .mlp = mlp_kind::plain,
-              .norm = norm_kind::layer,
+              .qkv_bias = if_qkv_bias,
               .once = classifier_norm,
               .stem = spectrogram_stem,
               .prefix_tokens = two_class_tokens,
-              .input = spectrograms},
+              .input = spectrograms}),
 };
 
 }  // namespace floptally::detail

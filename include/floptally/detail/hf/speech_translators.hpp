@@ -66,17 +66,11 @@ inline constexpr bart_kind speech_to_text{.model_type = "speech_to_text",
 [[nodiscard]] inline frame_rate speech_rate(const hf_model& model) { return speech_convolutions(model).after(); }
 [[nodiscard]] inline cost speech_stem(const hf_model& model) { return speech_convolutions(model).cost(); }
 
-/// Of the frames that are left no token stands in the text: its decoder attends them.
-template <frame_rate (*Rate)(const hf_model&)>
-[[nodiscard]] tower_input frames_of_encoder(const hf_model& model) {
-    return {.units = Rate(model).frames(), .per_unit = 1};
-}
-
 inline constexpr hf_family speech_encoder = [] {
     hf_family row = bart_encoder<speech_to_text>;
     row.stem = speech_stem;
     row.stands_in = tower::audio;
-    row.input = frames_of_encoder<speech_rate>;
+    row.input = any_clips<speech_rate>;
     row.units = frames_at<speech_rate>;
     return row;
 }();
@@ -135,7 +129,7 @@ inline constexpr hf_family moonshine_encoder = [] {
     row.mlp = mlp_kind::plain;
     row.stem = moonshine_stem;
     row.stands_in = tower::audio;
-    row.input = frames_of_encoder<moonshine_rate>;
+    row.input = any_clips<moonshine_rate>;
     row.units = frames_at<moonshine_rate>;
     return row;
 }();

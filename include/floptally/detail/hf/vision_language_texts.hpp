@@ -63,15 +63,9 @@ inline constexpr hf_family glm4v_text{.model_type = "glm4v_text",
                                       .qkv_bias = always,
                                       .norms_per_layer = 4};
 
-[[nodiscard]] constexpr hf_family classed(hf_family family, std::string_view model_type, std::string_view prefix) {
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    return family;
-}
-
 inline constexpr std::array vision_language_texts{
     qwen2_vl_text,
-    classed(qwen2_vl_text, "qwen2_5_vl_text", "Qwen2_5_VL"),
+    renamed(qwen2_vl_text, "qwen2_5_vl_text", "Qwen2_5_VL"),
     hf_family{.model_type = "qwen3_vl_text",
               .class_prefix = "Qwen3VL",
               .heads = vision_language_text_heads,

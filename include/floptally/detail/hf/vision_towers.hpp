@@ -81,10 +81,6 @@ inline constexpr std::array vit_heads_without_pooler{
 inline constexpr image_stem clip_stem{.patch = {{"patch_size"}, 32}, .bias = false};
 inline constexpr image_stem siglip_stem{.class_rows = 0};
 
-inline constexpr std::array clip_vision_heads{
-    head{"VisionModel", {}},
-};
-
 /// What the class returns beside the hidden states, of which alone the loss is.
 [[nodiscard]] inline cost siglip_pooling(const hf_model& model) {
     const std::uint64_t h = model.sizes.hidden_size;
@@ -118,19 +114,12 @@ inline constexpr std::array siglip_vision_heads{
 
 inline constexpr hf_family clip_tower = vit_like({.model_type = "clip_vision_model",
                                                   .class_prefix = "CLIP",
-                                                  .heads = clip_vision_heads,
+                                                  .heads = vision_model_heads,
                                                   .embedding_norm = always,
                                                   .qkv_bias = always,
                                                   .stem = stem_of<clip_stem>,
                                                   .prefix_tokens = class_tokens<1>,
                                                   .input = fixed_images<clip_stem>});
-
-/// The class of a copy has another name.
-[[nodiscard]] constexpr hf_family renamed(hf_family family, std::string_view model_type, std::string_view prefix) {
-    family.model_type = model_type;
-    family.class_prefix = prefix;
-    return family;
-}
 
 /// Classes that read `head_dim`, and take heads that do not divide hidden_size.
 [[nodiscard]] constexpr hf_family with_head_dim(hf_family family) {

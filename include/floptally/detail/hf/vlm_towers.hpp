@@ -86,17 +86,11 @@ inline constexpr hf_size llama4_adapter_width{{"projector_output_dim"}, 4096};
 [[nodiscard]] inline cost llama4_adapter(const hf_model& model) {
     const std::uint64_t side = llama4_side(model);
     const std::uint64_t merged = checked_multiply(side * side, model.sizes.hidden_size, "merger");
-    if (merged != model.sizes.intermediate_size) {
-        throw error(model.config.field("intermediate_size"), "must be the width of merged patches (" +
-                                                                 std::to_string(merged) + "), got " +
-                                                                 std::to_string(model.sizes.intermediate_size));
-    }
+    require_width(model.config, "intermediate_size", model.sizes.intermediate_size, merged,
+                  "the width of merged patches");
     const std::uint64_t width = model.read(llama4_adapter_width);
-    const std::uint64_t first = model.read({{"projector_input_dim"}, 4096});
-    if (first != width) {
-        throw error(model.config.field("projector_input_dim"),
-                    "must be projector_output_dim (" + std::to_string(width) + "), got " + std::to_string(first));
-    }
+    require_width(model.config, "projector_input_dim", model.read({{"projector_input_dim"}, 4096}), width,
+                  "projector_output_dim");
     return patch_merger{.spatial_merge_size = side,
                         .hidden_size = model.sizes.hidden_size,
                         .intermediate_size = width,
@@ -134,14 +128,10 @@ inline constexpr image_stem ovis2_stem{.patch = {{"patch_size"}, 14}, .class_row
     return sum;
 }
 
-inline constexpr std::array vlm_tower_heads{
-    head{"VisionModel", {}},
-};
-
 inline constexpr std::array vlm_towers{
     hf_family{.model_type = "pixtral",
               .class_prefix = "Pixtral",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 1024,
@@ -158,7 +148,7 @@ inline constexpr std::array vlm_towers{
     [] {
         hf_family family = vit_like({.model_type = "internvl_vision",
                                      .class_prefix = "InternVL",
-                                     .heads = vlm_tower_heads,
+                                     .heads = vision_model_heads,
                                      .hidden_size = 1024,
                                      .intermediate_size = 4096,
                                      .num_hidden_layers = 24,
@@ -176,7 +166,7 @@ inline constexpr std::array vlm_towers{
     }(),
     vit_like({.model_type = "llama4_vision_model",
               .class_prefix = "Llama4",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .intermediate_size = 5632,
               .num_hidden_layers = 34,
               .num_attention_heads = 16,
@@ -188,7 +178,7 @@ inline constexpr std::array vlm_towers{
               .input = fixed_images<llama4_stem>}),
     hf_family{.model_type = "ovis2_vision",
               .class_prefix = "Ovis2",
-              .heads = vlm_tower_heads,
+              .heads = vision_model_heads,
               .encoder = true,
               .vocab_size = 0,
               .hidden_size = 1024,

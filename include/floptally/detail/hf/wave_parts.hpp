@@ -45,20 +45,6 @@ inline constexpr conv_list thirteen_convolutions{
     .stride = {5, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1},
     .size = 13};
 
-/// A list of sizes, or that of the class.
-[[nodiscard]] inline std::vector<std::uint64_t> read_list(const hf_model& model, std::string_view key,
-                                                          std::span<const std::uint64_t> otherwise) {
-    const json* given = model.config.array(key);
-    if (given == nullptr) {
-        return {otherwise.begin(), otherwise.end()};
-    }
-    std::vector<std::uint64_t> sizes;
-    for (std::size_t i = 0; i < given->size(); ++i) {
-        sizes.push_back(config_fields::as_integer((*given)[i], indexed(model.config.field(key), i), 1, max_dimension));
-    }
-    return sizes;
-}
-
 inline void require_length(const hf_model& model, std::string_view key, std::size_t length, std::size_t expected,
                            std::string_view like) {
     if (length != expected) {

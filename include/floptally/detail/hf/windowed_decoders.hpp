@@ -142,7 +142,7 @@ inline constexpr std::array windowed_decoders{
               .sliding_window = 4096},
     hf_family{.model_type = "gemma3_text",
               .class_prefix = "Gemma3",
-              .heads = gemma3_text_heads,
+              .heads = text_model_heads,
               .vocab_size = 262208,
               .hidden_size = 2304,
               .intermediate_size = 9216,

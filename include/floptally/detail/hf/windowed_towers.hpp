@@ -32,11 +32,11 @@ inline constexpr image_stem swin_stem{.patch = {{"patch_size"}, 4},
                                       .width = swin_embedding_width,
                                       .norm = true};
 
-[[nodiscard]] inline hf_list swin_depths(const hf_model& model) { return read_list(model, "depths", {2, 2, 6, 2}); }
+[[nodiscard]] inline hf_list swin_depths(const hf_model& model) { return read_levels(model, "depths", {2, 2, 6, 2}); }
 
 inline void adjust_swin(hf_model& model) {
     const hf_list depths = swin_depths(model);
-    require_levels(model, "num_heads", read_list(model, "num_heads", {3, 6, 12, 24}), depths.size());
+    require_levels(model, "num_heads", read_levels(model, "num_heads", {3, 6, 12, 24}), depths.size());
     model.sizes.num_layers = layers_of(model, depths);
     model.sizes.hidden_size = checked_multiply(swin_embedding_width(model), std::uint64_t{1} << (depths.size() - 1),
                                                model.config.field("embed_dim"));
@@ -56,7 +56,7 @@ struct swin_layer {
 
 [[nodiscard]] inline swin_layer swin_layer_of(const hf_model& model, const hf_layer& at) {
     const hf_level level = level_of(swin_depths(model), at.where.index);
-    const std::uint64_t heads = read_list(model, "num_heads", {3, 6, 12, 24})[static_cast<std::size_t>(level.level)];
+    const std::uint64_t heads = read_levels(model, "num_heads", {3, 6, 12, 24})[static_cast<std::size_t>(level.level)];
     const std::uint64_t width = swin_embedding_width(model) << level.level;
     if (width % heads != 0) {
         throw error(indexed(model.config.field("num_heads"), static_cast<std::size_t>(level.level)),
