@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <floptally/exchange.hpp>
+#include <floptally/exchange_agreement.hpp>
 #include <floptally/packed_row.hpp>
 #include <floptally/tally.hpp>
 
@@ -22,6 +23,7 @@
 #include "error_of.hpp"
 #include "markdown.hpp"
 #include "sample_payload.hpp"
+#include "thread_world.hpp"
 
 namespace {
 
@@ -420,6 +422,40 @@ TEST_CASE("T8 Exchange: a buffer that no int reaches is an error on every rank a
     CHECK(error_of([&] {
               static_cast<void>(largest.with_sizes(numbers{1, 2}, 4, 11));
           }) == "sizes: rank 1 sends more than max_buffer_bytes = 11 in microbatch 0: 16");
+}
+
+TEST_CASE("T8 Exchange: ranks that did not make the same plan all learn of it, and what differs") {
+    struct planned {
+        numbers owners{0, 1, 2};
+        numbers destinations{1, 1, 0};
+        numbers sizes{8, 9, 10};
+        u64 ranks = 3;
+        u64 window = 1;
+    };
+    const auto seen = [](const planned& odd) {
+        thread_world world;
+        const auto ends = thread_world::run(3, [&](u64 rank) {
+            const planned& mine = rank == 1 ? odd : planned{};
+            const exchange_plan plan(mine.owners, mine.destinations, mine.sizes, mine.ranks, {.window = mine.window});
+            const floptally::parallel_layout layout({.dp = 3}, 3, rank);
+            auto everyone = world.over(layout, floptally::parallel_axis::dp);
+            floptally::require_same_plan(plan, everyone);
+        });
+        CHECK(ends == std::vector<std::string>(3, ends[0]));
+        return ends[0];
+    };
+    CHECK(seen({}) == "no error");
+    CHECK(seen({.ranks = 4}) == "ranks: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.window = 2}) == "window: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.owners = {0, 2, 1}}) == "owners: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.destinations = {1, 1, 1}}) == "destinations: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.sizes = {8, 9, 11}}) == "sizes: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.owners = {0}, .destinations = {1}, .sizes = {8}}) ==
+          "owners: the ranks do not agree on it, so nothing was sent");
+    const exchange_plan window(numbers{0, 1}, numbers{3, 0}, numbers{5, 6}, 2, {.bytes_per_element = 2, .window = 2});
+    CHECK(window.owners() == numbers{0, 1});
+    CHECK(window.destinations() == numbers{3, 0});
+    CHECK(window.sizes() == numbers{10, 12});
 }
 
 TEST_CASE("T8 Exchange: the worked example of docs/exchange.md is what the plan says") {

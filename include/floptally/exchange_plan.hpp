@@ -98,6 +98,20 @@ class exchange_plan {
     [[nodiscard]] std::uint64_t window() const { return window_; }
     [[nodiscard]] std::size_t num_samples() const { return owners_.size(); }
 
+    [[nodiscard]] const std::vector<std::uint64_t>& owners() const { return owners_; }
+    /// Of each sample, microbatch · ranks + rank.
+    [[nodiscard]] std::vector<std::uint64_t> destinations() const {
+        std::vector<std::uint64_t> slots = destinations_;
+        for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
+            for (const std::uint64_t sample : microbatches_[microbatch]) {
+                slots[sample] += microbatch * ranks_;
+            }
+        }
+        return slots;
+    }
+    /// Bytes of each sample, without padding.
+    [[nodiscard]] const std::vector<std::uint64_t>& sizes() const { return bytes_; }
+
     /// The samples of a microbatch, on all ranks.
     [[nodiscard]] const std::vector<std::uint64_t>& samples_of(std::uint64_t microbatch) const {
         detail::require_below(window_, "window", microbatch, "microbatch");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <floptally/exchange.hpp>
+#include <floptally/exchange_agreement.hpp>
 #include <floptally/mpi.hpp>
 
 #include "../error_of.hpp"
@@ -109,6 +110,11 @@ void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ran
                "ranks: must be as many as ranks of the communicator (" + std::to_string(ranks) + "), got " +
                    std::to_string(ranks + 1),
            "a plan for other ranks");
+    mpi_reducer reducer(MPI_COMM_WORLD);
+    expect(error_of([&] { require_same_plan(plan, reducer); }) == "no error", "one plan on all ranks");
+    expect(error_of([&] { require_same_plan(rank == 0 ? plan.with_sizes(numbers{6}) : plan, reducer); }) ==
+               (ranks == 1 ? "no error" : "sizes: the ranks do not agree on it, so nothing was sent"),
+           "a rank with a plan of its own");
     // Nobody waits: the end of the exchange does.
     received.resize(mine.receive.bytes());
     { const mpi_exchange forgotten = everyone.start(mine, sent, received); }
