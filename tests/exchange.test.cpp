@@ -581,6 +581,8 @@ TEST_CASE("T11 Packing: at least min_rows, a multiple of the divisor, and none o
     CHECK(three.rows[1].samples == numbers{0, 2, 4});
     CHECK(three.rows[2].samples == numbers{1});
     CHECK(pack_by_capacity(numbers{1, 6, 2, 4, 3}, 10, {.divisor = 2}).rows.size() == 2);
+    CHECK(pack_by_capacity(numbers{5, 5, 5, 5}, 10, {.min_rows = 3}).row_of ==
+          numbers{2, 0, 1, 1});  // the first of equals
     CHECK(pack_by_capacity(numbers{0, 0, 0}, 0, {.min_rows = 3}).row_of == numbers{1, 2, 0});
 }
 

@@ -2,13 +2,14 @@
 //
 // Run by mpirun: ragged samples move between processes, waited for at once and beside other work, and come back.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,51 @@ void exchange_ahead(const mpi_exchanger& everyone, const exchange_plan& plan, st
     }
 }
 
+/// Rank 0 begins when all others have begun: until then nothing of it is anywhere, and whoever does not wait has
+/// nothing.
+void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
+    numbers owners;
+    numbers destinations;
+    for (std::uint64_t i = 0; i < ranks * ranks; ++i) {
+        owners.push_back(i % ranks);
+        destinations.push_back(i / ranks);
+    }
+    const exchange_plan plan(owners, destinations, numbers(owners.size(), 100'000), ranks);
+    const rank_exchange mine = plan.of(rank);
+    const bytes sent = filled_with_payloads(mine);
+    const auto exchanged = [&](const auto& until_it_is_there) {
+        bytes received(mine.receive.bytes());
+        if (rank == 0) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        {
+            mpi_exchange under_way = everyone.start(mine, sent, received);
+            if (rank != 0) {
+                expect(!under_way.done(), "nothing of rank 0 is there before it begins");
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+            until_it_is_there(under_way, received);
+        }
+        expect(received_payloads(mine, received), "what a late rank sent");
+    };
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        under_way.wait();
+        expect(received_payloads(mine, received), "what was waited for");
+    });
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        while (!under_way.done()) {
+        }
+        expect(received_payloads(mine, received), "what was asked for");
+    });
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        mpi_exchange moved = std::move(under_way);
+        moved.wait();
+        expect(received_payloads(mine, received), "what was moved");
+    });
+    exchanged([](mpi_exchange&, const bytes&) {});  // nobody waits: the end of the exchange does
+}
+
 void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
     const exchange_plan plan(numbers{0}, numbers{ranks - 1}, numbers{5}, ranks);
     const rank_exchange mine = plan.of(rank);
@@ -115,14 +161,6 @@ void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ran
     expect(error_of([&] { require_same_plan(rank == 0 ? plan.with_sizes(numbers{6}) : plan, reducer); }) ==
                (ranks == 1 ? "no error" : "sizes: the ranks do not agree on it, so nothing was sent"),
            "a rank with a plan of its own");
-    // Nobody waits: the end of the exchange does.
-    received.resize(mine.receive.bytes());
-    { const mpi_exchange forgotten = everyone.start(mine, sent, received); }
-    expect(received_payloads(mine, received), "what nobody waited for");
-    mpi_exchange first = everyone.start(mine, sent, received);
-    mpi_exchange moved = std::move(first);
-    moved.wait();
-    expect(received_payloads(mine, received), "what was moved");
     expect(error_of([] {
                floptally::detail::require_mpi(MPI_ERR_COUNT, "MPI_Alltoallv");
            }).rfind("MPI_Alltoallv: ", 0) == 0,
@@ -147,6 +185,7 @@ int main(int argc, char** argv) {
                 exchange_ahead(everyone, random_plan(random, n, layout.world_size(), 3, longest), layout.rank());
             }
         }
+        exchange_with_late_rank(everyone, layout.rank(), layout.world_size());
         refuse(everyone, layout.rank(), layout.world_size());
     }
     int all_failures = 0;
