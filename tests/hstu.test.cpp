@@ -311,6 +311,25 @@ TEST_CASE("an HSTU model that cannot be is an error", "[hstu][descriptors]") {
           "stride: must be from 1 to 2147483647, got 0");
 }
 
+TEST_CASE("layers of HSTU are runs of equal masks, and cost what each of them costs", "[hstu]") {
+    const mask near = mask::hstu({.max_attn_len = 4});
+    const hstu model{.hidden_size = 11,
+                     .num_layers = 5,
+                     .layer = layer_of(3),
+                     .masks = layer_masks::period({mask::hstu(), mask::hstu(), near})};
+    cost one_by_one;
+    for (std::uint64_t i = 0; i < model.num_layers; ++i) {
+        one_by_one += model.layer.cost({i, model.hidden_size, i == 2 ? near : mask::hstu()});
+    }
+    CHECK(model.cost() == one_by_one);
+    const std::vector<stage> stages = stages_of(model);
+    REQUIRE(stages.size() == 3);
+    for (const std::size_t run : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+        CHECK(stages[run].repeat == (run == 1 ? 1U : 2U));
+        CHECK(stages[run].first_layer == (run == 0 ? 0U : run == 1 ? 2U : 3U));
+    }
+}
+
 TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
     // Only uvqk_proj of layer 1 adapts: nothing below it needs a gradient, everything above it does.
     hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};

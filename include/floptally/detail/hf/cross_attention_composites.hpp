@@ -18,7 +18,6 @@
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/model_config.hpp>
 
 /// @file
 /// Models whose text reaches an image by cross attention: Llama 3.2 Vision ("mllama").

@@ -20,6 +20,7 @@ namespace floptally::detail {
 
 using hf_list = std::vector<std::uint64_t>;
 
+/// A list with a number for each level, or that of the class.
 [[nodiscard]] inline hf_list read_levels(const hf_model& model, std::string_view key,
                                          std::initializer_list<std::uint64_t> otherwise) {
     hf_list all = read_list(model, key, {otherwise.begin(), otherwise.size()});

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/composite.hpp>
