@@ -8,9 +8,11 @@
 #include <string_view>
 
 #include <floptally/detail/failed_call.hpp>
+#include <floptally/exchange_plan.hpp>
 
 /// @file
-/// Reductions through NCCL, over a communicator that the training already has. nccl.h brings the CUDA runtime.
+/// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. nccl.h brings
+/// the CUDA runtime.
 
 namespace floptally {
 
@@ -28,6 +30,15 @@ inline void require_cuda(cudaError_t result, std::string_view call, const char* 
     if (result != cudaSuccess) {
         throw_failed_call(call, cudaGetErrorString(result), file, line);
     }
+}
+
+/// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile.
+inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+    require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", file, line);
+    ncclResult_t later = ncclSuccess;
+    require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
+    require_nccl(later, call, file, line);
 }
 
 }  // namespace detail
@@ -77,16 +88,58 @@ class nccl_reducer {
                              "ncclAllReduce");
         detail::require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
                              "cudaMemcpyAsync to the host");
-        detail::require_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-        ncclResult_t later = ncclSuccess;
-        detail::require_nccl(ncclCommGetAsyncError(group_, &later), "ncclCommGetAsyncError");
-        detail::require_nccl(later, "ncclAllReduce");
+        detail::finish(group_, stream_, "ncclAllReduce");
     }
 
     ncclComm_t group_;
     cudaStream_t stream_;
     std::uint64_t* words_ = nullptr;
     std::size_t capacity_ = 0;
+};
+
+/// Carries out exchanges over an NCCL communicator, on a stream: what is queued there before has filled the sending
+/// buffer, what is queued after finds the samples, and other streams compute meanwhile. Communicator, stream and
+/// buffers are the caller's and must outlive the exchange.
+class nccl_exchanger {
+  public:
+    explicit nccl_exchanger(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
+        detail::require_nccl(ncclCommUserRank(group_, &rank_), "ncclCommUserRank");
+        detail::require_nccl(ncclCommCount(group_, &ranks_), "ncclCommCount");
+    }
+
+    /// Queues the messages of one rank as one group; `send` and `receive` are device memory. Several payloads go as one
+    /// group between the caller's own ncclGroupStart and ncclGroupEnd.
+    void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
+        require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
+        detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
+        ncclResult_t queued = ncclSuccess;
+        const char* call = "";
+        for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
+            const auto with = static_cast<std::size_t>(peer);
+            if (how.send.counts[with] != 0) {
+                call = "ncclSend";
+                queued = ncclSend(send.data() + how.send.displacements[with], how.send.counts[with], ncclUint8, peer,
+                                  group_, stream_);
+            }
+            if (queued == ncclSuccess && how.receive.counts[with] != 0) {
+                call = "ncclRecv";
+                queued = ncclRecv(receive.data() + how.receive.displacements[with], how.receive.counts[with], ncclUint8,
+                                  peer, group_, stream_);
+            }
+        }
+        const ncclResult_t ended = ncclGroupEnd();  // also after a failed call, or the thread's group stays open
+        detail::require_nccl(queued, call);
+        detail::require_nccl(ended, "ncclGroupEnd");
+    }
+
+    /// Returns when all exchanges that were queued are done, or throws what became of them.
+    void wait() const { detail::finish(group_, stream_, "ncclSend and ncclRecv"); }
+
+  private:
+    ncclComm_t group_;
+    cudaStream_t stream_;
+    int rank_ = 0;
+    int ranks_ = 0;
 };
 
 }  // namespace floptally

@@ -94,11 +94,11 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
     return words;
 }
 
-template <word_reducer Reducer>
-void agree(const reduction_schema& schema, Reducer& over) {
-    reduction_schema::message_words words = schema.message();
+template <class Schema, word_reducer Reducer>
+void agree(const Schema& schema, Reducer& over) {
+    agreement_words words = schema.message();
     over.max(std::span<std::uint64_t>(words));
-    reduction_schema::require_agreement(words);
+    Schema::require_agreement(words);
 }
 
 /// One SUM, in which a rank with an error of its own takes part as well: it throws that error, the others that there

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include <floptally/convention.hpp>
+#include <floptally/detail/rank_agreement.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/error.hpp>
 #include <floptally/parallel_layout.hpp>
 #include <floptally/statistic_scope.hpp>
 #include <floptally/tally.hpp>
@@ -20,33 +16,10 @@
 
 namespace floptally::detail {
 
-/// A word for any sequence of words and texts.
-class schema_hash {
-  public:
-    schema_hash& operator<<(std::uint64_t value) {
-        value_ = mixed(value_ ^ value);
-        return *this;
-    }
-    schema_hash& operator<<(std::string_view text) {
-        *this << std::uint64_t{text.size()};
-        for (const char c : text) {
-            *this << std::uint64_t{static_cast<unsigned char>(c)};
-        }
-        return *this;
-    }
-    [[nodiscard]] std::uint64_t value() const { return value_; }
-
-  private:
-    std::uint64_t value_ = 0;
-};
-
 /// What all ranks must agree on before they add up, in a message whose size is the same whatever they believe: a rank
 /// with other masks would send another number of words, and the sum would hang or mix them up.
 class reduction_schema {
   public:
-    static constexpr std::size_t fields = 6;
-    using message_words = std::array<std::uint64_t, 2 * fields>;
-
     reduction_schema(const witnessed_sum& sum, const mask_set& masks, const convention& counted_as) {
         hashes_[0] = (schema_hash() << version).value();
         schema_hash of_masks;
@@ -82,24 +55,12 @@ class reduction_schema {
         hashes_[5] = names.value();
     }
 
-    /// Each hash and its complement: under MAX they give the largest and the least.
-    [[nodiscard]] message_words message() const {
-        message_words words{};
-        for (std::size_t i = 0; i < fields; ++i) {
-            words[2 * i] = hashes_[i];
-            words[2 * i + 1] = ~hashes_[i];
-        }
-        return words;
-    }
+    [[nodiscard]] agreement_words message() const { return agreement_message(hashes_); }
 
     /// From the maxima over the ranks, which are the same on all of them: so is the error.
-    static void require_agreement(const message_words& maxima) {
-        constexpr const char* names[fields] = {"version", "masks", "convention", "scope", "layout", "words"};
-        for (std::size_t i = 0; i < fields; ++i) {
-            if (maxima[2 * i] != ~maxima[2 * i + 1]) {
-                throw error(names[i], "the ranks do not agree on it, so nothing was added up");
-            }
-        }
+    static void require_agreement(const agreement_words& maxima) {
+        detail::require_agreement(maxima, {"version", "masks", "convention", "scope", "layout", "words"},
+                                  "so nothing was added up");
     }
 
   private:
@@ -115,7 +76,7 @@ class reduction_schema {
         return hash.value();
     }
 
-    std::uint64_t hashes_[fields]{};
+    agreement_hashes hashes_{};
 };
 
 }  // namespace floptally::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+/// Throws where `value` is not below `bound`, which the error calls `bound_name`.
+inline void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
+                          std::string_view field) {
+    if (value >= bound) {
+        throw error(field, std::string("must be below ")
+                               .append(bound_name)
+                               .append(" = ")
+                               .append(std::to_string(bound))
+                               .append(", got ")
+                               .append(std::to_string(value)));
+    }
+}
+
+/// Integers of any width that a caller has, signed or not, as 64 bits without a sign.
+template <integer_range Integers>
+[[nodiscard]] std::vector<std::uint64_t> nonnegative(const Integers& integers, std::string_view field) {
+    const std::span given{integers};
+    std::vector<std::uint64_t> values;
+    values.reserve(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (std::cmp_less(given[i], 0)) {
+            throw error(indexed(field, i), "must be at least 0, got " + std::to_string(given[i]));
+        }
+        values.push_back(static_cast<std::uint64_t>(given[i]));
+    }
+    return values;
+}
+
+/// The same where each must be below `bound`, which the error calls `bound_name`.
+template <integer_range Integers>
+[[nodiscard]] std::vector<std::uint64_t> nonnegative_below(std::uint64_t bound, std::string_view bound_name,
+                                                           const Integers& integers, std::string_view field) {
+    std::vector<std::uint64_t> values = nonnegative(integers, field);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] >= bound) {
+            require_below(bound, bound_name, values[i], indexed(field, i));
+        }
+    }
+    return values;
+}
+
+/// Throws where `given` is not one value for each of `expected` samples.
+inline void require_as_many(std::size_t expected, std::string_view as, std::size_t given, std::string_view field) {
+    if (given != expected) {
+        throw error(field, std::string("must be as many as ")
+                               .append(as)
+                               .append(" (")
+                               .append(std::to_string(expected))
+                               .append("), got ")
+                               .append(std::to_string(given)));
+    }
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run by mpirun: ragged samples move between processes, waited for at once and beside other work, and come back.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <floptally/exchange.hpp>
+#include <floptally/exchange_agreement.hpp>
+#include <floptally/mpi.hpp>
+
+#include "../error_of.hpp"
+#include "../sample_payload.hpp"
+
+namespace {
+
+using namespace floptally;
+using numbers = std::vector<std::uint64_t>;
+
+int failures = 0;
+
+void expect(bool holds, const std::string& what) {
+    if (!holds) {
+        ++failures;
+        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    }
+}
+
+numbers random_numbers(std::mt19937& random, std::size_t n, std::uint64_t below) {
+    numbers made(n);
+    for (std::uint64_t& one : made) {
+        one = random() % below;
+    }
+    return made;
+}
+
+/// The same on every rank, since the generator is.
+exchange_plan random_plan(std::mt19937& random, std::size_t n, std::uint64_t ranks, std::uint64_t window,
+                          std::uint64_t longest) {
+    const std::uint64_t with_samples = 1 + random() % ranks;  // the ranks above it have none, and may get some
+    return {random_numbers(random, n, with_samples),
+            random_numbers(random, n, ranks * window),
+            random_numbers(random, n, longest),
+            ranks,
+            {.window = window}};
+}
+
+void exchange_and_return(const mpi_exchanger& everyone, const exchange_plan& plan, std::uint64_t rank) {
+    for (std::uint64_t microbatch = 0; microbatch < plan.window(); ++microbatch) {
+        const rank_exchange mine = plan.of(rank, microbatch);
+        const bytes sent = filled_with_payloads(mine);
+        bytes received(mine.receive.bytes());
+        everyone.run(mine, sent, received);
+        expect(received_payloads(mine, received), "what MPI_Alltoallv brought");
+
+        const rank_exchange back = plan.inverse().of(rank, microbatch);
+        bytes returned(back.receive.bytes());
+        everyone.start(back, received, returned).wait();
+        expect(returned == sent, "what came back");
+    }
+}
+
+/// All microbatches on their way together; each is used when it is there.
+void exchange_ahead(const mpi_exchanger& everyone, const exchange_plan& plan, std::uint64_t rank) {
+    std::vector<rank_exchange> all;
+    std::vector<bytes> sent;
+    std::vector<bytes> received;
+    std::vector<mpi_exchange> under_way;
+    for (std::uint64_t microbatch = 0; microbatch < plan.window(); ++microbatch) {
+        all.push_back(plan.of(rank, microbatch));
+        sent.push_back(filled_with_payloads(all.back()));
+        received.emplace_back(all.back().receive.bytes());
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        under_way.push_back(everyone.start(all[i], sent[i], received[i]));
+    }
+    const mpi_reducer reducer(MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        numbers word{rank};
+        reducer.max(word);  // another collective, in between
+        expect(word[0] + 1 == plan.ranks(), "a reduction beside an exchange");
+        while (!under_way[i].done()) {
+        }
+        under_way[i].wait();
+        expect(under_way[i].done(), "what is there stays there");
+        expect(received_payloads(all[i], received[i]), "what MPI_Ialltoallv brought");
+    }
+}
+
+/// Rank 0 begins when all others have begun: until then nothing of it is anywhere, and whoever does not wait has
+/// nothing.
+void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
+    numbers owners;
+    numbers destinations;
+    for (std::uint64_t i = 0; i < ranks * ranks; ++i) {
+        owners.push_back(i % ranks);
+        destinations.push_back(i / ranks);
+    }
+    const exchange_plan plan(owners, destinations, numbers(owners.size(), 100'000), ranks);
+    const rank_exchange mine = plan.of(rank);
+    const bytes sent = filled_with_payloads(mine);
+    const auto exchanged = [&](const auto& until_it_is_there) {
+        bytes received(mine.receive.bytes());
+        if (rank == 0) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        {
+            mpi_exchange under_way = everyone.start(mine, sent, received);
+            if (rank != 0) {
+                expect(!under_way.done(), "nothing of rank 0 is there before it begins");
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+            until_it_is_there(under_way, received);
+        }
+        expect(received_payloads(mine, received), "what a late rank sent");
+    };
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        under_way.wait();
+        expect(received_payloads(mine, received), "what was waited for");
+    });
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        while (!under_way.done()) {
+        }
+        expect(received_payloads(mine, received), "what was asked for");
+    });
+    exchanged([&](mpi_exchange& under_way, const bytes& received) {
+        mpi_exchange moved = std::move(under_way);
+        moved.wait();
+        expect(received_payloads(mine, received), "what was moved");
+    });
+    exchanged([](mpi_exchange&, const bytes&) {});  // nobody waits: the end of the exchange does
+}
+
+void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
+    const exchange_plan plan(numbers{0}, numbers{ranks - 1}, numbers{5}, ranks);
+    const rank_exchange mine = plan.of(rank);
+    const bytes sent = filled_with_payloads(mine);
+    bytes received(mine.receive.bytes() + 8);
+    expect(error_of([&] { everyone.run(mine, sent, received); }).rfind("receive: must have ", 0) == 0,
+           "a large buffer");
+    expect(error_of([&] {
+               everyone.start(plan.of((rank + 1) % ranks), sent, received).wait();
+           }).rfind(ranks == 1 ? "receive: must have " : "rank: must be that of this process, ", 0) == 0,
+           "the exchange of another rank");
+    const exchange_plan smaller(numbers{}, numbers{}, numbers{}, ranks + 1);
+    expect(error_of([&] { everyone.run(smaller.of(rank), {}, {}); }) ==
+               "ranks: must be as many as ranks of the communicator (" + std::to_string(ranks) + "), got " +
+                   std::to_string(ranks + 1),
+           "a plan for other ranks");
+    mpi_reducer reducer(MPI_COMM_WORLD);
+    expect(error_of([&] { require_same_plan(plan, reducer); }) == "no error", "one plan on all ranks");
+    expect(error_of([&] { require_same_plan(rank == 0 ? plan.with_sizes(numbers{6}) : plan, reducer); }) ==
+               (ranks == 1 ? "no error" : "sizes: the ranks do not agree on it, so nothing was sent"),
+           "a rank with a plan of its own");
+    expect(error_of([] {
+               floptally::detail::require_mpi(MPI_ERR_COUNT, "MPI_Alltoallv");
+           }).rfind("MPI_Alltoallv: ", 0) == 0,
+           "a failed call");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    {
+        const parallel_layout layout = [] {
+            int ranks = 0;
+            MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+            return layout_of({.dp = static_cast<std::uint64_t>(ranks)}, MPI_COMM_WORLD);
+        }();
+        const mpi_exchanger everyone(MPI_COMM_WORLD);
+        std::mt19937 random(2026);
+        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{30}, std::size_t{200}}) {
+            for (const std::uint64_t longest : {std::uint64_t{1}, std::uint64_t{100}, std::uint64_t{100'000}}) {
+                exchange_and_return(everyone, random_plan(random, n, layout.world_size(), 2, longest), layout.rank());
+                exchange_ahead(everyone, random_plan(random, n, layout.world_size(), 3, longest), layout.rank());
+            }
+        }
+        exchange_with_late_rank(everyone, layout.rank(), layout.world_size());
+        refuse(everyone, layout.rank(), layout.world_size());
+    }
+    int all_failures = 0;
+    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all_failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One rank on each GPU of this machine, as threads of one process: ragged samples move between their memories, as one
+// group of several payloads, and come back. Exits 77 without a GPU.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <floptally/exchange.hpp>
+#include <floptally/nccl.hpp>
+
+#include "../sample_payload.hpp"
+
+namespace {
+
+using namespace floptally;
+using numbers = std::vector<std::uint64_t>;
+
+/// Bytes on the GPU that is current.
+class device_bytes {
+  public:
+    explicit device_bytes(std::size_t size) : size_(size) {
+        if (size != 0) {
+            detail::require_cuda(cudaMalloc(&memory_, size), "cudaMalloc");
+        }
+    }
+    explicit device_bytes(const bytes& from) : device_bytes(from.size()) {
+        detail::require_cuda(cudaMemcpy(memory_, from.data(), size_, cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+    device_bytes(const device_bytes&) = delete;
+    device_bytes& operator=(const device_bytes&) = delete;
+    ~device_bytes() { cudaFree(memory_); }
+
+    [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(memory_), size_}; }
+    [[nodiscard]] bytes read() const {
+        bytes host(size_);
+        detail::require_cuda(cudaMemcpy(host.data(), memory_, size_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return host;
+    }
+
+  private:
+    void* memory_ = nullptr;
+    std::size_t size_;
+};
+
+/// The same on every rank, since the generator is: from the first rank and some others, to all of them.
+exchange_plan random_plan(std::uint64_t seed, std::size_t n, std::uint64_t ranks) {
+    std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+    const std::uint64_t with_samples = 1 + random() % ranks;
+    numbers owners(n);
+    numbers destinations(n);
+    numbers sizes(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        owners[i] = random() % with_samples;
+        destinations[i] = random() % ranks;
+        sizes[i] = random() % 10'000;
+    }
+    return {owners, destinations, sizes, ranks};
+}
+
+std::string exchange_and_return(const nccl_exchanger& over, const exchange_plan& plan, std::uint64_t rank) {
+    const exchange_plan other = plan.with_sizes(numbers(plan.num_samples(), 3), 4);
+    const rank_exchange first = plan.of(rank);
+    const rank_exchange second = other.of(rank);
+    const bytes sent = filled_with_payloads(first);
+    const device_bytes first_send(sent);
+    const device_bytes second_send(filled_with_payloads(second));
+    const device_bytes first_receive(first.receive.bytes());
+    const device_bytes second_receive(second.receive.bytes());
+    const device_bytes returned(sent.size());
+
+    detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
+    over.start(first, first_send.span(), first_receive.span());
+    over.start(second, second_send.span(), second_receive.span());
+    detail::require_nccl(ncclGroupEnd(), "ncclGroupEnd");
+    over.start(plan.inverse().of(rank), first_receive.span(), returned.span());
+    over.wait();
+    if (!received_payloads(first, first_receive.read())) {
+        return "the first payload is not what was sent";
+    }
+    if (!received_payloads(second, second_receive.read())) {
+        return "the second payload is not what was sent";
+    }
+    return returned.read() == sent ? "" : "what came back is not what was sent";
+}
+
+std::string run_rank(std::uint64_t rank, std::uint64_t ranks, ncclUniqueId id) {
+    try {
+        detail::require_cuda(cudaSetDevice(static_cast<int>(rank)), "cudaSetDevice");
+        ncclComm_t group = nullptr;
+        detail::require_nccl(ncclCommInitRank(&group, static_cast<int>(ranks), id, static_cast<int>(rank)),
+                             "ncclCommInitRank");
+        cudaStream_t stream = nullptr;
+        detail::require_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
+        const nccl_exchanger over(group, stream);
+        std::string problem;
+        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{300}}) {
+            const std::string seen = exchange_and_return(over, random_plan(n, n, ranks), rank);
+            problem = seen.empty() ? problem : seen;
+        }
+        try {
+            over.start(random_plan(1, 1, ranks + 1).of(rank), {}, {});
+            problem = "a plan for other ranks was not refused";
+        } catch (const error& expected) {
+            problem = expected.field() == "ranks" ? problem : expected.what();
+        }
+        detail::require_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+        detail::require_nccl(ncclCommDestroy(group), "ncclCommDestroy");
+        return problem;
+    } catch (const std::exception& problem) {
+        return problem.what();
+    }
+}
+
+}  // namespace
+
+int main() {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        std::puts("skipped: no GPU");
+        return 77;
+    }
+    ncclUniqueId id;
+    detail::require_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    const auto ranks = static_cast<std::uint64_t>(devices);
+    std::vector<std::string> problems(ranks);
+    std::vector<std::thread> threads;
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] { problems[rank] = run_rank(rank, ranks, id); });
+    }
+    int failed = 0;
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        threads[rank].join();
+        if (!problems[rank].empty()) {
+            std::fprintf(stderr, "rank %d: %s\n", static_cast<int>(rank), problems[rank].c_str());
+            failed = 1;
+        }
+    }
+    return failed;
+}

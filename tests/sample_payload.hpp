@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <floptally/exchange_plan.hpp>
+
+using bytes = std::vector<std::byte>;
+
+/// Bytes that no other sample has: those of a generator that starts from its index.
+inline bytes payload_of(std::uint64_t sample, std::uint64_t size) {
+    std::minstd_rand random(static_cast<std::minstd_rand::result_type>(sample + 1));
+    bytes made(size);
+    std::generate(made.begin(), made.end(), [&] { return static_cast<std::byte>(random() >> 8); });
+    return made;
+}
+
+/// The sending buffer of a rank with such samples.
+inline bytes filled_with_payloads(const floptally::rank_exchange& how) {
+    return floptally::filled(how.send, [&, place = std::size_t{0}](std::uint64_t sample) mutable {
+        return payload_of(sample, how.send.sizes[place++]);
+    });
+}
+
+/// Whether each sample that a rank should have received is there, as it was.
+inline bool received_payloads(const floptally::rank_exchange& how, const bytes& received) {
+    bool all = received.size() == how.receive.bytes();
+    for (std::size_t place = 0; all && place < how.receive.samples.size(); ++place) {
+        const std::span<const std::byte> found = how.receive.sample(std::span<const std::byte>(received), place);
+        const bytes expected = payload_of(how.receive.samples[place], how.receive.sizes[place]);
+        all = std::equal(found.begin(), found.end(), expected.begin(), expected.end());
+    }
+    return all;
+}
