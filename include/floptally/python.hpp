@@ -9,12 +9,15 @@
 #include <vector>
 
 #include <floptally/detail/python/accelerators.hpp>
+#include <floptally/detail/python/balance.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_class.hpp>
 #include <floptally/detail/python/errors.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/meters.hpp>
 #include <floptally/detail/python/plans.hpp>
+#include <floptally/detail/python/ranks.hpp>
+#include <floptally/detail/python/reports.hpp>
 #include <floptally/detail/python/rows.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/detail/python/tallies.hpp>
@@ -40,6 +43,9 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_breakdowns(module);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
+    detail::python::bind_balance(module);
+    detail::python::bind_ranks(module);
+    detail::python::bind_reports(module);
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");
     module.def(
