@@ -169,7 +169,8 @@ class array_argument {
         constexpr std::string_view kinds = "iiiiiiuuuuuuffffb";
         const std::size_t known = format.size() == 1 ? letters.find(format.front()) : std::string_view::npos;
         const char kind = known == std::string_view::npos ? '?' : kinds[known];
-        const element_type type = element_of(kind, static_cast<std::size_t>(info.itemsize), "format \"" + format + "\"");
+        const element_type type =
+            element_of(kind, static_cast<std::size_t>(info.itemsize), "format \"" + format + "\"");
         if (swapped && type.bytes > 1) {
             throw error(field, "must be in the byte order of this machine, got big-endian " + type.name);
         }
@@ -182,8 +183,8 @@ class array_argument {
         for (std::size_t axis = shape_.size(); axis-- > 0;) {
             if (shape_[axis] > 1 && strides[axis] != expected) {
                 throw error(field, "must be C-contiguous, got shape " + shape_text() + " with a stride of " +
-                                       std::to_string(strides[axis] / unit) + " in dimension " +
-                                       std::to_string(axis) + "; pass a contiguous copy");
+                                       std::to_string(strides[axis] / unit) + " in dimension " + std::to_string(axis) +
+                                       "; pass a contiguous copy");
             }
             expected *= static_cast<std::int64_t>(shape_[axis]);
         }

@@ -89,10 +89,14 @@ namespace py = pybind11;
     return number;
 }
 
+/// What an instance of a subclass keeps in its __dict__; empty where there is none.
+[[nodiscard]] inline py::dict attributes_of(const py::object& self) {
+    return py::hasattr(self, "__dict__") ? py::dict(self.attr("__dict__")) : py::dict();
+}
+
 /// The enumerator whose word this is; `words` are in the order of the enumerators.
 template <class Enum>
-[[nodiscard]] Enum from_word(std::string_view word, std::string_view field,
-                             std::initializer_list<const char*> words) {
+[[nodiscard]] Enum from_word(std::string_view word, std::string_view field, std::initializer_list<const char*> words) {
     std::string known;
     std::size_t index = 0;
     for (const char* one : words) {
