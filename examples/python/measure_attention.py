@@ -24,27 +24,29 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 
-def median_milliseconds(prepare: Callable[[], Callable[[], object]], repeats: int, device: torch.device) -> float:
+def median_milliseconds(prepare: Callable[[], Callable[[], object]], given: argparse.Namespace) -> float:
     """Of what `prepare()` returns, whose own time does not count; once more before, to warm up."""
+    device, repeats = given.device, given.repeats
+    clock = time.process_time if given.cpu_time else time.perf_counter
     taken = []
     for index in range(repeats + 1):
         timed = prepare()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        start = time.perf_counter()
+        start = clock()
         timed()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         if index > 0:
-            taken.append(1e3 * (time.perf_counter() - start))
+            taken.append(1e3 * (clock() - start))
     return statistics.median(taken)
 
 
-def measured(batch: int, length: int, given: argparse.Namespace, device: torch.device) -> dict[str, float]:
+def measured(batch: int, length: int, given: argparse.Namespace) -> dict[str, float]:
     """Milliseconds of one cell, phase by phase."""
     shape = (batch, given.num_heads, length, given.head_dim)
-    q, k, v = (torch.randn(shape, device=device, dtype=given.dtype, requires_grad=True) for _ in range(3))
-    gradient = torch.randn(shape, device=device, dtype=given.dtype)
+    q, k, v = (torch.randn(shape, device=given.device, dtype=given.dtype, requires_grad=True) for _ in range(3))
+    gradient = torch.randn(shape, device=given.device, dtype=given.dtype)
 
     def forward() -> torch.Tensor:
         return scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -54,10 +56,10 @@ def measured(batch: int, length: int, given: argparse.Namespace, device: torch.d
         return lambda: torch.autograd.grad(output, (q, k, v), gradient)
 
     return {
-        "fwd": median_milliseconds(lambda: forward, given.repeats, device),
-        "bwd": median_milliseconds(ready_backward, given.repeats, device),
+        "fwd": median_milliseconds(lambda: forward, given),
+        "bwd": median_milliseconds(ready_backward, given),
         "e2e": median_milliseconds(
-            lambda: lambda: torch.autograd.grad(forward(), (q, k, v), gradient), given.repeats, device
+            lambda: lambda: torch.autograd.grad(forward(), (q, k, v), gradient), given
         ),
     }
 
@@ -77,6 +79,8 @@ def main() -> int:
     parser.add_argument("--device-name", help="as pictures name it (default: what the machine says)")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="of this process on the CPU: for one thread of a machine that has other work")  # fmt: skip
     given = parser.parse_args()
 
     times: list[dict[str, Any]] = []
@@ -84,14 +88,16 @@ def main() -> int:
         for length in given.lengths:
             cell = {"batch": batch, "sequence_length": length}
             try:
-                found = measured(batch, length, given, given.device)
+                found = measured(batch, length, given)
                 times += [{**cell, "phase": phase, "milliseconds": round(ms, 4)} for phase, ms in found.items()]
             except (torch.OutOfMemoryError, MemoryError):
                 times += [
                     {**cell, "phase": phase, "milliseconds": None, "reason": "no memory"} for phase in ("fwd", "bwd", "e2e")
                 ]
     on_gpu = given.device.type == "cuda"
-    machine = torch.cuda.get_device_name(given.device) if on_gpu else f"{platform.machine()} CPU, {torch.get_num_threads()} threads"
+    threads = f"{torch.get_num_threads()} thread{'' if torch.get_num_threads() == 1 else 's'}"
+    cpu = f"{platform.machine()} CPU, {'CPU time of ' if given.cpu_time else ''}{threads}"
+    machine = torch.cuda.get_device_name(given.device) if on_gpu else cpu
     result = {
         "kernel": f"scaled_dot_product_attention, causal, {given.num_heads} heads x {given.head_dim}, "
         f"{str(given.dtype).removeprefix('torch.')}",

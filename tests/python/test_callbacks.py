@@ -120,7 +120,7 @@ def test_a_short_postfix_has_few_digits() -> None:
                             peak_tflops=989)  # fmt: skip
     with meter.step(seconds=1e-3):
         meter.add(lengths=[64] * 10)
-    assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.1f} TFLOP/s"
+    assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.0f} TFLOP/s"
 
 
 def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:

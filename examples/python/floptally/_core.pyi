@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Protocol, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -452,3 +452,220 @@ def cost(
 def models() -> list[str]: ...
 def readable(flops: int) -> str: ...
 def run_program(arguments: Sequence[str | bytes]) -> int: ...
+
+class Assignment:
+    """Which rank has which samples, and what each rank has to do."""
+
+    @property
+    def rank_of(self) -> npt.NDArray[np.int64]:
+        """The rank of each sample, as a new int64 array."""
+    @property
+    def ranks(self) -> list[npt.NDArray[np.int64]]:
+        """The samples of each rank, ascending, as new int64 arrays."""
+    @property
+    def loads(self) -> list[Any]:
+        """The load of each rank, exact where costs are ints; a tuple of several."""
+    @property
+    def report(self) -> dict[str, Any]:
+        """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
+        speed-up."""
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+def balance(
+    costs: Any,
+    ranks: SupportsIndex,
+    *,
+    mode: str = "equal_count",
+    seed: str = "best",
+    sizes: Any = None,
+    capacity: SupportsIndex | None = None,
+    groups: Any = None,
+    budget: SupportsIndex | None = None,
+) -> Assignment:
+    """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
+
+    costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
+    mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
+    most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget:
+    exchanges to look at, 0 for the seeds alone.
+    """
+
+class _Reducer(Protocol):
+    """Collectives over a group: each changes an array of words in place."""
+
+    def sum(self, words: npt.NDArray[np.uint64], /) -> None: ...
+    def max(self, words: npt.NDArray[np.uint64], /) -> None: ...
+
+class ParallelLayout:
+    """Where the ranks of a job stand, seen from one of them."""
+
+    def __init__(
+        self,
+        *,
+        rank: SupportsIndex,
+        dp: SupportsIndex = 1,
+        cp: SupportsIndex = 1,
+        tp: SupportsIndex = 1,
+        pp: SupportsIndex = 1,
+        vpp: SupportsIndex = 1,
+        ep: SupportsIndex = 1,
+        world_size: SupportsIndex | None = None,
+        order: str = "tp-cp-ep-dp-pp",
+    ) -> None:
+        """dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is
+        given."""
+    @property
+    def rank(self) -> int: ...
+    @property
+    def world_size(self) -> int: ...
+    @property
+    def coordinates(self) -> dict[str, int]:
+        """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
+    def group(self, axes: Sequence[str]) -> list[int]:
+        """The ranks that differ from this one along these axes only, itself among them."""
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class Scope:
+    """What the ranks along each axis hold of a statistic."""
+
+    def __init__(self, preset: str | Scope = "microbatch", **kwargs: str) -> None:
+        """A preset ("microbatch", "context_slice", "first_stage", "last_stage", "own_routers"), changed along dp, cp, tp,
+        pp or virtual_stages to "replicated", "trusted", "sharded", "first" or "last"."""
+    def trusting_replicas(self) -> Scope:
+        """The same with nothing to compare: for a sum over a group that leaves replicas out."""
+    def parts(self, layout: ParallelLayout) -> int:
+        """In how many different parts the layout holds it."""
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class TallyReduction:
+    """The sum of tallies over ranks, step after step."""
+
+    def __init__(
+        self,
+        like: Tally,
+        *,
+        scope: str | Scope,
+        layout: ParallelLayout,
+        reducer: _Reducer,
+        convention: str = "exact",
+        other_scopes: dict[str, str | Scope] = {},
+    ) -> None:
+        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, convention and version,
+        and where one differs all of them raise."""
+    def sum(self, mine: Tally, *, reducer: _Reducer, visits: tuple[int, int] | None = None) -> Tally:
+        """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
+        stages."""
+    def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
+        """The same without communication, where all ranks have equal lengths, which the caller says."""
+
+def reduce_ratio(
+    numerator: SupportsIndex,
+    denominator: SupportsIndex,
+    *,
+    scope: str | Scope,
+    layout: ParallelLayout,
+    reducer: _Reducer,
+) -> tuple[int, int]:
+    """Numerator and denominator of all ranks."""
+
+def reduce_extremes(
+    values: Iterable[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout, reducer: _Reducer
+) -> tuple[int, int | None, int | None]:
+    """Count, least and largest of the values of all ranks; None where there are none."""
+
+class TrainLine:
+    """A `[train]` line of a log: one step or interval of all GPUs together."""
+
+    def __init__(
+        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+    ) -> None: ...
+    @property
+    def iteration(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def milliseconds(self) -> float: ...
+    @property
+    def tflops(self) -> float:
+        """Of all GPUs together."""
+    @property
+    def mfu_pct(self) -> float: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class LayerLine:
+    """A `[LAYER]` line of a log: one pass of a layer."""
+
+    def __init__(
+        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+    ) -> None: ...
+    @property
+    def pass_name(self) -> str:
+        """The pass: "train_fwd", "train_bwd", …"""
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def milliseconds(self) -> float:
+        """Median."""
+    @property
+    def tflops(self) -> float: ...
+    @property
+    def mfu_pct(self) -> float: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class ThroughputLog:
+    """The lines of a log that say a throughput, in their order."""
+
+    @property
+    def steps(self) -> list[TrainLine]: ...
+    @property
+    def layers(self) -> list[LayerLine]: ...
+
+def read_throughput_log(text: str) -> ThroughputLog:
+    """The `[train]` and `[LAYER]` lines of a log's text. Other lines are skipped; one that begins as these do and does
+    not end so is an Error with its number."""
+
+class Experiment:
+    """A training run that is compared with others."""
+
+    def __init__(
+        self, name: str, *, gpus: SupportsIndex, peak_tflops: float, steps: Sequence[TrainLine]
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def gpus(self) -> int: ...
+    @property
+    def peak_tflops(self) -> float:
+        """Of one GPU, dense."""
+    @property
+    def steps(self) -> list[TrainLine]: ...
+
+class ExperimentRow:
+    """One row of a comparison."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tflops_per_gpu(self) -> float:
+        """Σ FLOPs ÷ Σ time, of one GPU."""
+    @property
+    def best_tflops_per_gpu(self) -> float:
+        """Of the fastest line of the log."""
+    @property
+    def mfu_pct(self) -> float:
+        """The average over the peak that was given."""
+    @property
+    def speed_up(self) -> float:
+        """Over the first experiment, per GPU."""
+
+def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
+    """A row for each experiment, in the order given; the first is what the others are compared with."""
+
+def comparison_markdown(rows: Sequence[ExperimentRow]) -> str:
+    """The rows as a Markdown table."""

@@ -49,7 +49,7 @@ class KernelTimes:
     sequence_lengths: tuple[int, ...]
     milliseconds: Mapping[Cell, float]
     reasons: Mapping[Cell, str] = field(default_factory=dict)  # why a cell is missing, where the file says so
-    config: Mapping[str, Any] | None = None
+    config: dict[str, Any] | None = None
     components: tuple[str, ...] = ()
     convention: str = "exact"
     contextual: int = 0
@@ -144,7 +144,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
         sequence_lengths=_axis(source, "sequence_lengths", {cell[1] for cell in seen}),
         milliseconds=times,
         reasons=reasons,
-        config=config,
+        config=None if config is None else dict(config),
         components=tuple(components),
         convention=str(source.get("convention", "exact")),
         contextual=_count(source.get("contextual", 0), "contextual", 0),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import Error
 from ..kernel_times import KernelTimes, read_kernel_times
-from ._figure import FAINT, PathLike, blank, canvas, caption, look, save, three_digits
+from ._figure import FAINT, PathLike, blank, canvas, caption, look, save, three_digits, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,18 +28,24 @@ def kernel_heatmap(
     """A panel for each measured phase (fwd, bwd, e2e), a cell for each batch size and sequence length.
 
     results: a results JSON (`floptally.kernel_times` says what is in it): its path, its content, or read already.
-    show: TFLOPS and MFU are of the useful FLOPs that floptally counts for the file's config.
+    show: TFLOPS (or GFLOPS, as they are) and MFU are of the useful FLOPs that floptally counts for the file's config.
     ax: as many axes as there are phases, in the order fwd, bwd, e2e.
     A cell that was not measured is hatched, with the reason that the file gives or a dash; never a number.
     """
     times = read_kernel_times(results)
-    units = {"tflops": "TFLOPS", "mfu_pct": "MFU, % of the peak", "milliseconds": "milliseconds"}
+    units = {"tflops": "FLOPS", "mfu_pct": "MFU, % of the peak", "milliseconds": "milliseconds"}
     if show not in units:
         raise Error("show", f'must be "tflops", "mfu_pct" or "milliseconds", got "{show}"')
     grids = {phase: _grid(times, show, phase) for phase in times.phases}
     values = [value for grid in grids.values() for row in grid for value in row if value is not None]
     if not values:
         raise Error("times", "have no measured cell to show")
+    if show == "tflops":  # a CPU has gigaflops
+        scale, prefix = unit_of(1e12 * max(values))
+        units[show] = f"{prefix}FLOPS"
+        grids = {phase: [[value and value * 1e12 / scale for value in row] for row in grid]
+                 for phase, grid in grids.items()}  # fmt: skip
+        values = [value * 1e12 / scale for value in values]
     if ax is not None and len(ax) != len(grids):
         raise Error("ax", f"must be {len(grids)} axes, one for each of {', '.join(grids)}, got {len(ax)}")
 
