@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tallies of all ranks, summed over torch.distributed, with the declared scope checked.
+
+    total = floptally.distributed.all_reduce(tally)                     # data parallelism: every rank its own batch
+    total = floptally.distributed.all_reduce(tally, scope="context_slice", layout=layout)
+
+    sums = floptally.distributed.Reduction(tally, layout=layout)        # a training loop: once, on all ranks together
+    total = sums(tally)                                                 # every step: one SUM of about 2 KB
+
+A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel_layouts.md). Words
+travel with witnesses: a sum over a group that does not fit the scope, and ranks that count differently what they hold
+alike, raise a `floptally.Error` on every rank of the group. Integers of 64 bits are summed, on the device that the
+group's backend takes: with gloo on the CPU, with NCCL on the current GPU, whose result is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from . import ParallelLayout, Scope, Tally, TallyReduction
+from ._core import reduce_extremes, reduce_ratio
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+    from torch.distributed import ProcessGroup
+
+__all__ = ["Extremes", "Reduction", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio"]
+
+Scopes = Mapping[str, "str | Scope"]
+_SIGN = 1 << 63
+
+
+class TorchReducer:
+    """SUM and MAX of 64-bit words by the collectives of a process group, the default one where none is given.
+
+    group: its ranks call alike.
+    device: of the message; where it is not given, the device that the group's backend takes.
+    """
+
+    def __init__(self, group: ProcessGroup | None = None, device: torch.device | str | None = None) -> None:
+        import torch
+        import torch.distributed as dist
+
+        if not dist.is_available() or not dist.is_initialized():
+            raise RuntimeError("torch.distributed: is not initialized: call init_process_group first")
+        self.group = group
+        if device is None:
+            backend = dist.get_backend(group)
+            device = torch.device("cuda", torch.cuda.current_device()) if "nccl" in backend else torch.device("cpu")
+        self.device = torch.device(device)
+
+    def sum(self, words: npt.NDArray[np.uint64]) -> None:
+        """In place, modulo 2^64: a sum of signed words has the same bits."""
+        from torch.distributed import ReduceOp
+
+        self._all_reduce(words, ReduceOp.SUM)
+
+    def max(self, words: npt.NDArray[np.uint64]) -> None:
+        """In place, of unsigned words: with the sign bit turned, signed ones are in the same order."""
+        import numpy as np
+        from torch.distributed import ReduceOp
+
+        words ^= np.uint64(_SIGN)
+        self._all_reduce(words, ReduceOp.MAX)
+        words ^= np.uint64(_SIGN)
+
+    def _all_reduce(self, words: npt.NDArray[np.uint64], how: object) -> None:
+        import numpy as np
+        import torch
+        import torch.distributed as dist
+
+        message = torch.from_numpy(words.view(np.int64)).to(self.device)
+        dist.all_reduce(message, op=cast("dist.ReduceOp", how), group=self.group)
+        words[:] = message.cpu().numpy().view(np.uint64)
+
+
+class Reduction:
+    """The sum of tallies over the ranks of a group, step after step: one all-reduce each.
+
+    like: a tally of the model's masks. All ranks of the group make the object together: they compare masks, scope,
+        layout, convention and floptally's version first, and all of them raise where one differs.
+    layout: where this rank stands; by default all ranks of the job are data-parallel.
+    scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
+        `floptally.Scope`.
+    other_scopes: of single statistics or of a tower's: {"routed": "own_routers", "vision": "first_stage"}.
+    convention: the name of what the totals are evaluated in, compared only.
+    """
+
+    def __init__(
+        self,
+        like: Tally,
+        *,
+        group: ProcessGroup | None = None,
+        layout: ParallelLayout | None = None,
+        scope: str | Scope = "microbatch",
+        other_scopes: Scopes | None = None,
+        convention: str = "exact",
+        device: torch.device | str | None = None,
+    ) -> None:
+        self.reducer = TorchReducer(group, device)
+        self.layout = _layout_or_all_dp(layout)
+        self._reduction = TallyReduction(
+            like,
+            scope=scope,
+            layout=self.layout,
+            reducer=self.reducer,
+            convention=convention,
+            other_scopes=dict(other_scopes or {}),
+        )
+
+    def __call__(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
+        """The tally of all ranks: the same words on every rank. A rank without sequences takes part like any other.
+
+        visits: microbatches that ran on this rank, and how often lengths were added; needed under virtual stages.
+        """
+        return self._reduction.sum(mine, reducer=self.reducer, visits=visits)
+
+
+def all_reduce(
+    tally: Tally,
+    group: ProcessGroup | None = None,
+    scope: str | Scope = "microbatch",
+    *,
+    layout: ParallelLayout | None = None,
+    other_scopes: Scopes | None = None,
+    visits: tuple[int, int] | None = None,
+    device: torch.device | str | None = None,
+) -> Tally:
+    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`."""
+    reduction = Reduction(
+        tally, group=group, layout=layout, scope=scope, other_scopes=other_scopes, device=device
+    )
+    return reduction(tally, visits=visits)
+
+
+def all_reduce_ratio(
+    numerator: int,
+    denominator: int,
+    group: ProcessGroup | None = None,
+    scope: str | Scope = "microbatch",
+    *,
+    layout: ParallelLayout | None = None,
+) -> tuple[int, int]:
+    """Numerator and denominator of all ranks: a mean of their ratios would weigh an empty slice as a full one."""
+    return reduce_ratio(
+        numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
+    )
+
+
+class Extremes(NamedTuple):
+    """How many values all ranks have together, the least and the largest; None where they have none."""
+
+    count: int
+    min: int | None
+    max: int | None
+
+
+def all_reduce_extremes(
+    values: Iterable[int],
+    group: ProcessGroup | None = None,
+    scope: str | Scope = "microbatch",
+    *,
+    layout: ParallelLayout | None = None,
+) -> Extremes:
+    """Count, least and largest of the integers of all ranks, of which some may have none."""
+    return Extremes(
+        *reduce_extremes(values, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
+    )
+
+
+def _layout_or_all_dp(layout: ParallelLayout | None) -> ParallelLayout:
+    if layout is not None:
+        return layout
+    import torch.distributed as dist
+
+    return ParallelLayout(rank=dist.get_rank(), dp=dist.get_world_size())

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured times of an attention kernel: batch x sequence length x phase, read from a results JSON.
+
+The file is one object; ``examples/data/attention_kernel_times.json`` is one, and ``examples/python/measure_attention.py``
+makes one:
+
+    {"kernel": "what was timed", "device": "on what",
+     "batch_sizes": [1, 2, 4], "sequence_lengths": [256, 512],
+     "times": [{"batch": 1, "sequence_length": 256, "phase": "fwd", "milliseconds": 0.31},
+               {"batch": 4, "sequence_length": 512, "phase": "bwd", "milliseconds": null, "reason": "out of memory"}],
+     "config": {"model_type": "floptally", …}, "components": ["attention.core"], "convention": "exact",
+     "peak_tflops": 989}
+
+``phase`` is "fwd", "bwd" or "e2e"; each is a measurement of its own, none is made of the others. A cell with no entry,
+or with null, is missing. FLOPs are not in the file: they are those of ``components`` of ``config`` for ``batch`` equal
+sequences, in ``convention``; of an HSTU config ``contextual`` and ``targets`` of their tokens are such, the rest is
+history. ``config`` may be left out where only times are shown, ``peak_tflops`` where no MFU is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import Error, flops
+
+PHASES = ("fwd", "bwd", "e2e")
+_KEYS = (
+    "kernel", "device", "batch_sizes", "sequence_lengths", "times", "config", "components", "convention", "contextual",
+    "targets", "peak_tflops",
+)  # fmt: skip
+_CELL_KEYS = ("batch", "sequence_length", "phase", "milliseconds", "reason")
+
+Cell = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class KernelTimes:
+    """A results file, checked. ``milliseconds`` has the measured cells (batch, sequence length, phase) only."""
+
+    kernel: str
+    device: str
+    batch_sizes: tuple[int, ...]
+    sequence_lengths: tuple[int, ...]
+    milliseconds: Mapping[Cell, float]
+    reasons: Mapping[Cell, str] = field(default_factory=dict)  # why a cell is missing, where the file says so
+    config: dict[str, Any] | None = None
+    components: tuple[str, ...] = ()
+    convention: str = "exact"
+    contextual: int = 0
+    targets: int = 0
+    peak_tflops: float | None = None
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Those that the file has a word of, in the order fwd, bwd, e2e."""
+        seen = {phase for _, _, phase in (*self.milliseconds, *self.reasons)}
+        return tuple(phase for phase in PHASES if phase in seen)
+
+    def flops(self, batch: int, sequence_length: int, phase: str) -> int:
+        """Useful FLOPs of one call, exact: of the forward, the backward, or both."""
+        if self.config is None:
+            raise Error("config", "must say what the kernel computes where FLOPs are asked for, got none")
+        if self.contextual or self.targets:
+            history = sequence_length - self.contextual - self.targets
+            if history < 0:
+                raise Error(
+                    "sequence_lengths",
+                    f"must be at least contextual + targets, {self.contextual + self.targets}, got {sequence_length}",
+                )
+            step = flops(self.config, sequences=[(self.contextual, history, self.targets)] * batch,
+                         convention=self.convention)  # fmt: skip
+        else:
+            step = flops(self.config, lengths=[sequence_length] * batch, convention=self.convention)
+        counted = step.useful.components
+        for name in self.components:
+            if name not in counted:
+                raise Error("components", f'must be of the config ({", ".join(counted)}), got "{name}"')
+        parts = [counted[name] for name in self.components]
+        return sum(
+            {"fwd": part.forward, "bwd": part.backward, "e2e": part.forward + part.backward}[phase] for part in parts
+        )
+
+    def tflops(self, batch: int, sequence_length: int, phase: str) -> float | None:
+        """10¹² FLOP/s of a cell; None where it was not measured."""
+        taken = self.milliseconds.get((batch, sequence_length, phase))
+        return None if taken is None else self.flops(batch, sequence_length, phase) / (taken * 1e9)
+
+    def mfu_pct(self, batch: int, sequence_length: int, phase: str) -> float | None:
+        """The same in % of the peak."""
+        if self.peak_tflops is None:
+            raise Error("peak_tflops", "must be in the file where MFU is asked for, got none")
+        rate = self.tflops(batch, sequence_length, phase)
+        return None if rate is None else 100 * rate / self.peak_tflops
+
+
+def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | KernelTimes) -> KernelTimes:
+    """Reads a results JSON (a path or its content) and checks every field of it."""
+    if isinstance(source, KernelTimes):
+        return source
+    if not isinstance(source, Mapping):
+        try:
+            content = json.loads(Path(source).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as problem:
+            raise Error("kernel_times", f'cannot read "{os.fspath(source)}": {problem}') from problem
+        if not isinstance(content, dict):
+            raise Error("kernel_times", f'must be one JSON object, got something else in "{os.fspath(source)}"')
+        source = content
+    _require_known(source, _KEYS, "")
+    entries = source.get("times")
+    if not isinstance(entries, list) or not entries:
+        raise Error("times", "must be a list of at least one measured cell")
+    times: dict[Cell, float] = {}
+    reasons: dict[Cell, str] = {}
+    seen: set[Cell] = set()
+    for index, entry in enumerate(entries):
+        cell, taken, reason = _read_cell(entry, f"times[{index}]")
+        if cell in seen:
+            raise Error(f"times[{index}]", f"must be the only one of its cell, got a second batch {cell[0]}, "
+                                           f"sequence_length {cell[1]}, {cell[2]}")  # fmt: skip
+        seen.add(cell)
+        if taken is None:
+            reasons[cell] = reason
+        else:
+            times[cell] = taken
+    config = source.get("config")
+    if config is not None and not isinstance(config, Mapping):
+        raise Error("config", f"must be an object as floptally.cost reads it, got {config!r}")
+    components = source.get("components", [])
+    if not isinstance(components, list) or not all(isinstance(name, str) for name in components):
+        raise Error("components", f"must be a list of component names, got {components!r}")
+    if (config is None) != (not components):
+        raise Error("components", "must be given with config, and config with components")
+    peak = source.get("peak_tflops")
+    return KernelTimes(
+        kernel=str(source.get("kernel", "")),
+        device=str(source.get("device", "")),
+        batch_sizes=_axis(source, "batch_sizes", {cell[0] for cell in seen}),
+        sequence_lengths=_axis(source, "sequence_lengths", {cell[1] for cell in seen}),
+        milliseconds=times,
+        reasons=reasons,
+        config=None if config is None else dict(config),
+        components=tuple(components),
+        convention=str(source.get("convention", "exact")),
+        contextual=_count(source.get("contextual", 0), "contextual", 0),
+        targets=_count(source.get("targets", 0), "targets", 0),
+        peak_tflops=None if peak is None else _positive(peak, "peak_tflops"),
+    )
+
+
+def _read_cell(entry: Any, where: str) -> tuple[Cell, float | None, str]:
+    if not isinstance(entry, dict):
+        raise Error(where, f"must be an object, got {entry!r}")
+    _require_known(entry, _CELL_KEYS, f"{where}.")
+    for key in ("batch", "sequence_length", "phase", "milliseconds"):
+        if key not in entry:
+            raise Error(f"{where}.{key}", "is missing")
+    if entry["phase"] not in PHASES:
+        raise Error(f"{where}.phase", f'must be "fwd", "bwd" or "e2e", got {entry["phase"]!r}')
+    batch = _count(entry["batch"], f"{where}.batch", 1)
+    length = _count(entry["sequence_length"], f"{where}.sequence_length", 1)
+    taken = entry["milliseconds"]
+    time = None if taken is None else _positive(taken, f"{where}.milliseconds")
+    return (batch, length, entry["phase"]), time, str(entry.get("reason", ""))
+
+
+def _axis(source: Mapping[str, Any], key: str, seen: set[int]) -> tuple[int, ...]:
+    """The places of an axis in increasing order: those declared, which must have all that were seen, or those seen."""
+    declared = source.get(key)
+    if declared is None:
+        return tuple(sorted(seen))
+    if not isinstance(declared, list) or not declared:
+        raise Error(key, f"must be a list of at least one integer, got {declared!r}")
+    places = {_count(value, f"{key}[{index}]", 1) for index, value in enumerate(declared)}
+    if not seen <= places:
+        raise Error(key, f"must have every one that times have, got none of {min(seen - places)}")
+    return tuple(sorted(places))
+
+
+def _require_known(source: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in source:
+        if key not in known:
+            raise Error(f"{where}{key}", f"is no key of a results file: {', '.join(known)}")
+
+
+def _count(value: Any, where: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise Error(where, f"must be an integer of at least {least}, got {value!r}")
+    return value
+
+
+def _positive(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise Error(where, f"must be a finite number above 0, got {value!r}")
+    return float(value)

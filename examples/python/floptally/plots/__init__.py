@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of what floptally counts, with matplotlib (``pip install 'floptally[plot]'``).
+
+Every function returns a ``matplotlib.figure.Figure``. ``ax`` draws into axes of yours; ``path`` saves: a PNG or an SVG
+as it ends, both where it ends in neither, the same bytes each time. Colours are apart for every kind of colour vision.
+Bad input is a `floptally.Error` (a ValueError) that begins with the name of the argument.
+"""
+
+from .kernels import KernelTimes, kernel_heatmap, read_kernel_times
+from .runs import comparison_bars, utilization_over_time
+from .steps import component_bars, convention_spread, convention_totals
+
+__all__ = [
+    "KernelTimes",
+    "comparison_bars",
+    "component_bars",
+    "convention_spread",
+    "convention_totals",
+    "kernel_heatmap",
+    "read_kernel_times",
+    "utilization_over_time",
+]

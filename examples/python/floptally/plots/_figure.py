@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all pictures share: matplotlib, imported when used, one look, files with the same bytes every time."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import Error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PathLike = str | os.PathLike[str]
+
+# Okabe and Ito's colours: apart for every kind of colour vision, and in grey print.
+BLUE, SKY, ORANGE, VERMILLION, GREEN = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73"
+GREY, PALE, INK, FAINT = "#9A9A9A", "#E8E8E8", "#222222", "#5F5F5F"
+
+_LOOK: dict[str, Any] = {
+    "font.size": 9.5,
+    "axes.titlesize": 11.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    "grid.color": PALE,
+    "grid.linewidth": 0.8,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.6,
+    "hatch.color": GREY,
+    "figure.dpi": 110.0,
+    "figure.facecolor": "white",
+    "savefig.dpi": 160.0,
+    "svg.hashsalt": "floptally",  # else ids in an SVG are random
+    "svg.fonttype": "path",
+}
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R", "Q")
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """matplotlib's parameters of our pictures, for a while; ImportError says what to install."""
+    try:
+        import matplotlib
+    except ImportError as problem:
+        raise ImportError("matplotlib: is not installed, which pictures need: pip install 'floptally[plot]'") from problem
+    with matplotlib.rc_context(_LOOK):
+        yield
+
+
+def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of that size in inches with one pair of axes, or the caller's. No state of pyplot is touched."""
+    if ax is not None:
+        return _figure_of(ax), ax
+    figure = blank(width, height)
+    return figure, figure.subplots()
+
+
+def blank(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _figure_of(ax: Axes) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = ax.get_figure(root=True)
+    if not isinstance(figure, Figure):
+        raise Error("ax", "must stand in a figure, got axes without one")
+    return figure
+
+
+def caption(figure: Figure, ax: Axes | None, parts: Sequence[str]) -> None:
+    """One faint line at the lower edge: what the numbers are and where they are from. `ax` are the caller's axes."""
+    text = " · ".join(part for part in parts if part)
+    if ax is None:  # of the figure, so that a long line does not push the axes aside
+        figure.supxlabel(text, x=0.008, ha="left", fontsize=8, color=FAINT)
+    else:
+        ax.annotate(text, (0, 0), (0, -40), xycoords="axes fraction", textcoords="offset points", va="top", fontsize=8,
+                    color=FAINT)  # fmt: skip
+
+
+def bar_label(ax: Axes, x: float, y: float, text: str, bold: bool = False) -> None:
+    """The value of a bar beside its end, readable over a grid line."""
+    ax.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center_baseline", fontsize=8.5, zorder=4,
+                fontweight="bold" if bold else "normal",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})  # fmt: skip
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Bars lie one below another, the first at the top."""
+    ax.set_yticks(range(len(names)), list(names))
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x")
+
+
+def save(figure: Figure, path: PathLike | None) -> None:
+    """Writes `path`: a PNG or an SVG as it ends, both beside each other where it ends in neither.
+
+    The same picture has the same bytes: no date, no program and no random id is written.
+    """
+    if path is None:
+        return
+    target = Path(path)
+    known = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
+    if target.suffix.lower() not in known and target.suffix.lower() in figure.canvas.get_supported_filetypes():
+        raise Error("path", f'must end in .png or .svg, or in neither for both, got "{target}"')
+    endings = [target.suffix.lower()] if target.suffix.lower() in known else list(known)
+    for ending in endings:
+        file = target if target.suffix.lower() in known else target.with_name(target.name + ending)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, format=ending[1:], metadata=known[ending], bbox_inches="tight", pad_inches=0.12)
+
+
+def unit_of(largest: int | float) -> tuple[float, str]:
+    """What to divide FLOPs by so that the largest has 1 to 3 digits before the point, and the prefix of the unit."""
+    power = 0
+    while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
+        power += 1
+    return 1000.0**power, _PREFIXES[power]
+
+
+def short(value: int | float, unit: str = "") -> str:
+    """Three digits and a prefix: 66561389887488 is "66.6 T"."""
+    scale, prefix = unit_of(abs(value))
+    return f"{three_digits(value / scale)} {prefix}{unit}".rstrip()
+
+
+def three_digits(value: float) -> str:
+    if 0 < abs(value) < 0.995:
+        return f"{value:.{min(9, 2 - math.floor(math.log10(abs(value))))}f}"
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
+def thousands(value: int) -> str:
+    return f"{value:,}".replace(",", "\u202f")

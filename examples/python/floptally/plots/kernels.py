@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heatmap of an attention kernel: batch x sequence length x phase, from measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import Error
+from ..kernel_times import KernelTimes, read_kernel_times
+from ._figure import FAINT, PathLike, blank, canvas, caption, look, save, three_digits, unit_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TITLES = {"fwd": "forward", "bwd": "backward", "e2e": "forward + backward"}
+
+
+def kernel_heatmap(
+    results: PathLike | Mapping[str, Any] | KernelTimes,
+    *,
+    show: Literal["tflops", "mfu_pct", "milliseconds"] = "tflops",
+    title: str | None = None,
+    ax: Sequence[Axes] | None = None,
+    path: PathLike | None = None,
+) -> Figure:
+    """A panel for each measured phase (fwd, bwd, e2e), a cell for each batch size and sequence length.
+
+    results: a results JSON (`floptally.kernel_times` says what is in it): its path, its content, or read already.
+    show: TFLOPS (or GFLOPS, as they are) and MFU are of the useful FLOPs that floptally counts for the file's config.
+    ax: as many axes as there are phases, in the order fwd, bwd, e2e.
+    A cell that was not measured is hatched, with the reason that the file gives or a dash; never a number.
+    """
+    times = read_kernel_times(results)
+    units = {"tflops": "FLOPS", "mfu_pct": "MFU, % of the peak", "milliseconds": "milliseconds"}
+    if show not in units:
+        raise Error("show", f'must be "tflops", "mfu_pct" or "milliseconds", got "{show}"')
+    grids = {phase: _grid(times, show, phase) for phase in times.phases}
+    values = [value for grid in grids.values() for row in grid for value in row if value is not None]
+    if not values:
+        raise Error("times", "have no measured cell to show")
+    if show == "tflops":  # a CPU has gigaflops
+        scale, prefix = unit_of(1e12 * max(values))
+        units[show] = f"{prefix}FLOPS"
+        grids = {phase: [[value and value * 1e12 / scale for value in row] for row in grid]
+                 for phase, grid in grids.items()}  # fmt: skip
+        values = [value * 1e12 / scale for value in values]
+    if ax is not None and len(ax) != len(grids):
+        raise Error("ax", f"must be {len(grids)} axes, one for each of {', '.join(grids)}, got {len(ax)}")
+
+    with look():
+        from matplotlib.colors import LogNorm, Normalize
+        from matplotlib.ticker import FuncFormatter, NullFormatter
+
+        rows, columns = len(times.batch_sizes), len(times.sequence_lengths)
+        if ax is None:
+            figure = blank(max(5.5, 1.6 + len(grids) * (0.35 + 0.58 * columns)), 1.75 + 0.4 * rows)
+            panels = list(figure.subplots(1, len(grids), squeeze=False)[0])
+        else:
+            panels = list(ax)
+            figure = canvas(panels[0], 0, 0)[0]
+        log = show == "milliseconds" and max(values) > 20 * min(values)
+        norm = LogNorm(min(values), max(values)) if log else Normalize(0, max(values))
+        for place, (axes, (phase, grid)) in enumerate(zip(panels, grids.items(), strict=True)):
+            image = _panel(axes, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
+                                              for n in times.sequence_lengths])  # fmt: skip
+            axes.set_title(_TITLES[phase], fontsize=10, fontweight="normal")
+            axes.set_xticks(range(columns), [str(length) for length in times.sequence_lengths], rotation=0)
+            axes.set_yticks(range(rows), [str(batch) for batch in times.batch_sizes] if place == 0 else [""] * rows)
+            axes.set_xlabel("sequence length, tokens")
+        panels[0].set_ylabel("batch size")
+        bar = figure.colorbar(image, ax=panels, fraction=0.04, pad=0.015)
+        bar.set_label(units[show])
+        if log:
+            bar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
+            bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        bar.outline.set_visible(False)
+        figure.suptitle(title or times.kernel or "Attention kernel", x=0.01, ha="left", fontweight="bold", fontsize=11.5)
+        counted = f"{', '.join(times.components)} in convention {times.convention}" if show != "milliseconds" else ""
+        peak = f"peak {times.peak_tflops:g} TFLOPS" if show == "mfu_pct" else ""
+        caption(figure, None if ax is None else panels[0], [times.device, counted, peak, "hatched: not measured"])
+        save(figure, path)
+    return figure
+
+
+def _grid(times: KernelTimes, show: str, phase: str) -> list[list[float | None]]:
+    def value(batch: int, length: int) -> float | None:
+        if show == "milliseconds":
+            return times.milliseconds.get((batch, length, phase))
+        return times.tflops(batch, length, phase) if show == "tflops" else times.mfu_pct(batch, length, phase)
+
+    return [[value(batch, length) for length in times.sequence_lengths] for batch in times.batch_sizes]
+
+
+def _panel(axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]) -> Any:
+    import numpy as np
+    from matplotlib.patches import Rectangle
+
+    shown = np.ma.masked_invalid([[np.nan if value is None else value for value in row] for row in grid])
+    image = axes.imshow(shown, cmap="cividis", norm=norm, aspect="auto")
+    for place, reason in enumerate(reasons):
+        y, x = divmod(place, len(grid[0]))
+        value = grid[y][x]
+        if value is None:
+            axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="#C4C4C4"))
+            axes.text(x, y, reason or "missing", ha="center", va="center", fontsize=7, color=FAINT, wrap=True,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})  # fmt: skip
+        else:
+            dark = norm(value) < 0.55
+            axes.text(x, y, three_digits(value), ha="center", va="center", fontsize=8,
+                      color="white" if dark else "black")  # fmt: skip
+    axes.set_xticks([x + 0.5 for x in range(len(grid[0]) - 1)], minor=True)
+    axes.set_yticks([y + 0.5 for y in range(len(grid) - 1)], minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.2)
+    axes.tick_params(which="both", length=0)
+    axes.spines[:].set_visible(False)
+    return image

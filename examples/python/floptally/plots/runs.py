@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of training runs: utilization over time, and runs side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from .. import Error
+from ._figure import (
+    BLUE, FAINT, ORANGE, VERMILLION, PathLike, bar_label, canvas, caption, look, name_rows, save,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class ComparedRun(Protocol):
+    """A row of `floptally.hstu_report.compare`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tflops_per_gpu(self) -> float: ...
+    @property
+    def best_tflops_per_gpu(self) -> float: ...
+    @property
+    def mfu_pct(self) -> float: ...
+    @property
+    def speed_up(self) -> float: ...
+
+
+def utilization_over_time(
+    records: Iterable[Mapping[str, Any]] | PathLike,
+    *,
+    span: Literal["interval", "step", "run"] = "interval",
+    title: str | None = None,
+    ax: Axes | None = None,
+    path: PathLike | None = None,
+) -> Figure:
+    """MFU, padded MFU and HFU, in % of the peak, over the steps of a run.
+
+    records: what was logged, one dict each: a meter's `scalars()` under any prefix with "step" beside them (a
+        Trainer's `log_history` is such a list), or a meter's JSON lines, as dicts or as the path of their file, of
+        which `span` is shown. A record without MFU (an evaluation) is passed over; without a step it is numbered.
+    """
+    xs: list[float] = []
+    series: dict[str, list[float]] = {name: [] for name in ("mfu_pct", "mfu_padded_pct", "hfu_pct")}
+    convention = ""
+    for number, record in enumerate(_records(records), 1):
+        if span in record and "run" in record:
+            convention = convention or str(record.get("convention", ""))
+            done = record[span] or {}
+            rates, step = done.get("rates", {}), int((record["run"] or {}).get("steps", number))
+        else:
+            rates, step = {str(key).rpartition("/")[2]: value for key, value in record.items()}, record.get("step", number)
+        if "mfu_pct" not in rates:
+            continue
+        xs.append(float(step))
+        for name, values in series.items():
+            values.append(float(rates.get(name, math.nan)))
+    if not xs:
+        raise Error("records", "have no mfu_pct: log a meter's scalars(), or its JSON lines")
+
+    with look():
+        figure, axes = canvas(ax, 7.6, 3.9)
+        lines = (("hfu_pct", "HFU", VERMILLION, "--"), ("mfu_padded_pct", "padded MFU", ORANGE, "-"), ("mfu_pct", "MFU", BLUE, "-"))
+        ends: list[tuple[float, str, str]] = []
+        top = 0.0
+        for name, label, color, dash in lines:
+            values = series[name]
+            finite = [value for value in values if not math.isnan(value)]
+            if not finite:
+                continue
+            top = max(top, *finite)
+            axes.plot(xs, values, dash, color=color, linewidth=1.8, marker="o" if len(xs) < 25 else "", markersize=3.5)
+            ends.append((finite[-1], f"{label} {finite[-1]:.1f} %", color))
+        axes.set_ylim(0, 1.12 * top if top > 0 else 1)
+        _label_ends(axes, ends)
+        axes.set_xlabel("step")
+        axes.set_ylabel("% of the peak")
+        axes.grid(axis="y")
+        axes.margins(x=0.02)
+        axes.set_title(title or "Utilization")
+        said = f"{span} rates, convention {convention}" if convention else ""
+        caption(figure, ax, [said, "MFU: real work, padded MFU: every slot, HFU: all that was executed"])
+        save(figure, path)
+    return figure
+
+
+def comparison_bars(
+    rows: Sequence[ComparedRun],
+    *,
+    title: str | None = None,
+    about: str = "",
+    ax: Axes | None = None,
+    path: PathLike | None = None,
+) -> Figure:
+    """Training runs side by side: average TFLOPS of one GPU, a tick at the best step, MFU and speed-up in words."""
+    if not rows:
+        raise Error("rows", "must have at least one run")
+    with look():
+        figure, axes = canvas(ax, 7.6, 1.6 + 0.42 * len(rows))
+        most = max(row.best_tflops_per_gpu for row in rows)
+        best_is_shown = any(row.best_tflops_per_gpu > 1.002 * row.tflops_per_gpu for row in rows)
+        for place, row in enumerate(rows):
+            axes.barh(place, row.tflops_per_gpu, color=BLUE if place else FAINT, height=0.62)
+            if best_is_shown:
+                axes.plot([row.best_tflops_per_gpu] * 2, [place - 0.31, place + 0.31], color=VERMILLION, linewidth=2)
+            end = row.best_tflops_per_gpu if best_is_shown else row.tflops_per_gpu
+            bar_label(axes, end, place, f"{row.tflops_per_gpu:.1f}")
+            for x, text in ((1.1, f"{row.mfu_pct:.2f} %"), (1.22, f"{row.speed_up:.2f}x")):
+                axes.annotate(text, (x, place), xycoords=("axes fraction", "data"), ha="right", va="center_baseline",
+                              fontsize=9)  # fmt: skip
+        for x, head in ((1.1, "MFU"), (1.22, "speed-up")):
+            axes.annotate(head, (x, 1.0), (0, 3), xycoords="axes fraction", textcoords="offset points", ha="right",
+                          fontsize=8, color=FAINT)  # fmt: skip
+        name_rows(axes, [row.name for row in rows])
+        axes.set_xlim(0, 1.14 * most)
+        axes.set_xlabel("TFLOPS of one GPU, average by time")
+        axes.set_title(title or "Training throughput")
+        compared = f"speed-up over {rows[0].name} (grey)" if len(rows) > 1 else ""
+        caption(figure, ax, [about, compared, "red tick: best step" if best_is_shown else ""])
+        save(figure, path)
+    return figure
+
+
+def _label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Names the lines at their right ends, moved apart where they would overlap."""
+    low, high = axes.get_ylim()
+    gap = 0.065 * (high - low)
+    place = -math.inf
+    for value, text, color in sorted(ends):
+        place = max(value, place + gap)
+        axes.annotate(text, (1.012, place), xycoords=("axes fraction", "data"), va="center", color=color, fontsize=9)
+
+
+def _records(records: Iterable[Mapping[str, Any]] | PathLike) -> list[Mapping[str, Any]]:
+    if not isinstance(records, (str, os.PathLike)):
+        return list(records)
+    found: list[Mapping[str, Any]] = []
+    for number, line in enumerate(Path(records).read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            record = json.loads(line) if line.strip() else None
+        except json.JSONDecodeError as problem:
+            raise Error("records", f"line {number} is no JSON: {problem}") from problem
+        if isinstance(record, dict):
+            found.append(record)
+        elif record is not None:
+            raise Error("records", f"line {number} must be a JSON object, got {line[:80]}")
+    return found

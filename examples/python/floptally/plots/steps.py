@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of one step: its components, and what every convention says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from .. import Error, conventions, cost
+from ._figure import (
+    BLUE, GREY, ORANGE, SKY, PathLike, bar_label, canvas, caption, look, name_rows, save, short, thousands, unit_of,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+View = Literal["useful", "padded", "executed"]
+
+
+class HasDict(Protocol):
+    """A Breakdown: its report, as `python -m floptally flops --format json` writes it."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def component_bars(
+    step: HasDict | Mapping[str, Any],
+    *,
+    by: Literal["view", "phase"] = "view",
+    view: View = "executed",
+    title: str | None = None,
+    ax: Axes | None = None,
+    path: PathLike | None = None,
+) -> Figure:
+    """FLOPs of a step, a bar for each component, in forward order.
+
+    step: a Breakdown, or its JSON as a dict.
+    by: "view" stacks useful FLOPs, what padding adds, and what only the implementation adds (recompute, fused
+        backward); "phase" stacks forward, backward and recompute of one `view`.
+    """
+    report = step if isinstance(step, Mapping) else step.to_dict()
+    flops = _field(report, "flops")
+    parts: list[tuple[str, str, list[int]]]
+    if by == "view":
+        names, useful = _components(flops, "useful", "total")
+        padded, executed = (_components(flops, which, "total")[1] for which in ("padded", "executed"))
+        parts = [
+            ("useful", BLUE, useful),
+            ("padding", ORANGE, [b - a for a, b in zip(useful, padded, strict=True)]),
+            ("recompute, fused backward", GREY, [b - a for a, b in zip(padded, executed, strict=True)]),
+        ]
+    elif by == "phase":
+        if view not in ("useful", "padded", "executed"):
+            raise Error("view", f'must be "useful", "padded" or "executed", got "{view}"')
+        names, forward = _components(flops, view, "forward")
+        parts = [("forward", BLUE, forward)]
+        parts += [
+            (phase, color, _components(flops, view, phase)[1])
+            for phase, color in (("backward", SKY), ("recompute", GREY))
+        ]
+    else:
+        raise Error("by", f'must be "view" or "phase", got "{by}"')
+    parts = [part for part in parts if any(part[2])] or parts[:1]
+    totals = [sum(column) for column in zip(*(values for _, _, values in parts), strict=True)]
+    whole = sum(totals)
+    if whole == 0:
+        raise Error("step", "has no FLOPs to show")
+
+    with look():
+        figure, axes = canvas(ax, 7.6, 1.7 + 0.34 * len(names))
+        scale, prefix = unit_of(max(totals))
+        left = [0] * len(names)
+        for label, color, values in parts:
+            axes.barh(
+                range(len(names)),
+                [value / scale for value in values],
+                left=[value / scale for value in left],
+                color=color,
+                height=0.66,
+                label=f"{'+ ' if label in ('padding', 'recompute, fused backward') else ''}{label} {short(sum(values))}",
+            )
+            left = [a + b for a, b in zip(left, values, strict=True)]
+        for row, total in enumerate(totals):
+            bar_label(axes, total / scale, row, f"{short(total)}  {100 * total / whole:.1f} %")
+        name_rows(axes, names)
+        axes.set_xlim(0, 1.2 * max(totals) / scale)
+        axes.set_xlabel(f"{prefix}FLOP of the step")
+        axes.set_title(title or f"{report.get('model_type', 'model')}: {short(whole, 'FLOP')}", pad=26)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=3, borderpad=0.2, columnspacing=1.4,
+                    handlelength=1.1, handleheight=0.9)  # fmt: skip
+        shown = "" if by == "view" else f"{view} FLOPs"
+        convention = f"convention {report.get('convention', '?')}"
+        caption(figure, ax, [shown, convention, _batch_of(report), _version(report)])
+        save(figure, path)
+    return figure
+
+
+def convention_spread(
+    totals: Mapping[str, int],
+    *,
+    reference: str = "exact",
+    title: str | None = None,
+    about: str = "",
+    ax: Axes | None = None,
+    path: PathLike | None = None,
+) -> Figure:
+    """What every convention says of one and the same step, least first, as multiples of `reference`.
+
+    totals: useful FLOPs under each convention, as `convention_totals(config, lengths=…)` counts them.
+    about: the batch, for the caption.
+    """
+    if reference not in totals:
+        raise Error("reference", f'must be one of the conventions in totals, got "{reference}"')
+    if totals[reference] <= 0:
+        raise Error("totals", f'must be above 0 for "{reference}", got {totals[reference]}')
+    names = sorted(totals, key=lambda name: (totals[name], name))
+    with look():
+        figure, axes = canvas(ax, 7.6, 1.4 + 0.25 * len(names))
+        most = max(totals.values())
+        scale, prefix = unit_of(most)
+        base = totals[reference]
+        for row, name in enumerate(names):
+            off = 100 * (totals[name] / base - 1)
+            color = BLUE if name == reference else GREY if abs(off) < 0.1 else SKY if off > 0 else ORANGE
+            axes.barh(row, totals[name] / scale, color=color, height=0.7)
+            said = "" if name == reference else "   same" if off == 0 else f"   {_signed(off)} %"
+            bar_label(axes, totals[name] / scale, row, f"{short(totals[name])}{said}", bold=name == reference)
+        axes.axvline(base / scale, color=BLUE, linewidth=1, linestyle=":")
+        name_rows(axes, names)
+        axes.get_yticklabels()[names.index(reference)].set_fontweight("bold")
+        axes.set_xlim(0, 1.2 * most / scale)
+        axes.set_xlabel(f"{prefix}FLOP of the step, useful")
+        axes.set_title(title or "One step under every convention")
+        caption(figure, ax, [about, f"per cent: against {reference} (dotted)", "grey: within 0.1 %"])
+        save(figure, path)
+    return figure
+
+
+def _signed(percent: float) -> str:
+    """Two digits that are not 0, with a sign: +8.1, −0.0031."""
+    digits = max(1, 1 - math.floor(math.log10(abs(percent))))
+    return f"{'−' if percent < 0 else '+'}{abs(percent):.{digits}f}"
+
+
+def convention_totals(config: Any, **batch: Any) -> dict[str, int]:
+    """Useful FLOPs of a step under every convention: the batch is given as to `floptally.flops`."""
+    model = cost(config)
+    return {how.name: model.flops(convention=how.name, **batch).total for how in conventions()}
+
+
+def _field(report: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = report.get(key)
+    if not isinstance(value, Mapping):
+        raise Error("step", f'must be a Breakdown or its to_dict(), got a dict without "{key}"')
+    return value
+
+
+def _components(counted: Mapping[str, Any], view: str, phase: str) -> tuple[list[str], list[int]]:
+    components = _field(counted, view)["components"]
+    return [one["name"] for one in components], [int(one[phase]) for one in components]
+
+
+def _batch_of(report: Mapping[str, Any]) -> str:
+    statistics = report.get("statistics", {})
+    try:
+        count, tokens = (int(statistics[key]["useful"]) for key in ("count", "tokens"))
+        slots = int(statistics["tokens"]["padded"])
+    except (KeyError, TypeError):
+        return ""
+    text = f"{thousands(count)} sequence{'' if count == 1 else 's'}, {thousands(tokens)} tokens"
+    return text if slots == tokens else f"{text} in {thousands(slots)} slots"
+
+
+def _version(report: Mapping[str, Any]) -> str:
+    return f"floptally {report['version']}" if "version" in report else ""

@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The meter in real trainers: what is logged is what was counted, whatever else the trainer does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import floptally
+import numpy as np
+import pytest
+from floptally import callbacks
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+HIDDEN, VOCABULARY = 16, 32
+CONFIG = {
+    "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": 24, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": VOCABULARY, "max_position_embeddings": 64,
+    "architectures": ["LlamaForCausalLM"],
+}  # fmt: skip
+NAMES = {
+    "mfu_pct", "mfu_padded_pct", "hfu_pct", "tflops_per_gpu", "tflops_padded_per_gpu", "tflops_executed_per_gpu",
+    "tokens_per_second", "tokens_per_second_per_gpu", "samples_per_second", "useful_fraction", "useful_flops_fraction",
+    "step_seconds", "step_seconds_p50", "step_seconds_p95", "step_seconds_min", "step_seconds_max", "steps",
+}  # fmt: skip
+
+
+class TestClock:
+    """Seconds that pass by one at each look."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def new_meter() -> floptally.Meter:
+    return floptally.Meter(floptally.cost(CONFIG), gpus=1, peak_tflops=1e-3)
+
+
+def work_of(lengths: list[int], row: int | None = None) -> floptally.Breakdown:
+    if row is None:
+        return floptally.flops(CONFIG, lengths=lengths)
+    return floptally.flops(CONFIG, lengths=lengths, row_length=row)
+
+
+# ---- lengths from a batch ----
+
+
+def test_a_padded_batch_counts_by_its_mask() -> None:
+    mask = np.array([[1, 1, 1, 0], [1, 0, 0, 0]])
+    batch = {"input_ids": np.zeros((2, 4)), "attention_mask": mask, "position_ids": np.array([[0, 1, 2, 0], [0, 0, 0, 0]])}
+    found = callbacks.batch_arguments(batch)
+    assert list(found) == ["attention_mask"]
+    assert floptally.flops(CONFIG, **found).to_dict()["flops"] == work_of([3, 1], 4).to_dict()["flops"]
+    tensors = {key: torch.tensor(value) for key, value in batch.items()}
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments(tensors)).total == work_of([3, 1], 4).total
+
+
+def test_positions_that_begin_again_are_packed_sequences() -> None:
+    batch = {"input_ids": np.zeros((2, 5)), "position_ids": np.array([[0, 1, 2, 0, 1], [0, 0, 1, 2, 3]])}
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([3, 2, 1, 4]).total
+    with_ones = {**batch, "attention_mask": np.ones((2, 5))}
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments(with_ones)).total == work_of([3, 2, 1, 4]).total
+    whole_rows = {"position_ids": np.array([[3, 4, 5]]), "input_ids": np.zeros((1, 3))}
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments(whole_rows)).total == work_of([3]).total
+
+
+def test_boundaries_win_and_mock_sequences_are_padding() -> None:
+    batch = {
+        "input_ids": np.zeros((1, 8)), "attention_mask": np.ones((1, 8)), "position_ids": np.arange(8)[None],
+        "cu_seq_lens_q": torch.tensor([0, 3, 5, 8], dtype=torch.int32), "num_real_seqs": torch.tensor(2),
+    }  # fmt: skip
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(batch))
+    assert step.total == work_of([3, 2]).total and step.padded_total == work_of([3, 2, 3]).total
+    slots = {"cu_seq_lens_q": [0, 3, 5], "cu_seq_lens_q_padded": [0, 4, 8]}
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(slots))
+    assert step.total == work_of([3, 2]).total and step.padded_total == work_of([4, 4]).total
+
+
+def test_other_batches_whole_rows_encoder_decoders_and_images() -> None:
+    assert callbacks.batch_arguments({"input_ids": np.zeros((3, 7))})["lengths"].tolist() == [7, 7, 7]
+    assert callbacks.batch_arguments({"inputs_embeds": np.zeros((1, 9, 16))})["lengths"].tolist() == [9]
+    both = callbacks.batch_arguments(
+        {"input_ids": np.zeros((2, 4)), "attention_mask": [[1, 1, 0, 0], [1, 1, 1, 1]], "decoder_input_ids": np.zeros((2, 3))}
+    )
+    assert (both["lengths"].tolist(), both["encoder_lengths"].tolist()) == ([3, 3], [2, 4])
+    images = callbacks.batch_arguments(
+        {"input_ids": np.zeros((1, 9)), "image_grid_thw": [[1, 4, 6]], "video_grid_thw": torch.tensor([[2, 2, 2]])}
+    )
+    assert images["grid_thw"].tolist() == [[1, 4, 6], [2, 2, 2]]
+    with pytest.raises(floptally.Error, match="^batch: must have one of cu_seq_lens_q, .*, got pixel_values$"):
+        callbacks.batch_arguments({"pixel_values": np.zeros((1, 3, 8, 8))})
+
+
+# ---- without a framework ----
+
+
+def test_a_loop_of_ones_own_in_one_line() -> None:
+    meter = new_meter()
+    assert callbacks.postfix(meter) == ""
+    with callbacks.step(meter, {"input_ids": np.zeros((2, 8))}, {"input_ids": np.zeros((1, 5))}, seconds=2.0):
+        pass
+    assert meter.run.useful == work_of([8, 8, 5]).total and meter.run.steps == 1
+    rate = meter.run.useful / 2 / 1e12
+    assert callbacks.postfix(meter) == f"MFU {100 * rate / 1e-3:.1f}% | {rate:.3f} TFLOP/s"
+    with pytest.raises(ZeroDivisionError), callbacks.step(meter, {"input_ids": np.zeros((2, 8))}, seconds=1.0):
+        _ = 1 / 0
+    assert not meter.in_step and meter.run.steps == 1
+
+
+def test_a_short_postfix_has_few_digits() -> None:
+    meter = floptally.Meter(floptally.cost({**CONFIG, "hidden_size": 16384, "num_attention_heads": 128}), gpus=1,
+                            peak_tflops=989)  # fmt: skip
+    with meter.step(seconds=1e-3):
+        meter.add(lengths=[64] * 10)
+    assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.0f} TFLOP/s"
+
+
+def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
+    meter = new_meter()
+    adapter = callbacks.MeterAdapter(meter, clock=TestClock(), prefix="mine/")
+    assert adapter.scalars() == {}
+    adapter.begin()
+    adapter.add({"input_ids": np.zeros((1, 4))})
+    adapter.discard()
+    assert not meter.in_step
+    adapter.begin()  # 1
+    adapter.add({"input_ids": np.zeros((1, 4))})
+    adapter.end()  # 2
+    adapter.begin()
+    adapter.add({"input_ids": np.zeros((1, 6))})
+    adapter.end()  # 3: since the last end
+    assert meter.run.useful == work_of([4, 6]).total
+    assert (meter.run.steps, meter.run.seconds) == (2, 2.0)
+    scalars = adapter.scalars()
+    assert set(scalars) == {f"mine/{name}" for name in NAMES} and scalars["mine/steps"] == 2
+    assert adapter.scalars() == {}
+    with pytest.raises(floptally.Error, match="^meter: must be a floptally.Meter, got 3$"):
+        callbacks.MeterAdapter(3)  # type: ignore[arg-type]
+    adapter.begin()
+    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or give arguments=, got list$"):
+        adapter.add([1])
+
+
+# ---- Hugging Face ----
+
+
+def llama() -> Any:
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
+    torch.manual_seed(0)
+    options = {key: value for key, value in CONFIG.items() if key not in ("model_type", "architectures")}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**options))
+
+
+LENGTHS = [3, 8, 5, 2, 7, 7, 4, 6, 1, 8, 5, 3]  # rows are padded to 8
+
+
+def examples() -> list[dict[str, Any]]:
+    rows = []
+    for length in LENGTHS:
+        tokens = [1 + place % (VOCABULARY - 1) for place in range(length)] + [0] * (8 - length)
+        rows.append(
+            {
+                "input_ids": torch.tensor(tokens),
+                "attention_mask": torch.tensor([1] * length + [0] * (8 - length)),
+                "labels": torch.tensor(tokens),
+            }
+        )
+    return rows
+
+
+def trainer_in(folder: Path, meter: floptally.Meter, *, attach: bool = True, others: list[Any] | None = None,
+               **options: Any) -> tuple[Any, Any]:  # fmt: skip
+    model = llama()
+    import transformers
+
+    given = {
+        "output_dir": str(folder), "per_device_train_batch_size": 2, "per_device_eval_batch_size": 2, "max_steps": 3,
+        "logging_steps": 1, "report_to": [], "use_cpu": True, "disable_tqdm": True, "save_strategy": "no",
+        "train_sampling_strategy": "sequential",
+    }  # fmt: skip
+    arguments = transformers.TrainingArguments(**{**given, **options})
+    callback = callbacks.TrainerMeter(meter)
+    found = [*(others or []), *([] if attach else [callback])]
+    trainer = transformers.Trainer(
+        model=model, args=arguments, train_dataset=examples(), eval_dataset=examples()[:4], callbacks=found
+    )
+    return trainer, callback.attach(trainer) if attach else callback
+
+
+@pytest.mark.parametrize("attach", [True, False])
+def test_hugging_face_logs_have_the_scalars_of_each_step(tmp_path: Path, attach: bool) -> None:
+    meter = new_meter()
+    trainer, callback = trainer_in(tmp_path, meter, attach=attach)
+    trainer.train()
+    logs = [line for line in trainer.state.log_history if "loss" in line]
+    assert len(logs) == 3
+    for step, line in enumerate(logs):
+        assert {f"train/{name}" for name in NAMES} <= set(line)
+        work = work_of(LENGTHS[2 * step : 2 * step + 2], 8)
+        seconds = line["train/step_seconds"]
+        assert line["train/tflops_per_gpu"] == pytest.approx(work.total / seconds / 1e12)
+        assert line["train/mfu_pct"] == pytest.approx(100 * work.total / seconds / 1e9)
+        assert line["train/mfu_padded_pct"] == pytest.approx(100 * work.padded_total / seconds / 1e9)
+        assert line["train/useful_fraction"] == sum(LENGTHS[2 * step : 2 * step + 2]) / 16
+        assert line["train/steps"] == 1
+    assert meter.run.useful == work_of(LENGTHS[:6], 8).total
+    assert meter.run.samples == 6
+    assert callback.postfix.startswith("MFU ")
+
+
+def test_hugging_face_loggers_see_the_scalars_where_the_callback_is_attached(tmp_path: Path) -> None:
+    llama()
+    import transformers
+
+    seen: list[dict[str, Any]] = []
+
+    class Logger(transformers.TrainerCallback):  # stands where W&B and TensorBoard do
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+            seen.append(dict(logs))
+
+    trainer, _ = trainer_in(tmp_path, new_meter(), others=[Logger()])
+    trainer.train()
+    assert [line.get("train/steps") for line in seen if "loss" in line] == [1, 1, 1]
+
+
+def test_hugging_face_microbatches_of_accumulation_are_one_step_and_evaluation_is_none(tmp_path: Path) -> None:
+    meter = new_meter()
+    trainer, _ = trainer_in(
+        tmp_path, meter, gradient_accumulation_steps=2, logging_steps=2, eval_strategy="steps", eval_steps=1
+    )
+    trainer.train()
+    assert meter.run.steps == 3
+    assert meter.run.useful == work_of(LENGTHS, 8).total
+    logs = [line for line in trainer.state.log_history if "loss" in line]
+    assert [line["train/steps"] for line in logs] == [2]
+    assert sum("eval_loss" in line for line in trainer.state.log_history) == 3
+    assert not any("train/steps" in line for line in trainer.state.log_history if "eval_loss" in line)
+    before = meter.run.useful
+    trainer.evaluate()
+    assert meter.run.useful == before and not meter.in_step
+
+
+def test_hugging_face_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    first = new_meter()
+    trainer, _ = trainer_in(tmp_path, first, max_steps=2, save_strategy="steps", save_steps=2)
+    trainer.train()
+    state = json.loads((tmp_path / "checkpoint-2" / "trainer_state.json").read_text(encoding="utf-8"))
+    assert "floptally" in state["stateful_callbacks"]
+    again = new_meter()
+    resumed, _ = trainer_in(tmp_path, again, max_steps=4, restore_callback_states_from_checkpoint=True)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
+    assert again.run.steps == 4
+    assert again.run.useful == work_of(LENGTHS[:8], 8).total
+    assert again.run.seconds > first.run.seconds
+
+
+def test_hugging_face_generation_and_steps_that_fail_count_nothing(tmp_path: Path) -> None:
+    meter = new_meter()
+    trainer, callback = trainer_in(tmp_path, meter, max_steps=1)
+    compute, calls = trainer.compute_loss, []
+
+    def with_generation(model: Any, inputs: Any, **options: Any) -> Any:
+        with torch.no_grad():
+            model(input_ids=torch.ones((4, 8), dtype=torch.long))  # a roll-out, say
+        calls.append(1)
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        return compute(model, inputs, **options)
+
+    trainer.compute_loss = with_generation
+    trainer.train()
+    assert meter.run.useful == work_of(LENGTHS[:2], 8).total
+    with pytest.raises(ZeroDivisionError):
+        trainer.train()
+    assert meter.run.steps == 1
+    trainer.train()
+    assert meter.run.steps == 2 and not meter.in_step
+
+
+# ---- Lightning ----
+
+
+def lightning_run(
+    folder: Path, meter: floptally.Meter, *, checkpoint: str | None = None, batches: int = 6, **options: Any
+) -> tuple[Any, list[tuple[int, dict[str, float]]]]:
+    """Trains one epoch of batches of two; the trainer, and what its logger was given."""
+    lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
+    from lightning.pytorch.loggers.logger import DummyLogger
+
+    given: list[tuple[int, dict[str, float]]] = []
+
+    class Logger(DummyLogger):  # type: ignore[misc,unused-ignore]
+        def log_metrics(self, metrics: Any, step: Any = None) -> None:
+            if any(name.startswith("train/") for name in metrics):
+                given.append((step, dict(metrics)))
+
+    class Model(lightning.LightningModule):  # type: ignore[name-defined,misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(()))
+
+        def training_step(self, batch: Any, index: int) -> Any:
+            return self.weight * batch["attention_mask"].sum()
+
+        def validation_step(self, batch: Any, index: int) -> Any:
+            return self.weight * 0
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=1e-3)
+
+    rows = [{"attention_mask": row["attention_mask"]} for row in examples()]
+    loader = torch.utils.data.DataLoader(rows, batch_size=2, shuffle=False)  # type: ignore[arg-type]
+    trainer = lightning.Trainer(
+        **{
+            "max_epochs": 1, "limit_train_batches": batches, "logger": Logger(), "accelerator": "cpu",
+            "default_root_dir": str(folder), "enable_progress_bar": False, "enable_model_summary": False,
+            "log_every_n_steps": 1, "enable_checkpointing": False, "callbacks": [callbacks.LightningMeter(meter)],
+            **options,
+        }
+    )  # fmt: skip
+    trainer.fit(Model(), loader, loader, ckpt_path=checkpoint)
+    return trainer, given
+
+
+def test_lightning_loggers_have_the_scalars_of_each_step(tmp_path: Path) -> None:
+    meter = new_meter()
+    trainer, logged = lightning_run(tmp_path, meter)
+    assert [step for step, _ in logged] == [1, 2, 3, 4, 5, 6]
+    for step, scalars in logged:
+        assert set(scalars) == {f"train/{name}" for name in NAMES}
+        work = work_of(LENGTHS[2 * step - 2 : 2 * step], 8)
+        assert scalars["train/mfu_pct"] == pytest.approx(100 * work.total / scalars["train/step_seconds"] / 1e9)
+    assert meter.run.useful == work_of(LENGTHS, 8).total and meter.run.steps == 6
+    assert trainer.progress_bar_metrics["mfu_pct"] == pytest.approx(100 * meter.last_step.mfu)
+    assert not meter.in_step
+
+
+def test_lightning_accumulates_batches_into_one_step_and_does_not_count_validation(tmp_path: Path) -> None:
+    meter = new_meter()
+    _, logged = lightning_run(tmp_path, meter, accumulate_grad_batches=4, val_check_interval=2)
+    # Four batches, and the two that were left at the end of the epoch.
+    assert [(step, scalars["train/steps"]) for step, scalars in logged] == [(1, 1), (2, 1)]
+    assert meter.run.useful == work_of(LENGTHS, 8).total and meter.run.steps == 2
+    assert meter.last_step.useful == work_of(LENGTHS[8:], 8).total
+
+
+def test_lightning_logs_every_so_many_steps_what_came_since(tmp_path: Path) -> None:
+    meter = new_meter()
+    callback = callbacks.LightningMeter(meter, every_n_steps=4, progress_bar=False, prefix="train/x_")
+    trainer, logged = lightning_run(tmp_path, meter, callbacks=[callback])
+    assert [(step, scalars["train/x_steps"]) for step, scalars in logged] == [(4, 4)]
+    assert "mfu_pct" not in trainer.progress_bar_metrics
+    assert callback.postfix == callbacks.postfix(meter)
+
+
+def test_lightning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    trainer, _ = lightning_run(tmp_path, new_meter(), batches=2)
+    trainer.save_checkpoint(tmp_path / "two.ckpt")
+    again = new_meter()
+    lightning_run(tmp_path, again, checkpoint=str(tmp_path / "two.ckpt"), batches=4, max_epochs=2)
+    assert again.run.steps == 6
+    assert again.run.useful == work_of(LENGTHS[:4] + LENGTHS[:8], 8).total
+
+
+def test_lightning_forgets_a_step_that_fails(tmp_path: Path) -> None:
+    lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
+
+    class Fails(lightning.Callback):  # type: ignore[name-defined,misc,unused-ignore]
+        def on_before_zero_grad(self, trainer: Any, *rest: Any) -> None:
+            if trainer.global_step == 2:
+                raise ZeroDivisionError
+
+    meter = new_meter()
+    with pytest.raises(ZeroDivisionError):
+        lightning_run(tmp_path, meter, callbacks=[callbacks.LightningMeter(meter), Fails()])
+    assert meter.run.steps == 2 and not meter.in_step

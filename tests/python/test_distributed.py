@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A2, A6: tallies of two gloo processes, and what happens where their scopes, masks or counts do not fit."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import floptally
+import pytest
+
+CONFIG = Path(__file__).parents[2] / "examples" / "data" / "mistral-7b-v0.1.json"  # a sliding window of 4096
+LENGTHS = ([5, 7, 9000, 1], [])  # of rank 0 and rank 1, which has nothing
+UNEVEN = ([5, 7, 9000], [4097, 2, 2, 2, 2])
+DENSE = {"model_type": "floptally", "hidden_size": 8, "layers": [{"parts": [{"type": "attention", "num_heads": 2}]}]}
+HIGH = 1 << 63
+
+
+def tally_of(lengths: list[int], config: Any = CONFIG) -> floptally.Tally:
+    tally = floptally.Tally(floptally.cost(config))
+    if lengths:
+        tally.add_lengths(lengths)
+    return tally
+
+
+def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
+    """What every rank does, in the same order; each gives numbers or text."""
+    import numpy as np
+    import torch
+    import torch.distributed as dist
+    from floptally import distributed
+    from floptally.callbacks import MeterAdapter
+
+    alone = dist.new_group([0], backend="gloo"), dist.new_group([1], backend="gloo")
+    cp = floptally.ParallelLayout(rank=rank, cp=2)
+    stages = floptally.ParallelLayout(rank=rank, pp=2, vpp=2)
+
+    def words(tally: floptally.Tally) -> list[int]:
+        return [int(word) for word in tally.words()]
+
+    def by_hand() -> list[int]:
+        mine = tally_of(UNEVEN[rank])
+        message = torch.from_numpy(mine.words())
+        dist.all_reduce(message)
+        return words(floptally.Tally.from_words(floptally.cost(CONFIG), message))
+
+    def steps() -> list[list[int]]:
+        reduction = distributed.Reduction(tally_of([]))
+        return [words(reduction(tally_of([step + 1, 10 * step + 1][: rank + 1]))) for step in range(3)]
+
+    def with_a_rank_that_refuses() -> list[int]:
+        reduction = distributed.Reduction(tally_of([]))
+        return words(reduction(tally_of([3]) if rank == 0 else tally_of([3], DENSE)))
+
+    def reducer_words(how: str) -> list[int]:
+        mine = np.array([[HIGH + 5, 3, 0], [7, HIGH + 1, HIGH]][rank], dtype=np.uint64)
+        getattr(distributed.TorchReducer(), how)(mine)
+        return [int(word) for word in mine]
+
+    def visits(told: tuple[int, int] | None) -> list[int]:
+        return words(distributed.all_reduce(tally_of([9]), layout=stages, visits=told))
+
+    def metered() -> list[int]:
+        meter = floptally.Meter(floptally.cost(CONFIG), gpus=2, peak_tflops=1)
+        adapter = MeterAdapter(
+            meter, reduce=distributed.Reduction(tally_of([])), arguments=lambda lengths: {"lengths": lengths}
+        )
+        adapter.begin()
+        adapter.add(UNEVEN[rank])
+        adapter.end()
+        return [meter.run.useful, meter.run.tokens]
+
+    def too_much() -> list[int]:
+        big = tally_of([])
+        numbers = big.words()
+        numbers[1] = -(1 << 62)  # as unsigned: 3/4 of 2^64
+        return words(distributed.all_reduce(floptally.Tally.from_words(floptally.cost(CONFIG), numbers)))
+
+    return {
+        "empty rank": lambda: words(distributed.all_reduce(tally_of(LENGTHS[rank]))),
+        "uneven": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]))),
+        "by hand": by_hand,
+        "steps": steps,
+        "replicated": lambda: words(distributed.all_reduce(tally_of(UNEVEN[0]), layout=cp)),
+        "slices": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]), None, "context_slice", layout=cp)),
+        "stage": lambda: words(
+            distributed.all_reduce(
+                tally_of(UNEVEN[0] if rank == 1 else []), scope="last_stage",
+                layout=floptally.ParallelLayout(rank=rank, pp=2),
+            )
+        ),
+        "other scopes": lambda: words(
+            distributed.all_reduce(
+                tally_of(UNEVEN[rank]), scope=floptally.Scope(cp="replicated"),
+                other_scopes=dict.fromkeys(
+                    ("count", "tokens", "keys", "squares", "cached", "crossed", "pairs"), "context_slice"
+                ),
+                layout=cp,
+            )
+        ),
+        "scopes differ": lambda: words(
+            distributed.all_reduce(tally_of([1]), scope=("microbatch", "context_slice")[rank], layout=cp)
+        ),
+        "masks differ": lambda: words(distributed.all_reduce(tally_of([1], (CONFIG, DENSE)[rank]))),
+        "layouts differ": lambda: words(
+            distributed.all_reduce(tally_of([1]), layout=floptally.ParallelLayout(rank=rank, **{("dp", "cp")[rank]: 2}))
+        ),
+        "counts differ": lambda: words(distributed.all_reduce(tally_of([(7, 9)[rank]]), layout=cp)),
+        "wrong stage": lambda: words(
+            distributed.all_reduce(
+                tally_of([4]), scope="last_stage", layout=floptally.ParallelLayout(rank=rank, pp=2)
+            )
+        ),
+        "too small a group": lambda: words(distributed.all_reduce(tally_of([1]), alone[rank])),
+        "trusting a smaller group": lambda: words(
+            distributed.all_reduce(
+                tally_of([6]), alone[rank], floptally.Scope("microbatch").trusting_replicas(), layout=cp
+            )
+        ),
+        "refusal": with_a_rank_that_refuses,
+        "visits untold": lambda: visits(None),
+        "visits": lambda: visits((4, 4)),
+        "visits of every stage": lambda: visits((4, 8)),
+        "too much": too_much,
+        "max": lambda: reducer_words("max"),
+        "sum": lambda: reducer_words("sum"),
+        "ratio": lambda: distributed.all_reduce_ratio((3, 0)[rank], (4, 0)[rank]),
+        "extremes": lambda: distributed.all_reduce_extremes([[], [HIGH + 2, 5, 9]][rank]),
+        "no extremes": lambda: distributed.all_reduce_extremes([]),
+        "metered": metered,
+        "after all errors": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]))),
+    }
+
+
+def run_rank(rank: int, folder: str) -> None:
+    import torch.distributed as dist
+
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    found: dict[str, Any] = {}
+    for name, act in scenarios(rank).items():
+        try:
+            found[name] = act()
+        except floptally.Error as problem:
+            found[name] = f"error: {problem}"
+    Path(folder, f"{rank}.json").write_text(json.dumps(found), encoding="utf-8")
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What two gloo processes found, rank by rank."""
+    pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
+    folder = str(tmp_path_factory.mktemp("gloo"))
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=run_rank, args=(rank, folder)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout=300)
+        if process.is_alive():
+            process.kill()
+            pytest.fail("a rank hangs")
+    assert [process.exitcode for process in processes] == [0, 0]
+    return [json.loads(Path(folder, f"{rank}.json").read_text(encoding="utf-8")) for rank in range(2)]
+
+
+def whole(lengths: list[int]) -> list[int]:
+    return [int(word) for word in tally_of(lengths).words()]
+
+
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [
+        ("empty rank", [*LENGTHS[0]]),
+        ("uneven", [*UNEVEN[0], *UNEVEN[1]]),
+        ("by hand", [*UNEVEN[0], *UNEVEN[1]]),
+        ("replicated", [*UNEVEN[0]]),
+        ("slices", [*UNEVEN[0], *UNEVEN[1]]),
+        ("stage", [*UNEVEN[0]]),
+        ("other scopes", [*UNEVEN[0], *UNEVEN[1]]),
+        ("trusting a smaller group", [6]),
+        ("visits", [9]),
+        ("after all errors", [*UNEVEN[0], *UNEVEN[1]]),
+    ],
+)
+def test_a2_the_sum_is_the_tally_of_one_process_word_for_word(
+    ranks: list[dict[str, Any]], name: str, lengths: list[int]
+) -> None:
+    assert ranks[0][name] == whole(lengths)
+    assert ranks[1][name] == whole(lengths)
+
+
+def test_a_reduction_is_made_once_and_used_every_step(ranks: list[dict[str, Any]]) -> None:
+    expected = [whole([step + 1, step + 1, 10 * step + 1]) for step in range(3)]
+    assert ranks[0]["steps"] == ranks[1]["steps"] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("scopes differ", "scope: the ranks do not agree on it, so nothing was added up"),
+        ("masks differ", "masks: the ranks do not agree on it, so nothing was added up"),
+        ("layouts differ", "layout: the ranks do not agree on it, so nothing was added up"),
+        ("counts differ", "tokens: is declared replicated over cp, and its 2 ranks counted differently"),
+        ("too small a group", "count: is sharded over dp, and the sum is over no axis: it has 1 of 2 parts"),
+        ("too much", "tokens: the sum over all ranks does not fit 64 bits"),
+        ("visits untold", "microbatches: must be told, ran and added, where vpp is 2"),
+        ("visits of every stage", "count: was added 8 times for 4 microbatches, and its scope says 1 for each"),
+    ],
+)
+def test_a2_what_does_not_fit_the_scope_is_an_error_on_both_ranks(
+    ranks: list[dict[str, Any]], name: str, text: str
+) -> None:
+    assert ranks[0][name].startswith(f"error: {text}")
+    assert ranks[1][name].startswith(f"error: {text}")
+
+
+def test_a_rank_with_an_error_of_its_own_does_not_leave_the_other_waiting(ranks: list[dict[str, Any]]) -> None:
+    assert ranks[1]["refusal"] == "error: masks: this tally is of other masks than the reduction"
+    assert ranks[0]["refusal"] == "error: sum: rank 1 refused; its own error says why"
+    assert ranks[0]["wrong stage"] == "error: count: exists on the last rank of pp only, and rank 0 of 2 counted 1"
+    assert ranks[1]["wrong stage"] == "error: sum: rank 0 refused; its own error says why"
+
+
+def test_words_are_unsigned_in_a_max_and_wrap_in_a_sum(ranks: list[dict[str, Any]]) -> None:
+    assert ranks[0]["max"] == ranks[1]["max"] == [HIGH + 5, HIGH + 1, HIGH]
+    assert ranks[0]["sum"] == ranks[1]["sum"] == [HIGH + 12, HIGH + 4, HIGH]
+
+
+def test_a6_ratios_and_extremes_of_a_rank_with_nothing(ranks: list[dict[str, Any]]) -> None:
+    for found in ranks:
+        assert found["ratio"] == [3, 4]
+        assert found["extremes"] == [3, 5, HIGH + 2]
+        assert found["no extremes"] == [0, None, None]
+
+
+def test_a_meter_that_is_given_the_sum_counts_all_ranks(ranks: list[dict[str, Any]]) -> None:
+    step = floptally.flops(CONFIG, lengths=[*UNEVEN[0], *UNEVEN[1]])
+    assert ranks[0]["metered"] == ranks[1]["metered"] == [step.total, sum(UNEVEN[0]) + sum(UNEVEN[1])]
+
+
+def test_without_torch_distributed_an_error_says_so() -> None:
+    pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
+    from floptally import distributed
+
+    with pytest.raises(RuntimeError, match="^torch.distributed: is not initialized"):
+        distributed.all_reduce(tally_of([1]))
+
+
+def test_layouts_and_scopes_say_what_is_wrong_with_them() -> None:
+    layout = floptally.ParallelLayout(rank=5, dp=2, tp=4)
+    assert layout.coordinates == {"tp": 1, "cp": 0, "dp": 1, "pp": 0}
+    assert layout.group(["tp"]) == [4, 5, 6, 7] and layout.group(["dp"]) == [1, 5]
+    assert (layout.world_size, layout.rank) == (8, 5)
+    assert layout == floptally.ParallelLayout(rank=5, dp=2, tp=4, world_size=8)
+    assert floptally.ParallelLayout(rank=5, dp=2, tp=4, order="dp-tp").coordinates["dp"] == 1
+    assert floptally.ParallelLayout(rank=5, dp=2, tp=4, order="dp-tp").coordinates["tp"] == 2
+    scope = floptally.Scope("context_slice", tp="first", virtual_stages="replicated")
+    assert repr(scope) == (
+        'Scope(dp="sharded", cp="sharded", tp="first", pp="replicated", virtual_stages="replicated")'
+    )
+    assert floptally.Scope("microbatch", cp="sharded") == floptally.Scope("context_slice")
+    assert floptally.Scope("context_slice").parts(floptally.ParallelLayout(rank=0, dp=3, cp=2, tp=2)) == 6
+    wrong: list[tuple[Callable[[], Any], str]] = [
+        (lambda: floptally.ParallelLayout(rank=8, dp=2, tp=4), "rank: must be below the world size, 8, got 8"),
+        (lambda: floptally.ParallelLayout(rank=0, dp=0), "dp: must be at least 1, got 0"),
+        (lambda: floptally.ParallelLayout(rank=0, dp=2, world_size=3), "world_size: dp x cp x tp x pp is 2"),
+        (lambda: layout.group(["zp"]), "axes: must be one of tp, cp, dp, pp, ep, expert_dp, got"),
+        (lambda: floptally.Scope("batch"), "preset: must be one of microbatch, context_slice, first_stage"),
+        (lambda: floptally.Scope(cp="half"), "cp: must be one of replicated, trusted, sharded, first, last, got"),
+        (lambda: floptally.Scope(xp="first"), "axis: must be one of tp, cp, dp, pp, ep, expert_dp, got"),
+        (lambda: floptally.Scope(ep="first"), "scope: ep is no axis of its own"),
+    ]
+    for make, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            make()
+        assert str(raised.value).startswith(text)

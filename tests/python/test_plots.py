@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures: what is drawn is what was counted, and a file has the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import floptally
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+from floptally import plots  # noqa: E402
+from floptally.kernel_times import read_kernel_times  # noqa: E402
+
+DATA = Path(__file__).parents[2] / "examples" / "data"
+CONFIG = DATA / "mistral-7b-v0.1.json"
+PACK = {"cu_seqlens": [0, 3026, 7190, 7610], "cu_seqlens_padded": [0, 3072, 7296, 8192]}
+
+
+def bars(figure: Any) -> list[list[float]]:
+    """Widths of the bars, one list for each colour that was stacked."""
+    return [[bar.get_width() for bar in container] for container in figure.axes[0].containers]
+
+
+def texts(figure: Any) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_component_bars_add_up_to_the_executed_flops_of_each_component() -> None:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
+    figure = plots.component_bars(step)
+    stacked = bars(figure)
+    assert len(stacked) == 3
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == list(step.useful.components)
+    for row, name in enumerate(names):
+        assert stacked[0][row] == pytest.approx(step.useful.components[name].total / 1e12)
+        assert stacked[1][row] == pytest.approx(
+            (step.padded.components[name].total - step.useful.components[name].total) / 1e12
+        )
+        assert sum(column[row] for column in stacked) == pytest.approx(step.executed.components[name].total / 1e12)
+    shown = figure.get_supxlabel()
+    assert "convention exact" in shown and "7\u202f610 tokens in 8\u202f192 slots" in shown
+    # Each segment begins where the one before it ends.
+    lefts = [[bar.get_x() for bar in container] for container in figure.axes[0].containers]
+    assert lefts[2][0] == pytest.approx(stacked[0][0] + stacked[1][0])
+
+
+def test_component_bars_by_phase_are_those_of_the_view() -> None:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
+    for view in ("useful", "padded", "executed"):
+        stacked = bars(plots.component_bars(step.to_dict(), by="phase", view=view))
+        work = getattr(step, view)
+        assert len(stacked) == (3 if view == "executed" else 2)
+        assert sum(stacked[0]) == pytest.approx(work.forward / 1e12)
+        assert sum(stacked[1]) == pytest.approx(work.backward / 1e12)
+
+
+def test_convention_spread_shows_every_convention_least_first() -> None:
+    totals = plots.convention_totals(CONFIG, lengths=[4096, 512])
+    assert set(totals) == {how.name for how in floptally.conventions()}
+    assert totals["exact"] == floptally.flops(CONFIG, lengths=[4096, 512]).total
+    figure = plots.convention_spread(totals)
+    widths = [container[0].get_width() for container in figure.axes[0].containers]
+    assert widths == sorted(widths) and len(widths) == len(totals)
+    label = next(text for text in texts(figure) if text.startswith(f"{totals['torch_flop_counter'] / 1e12:.0f} T   +"))
+    assert label.endswith(" %")
+
+
+def test_utilization_lines_are_the_logged_numbers_and_evaluations_are_passed_over(tmp_path: Path) -> None:
+    log = [
+        {"loss": 2.0, "step": 10, "train/mfu_pct": 30.0, "train/mfu_padded_pct": 33.0, "train/hfu_pct": 40.0},
+        {"eval_loss": 1.9, "step": 10},
+        {"loss": 1.8, "step": 20, "train/mfu_pct": 31.0, "train/mfu_padded_pct": 34.0, "train/hfu_pct": 41.0},
+    ]
+    figure = plots.utilization_over_time(log)
+    lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in figure.axes[0].lines]
+    assert lines == [([10, 20], [40, 41]), ([10, 20], [33, 34]), ([10, 20], [30, 31])]
+    assert figure.axes[0].get_ylim()[0] == 0
+    assert sorted(texts(figure)) == ["HFU 41.0 %", "MFU 31.0 %", "padded MFU 34.0 %"]
+
+    meter_lines = [
+        {
+            "convention": "palm",
+            "step": None,
+            "interval": {"rates": {"mfu_pct": 10.0 + i, "mfu_padded_pct": 12.0, "hfu_pct": 13.0}},
+            "run": {"steps": str(5 * i), "rates": {"mfu_pct": 50.0}},
+        }
+        for i in (1, 2)
+    ]
+    file = tmp_path / "meter.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in meter_lines) + "\n", encoding="utf-8")
+    figure = plots.utilization_over_time(file)
+    mfu = figure.axes[0].lines[2]
+    assert (list(mfu.get_xdata()), list(mfu.get_ydata())) == ([5, 10], [11, 12])
+    assert "convention palm" in figure.get_supxlabel()
+    assert list(plots.utilization_over_time(meter_lines, span="run").axes[0].lines[0].get_ydata()) == [50, 50]
+
+
+def kernel_results(**other: Any) -> dict[str, Any]:
+    times = [
+        {"batch": batch, "sequence_length": length, "phase": phase, "milliseconds": 0.5 * batch}
+        for batch in (1, 2)
+        for length in (3, 5)
+        for phase in ("fwd", "bwd", "e2e")
+        if (batch, length, phase) not in ((2, 5, "fwd"), (1, 3, "bwd"))
+    ]
+    times.append({"batch": 1, "sequence_length": 3, "phase": "bwd", "milliseconds": None, "reason": "no memory"})
+    config = {"model_type": "floptally", "hidden_size": 6, "layers": [{"parts": [{"type": "attention", "num_heads": 2}]}]}
+    return {"kernel": "k", "device": "d", "times": times, "config": config, "components": ["attention.core"], **other}
+
+
+def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_numbers() -> None:
+    results = kernel_results()
+    figure = plots.kernel_heatmap(results)
+    panels = [axes for axes in figure.axes if axes.images]
+    assert [axes.get_title(loc="left") for axes in panels] == ["forward", "backward", "forward + backward"]
+    products = {"fwd": 2, "bwd": 4, "e2e": 6}
+    for axes, phase in zip(panels, ("fwd", "bwd", "e2e"), strict=True):
+        shown = axes.images[0].get_array()
+        for row, batch in enumerate((1, 2)):
+            for column, length in enumerate((3, 5)):
+                if (batch, length, phase) in ((2, 5, "fwd"), (1, 3, "bwd")):
+                    assert shown.mask[row, column]
+                    continue
+                pairs = sum(1 for query in range(length) for key in range(length) if key <= query)
+                work = products[phase] * 2 * 6 * pairs * batch  # multiply-adds of 2 heads x 3
+                assert shown[row, column] == pytest.approx(work / (0.5 * batch * 1e-3) / 1e3)
+    assert figure.axes[-1].get_ylabel() == "kFLOPS"
+    words = {phase: [text.get_text() for text in axes.texts] for axes, phase in zip(panels, products, strict=True)}
+    assert words["fwd"].count("missing") == 1 and words["bwd"].count("no memory") == 1
+    assert "missing" not in words["e2e"] and len(words["e2e"]) == 4
+
+
+def test_a_row_that_was_declared_and_never_measured_is_missing_and_not_left_out() -> None:
+    figure = plots.kernel_heatmap(kernel_results(batch_sizes=[1, 2, 64]))
+    panel = figure.axes[0]
+    assert panel.images[0].get_array().shape == (3, 2)
+    assert [text.get_text() for text in panel.texts].count("missing") == 3
+
+
+def test_heatmap_of_times_needs_no_config_and_of_mfu_a_peak() -> None:
+    plain = kernel_results()
+    del plain["config"], plain["components"]
+    figure = plots.kernel_heatmap(plain, show="milliseconds")
+    assert figure.axes[0].images[0].get_array()[1, 0] == 1.0
+    with pytest.raises(floptally.Error, match="^config: must say what"):
+        plots.kernel_heatmap(plain)
+    with pytest.raises(floptally.Error, match="^peak_tflops: must be in the file"):
+        plots.kernel_heatmap(kernel_results(), show="mfu_pct")
+    half = plots.kernel_heatmap(kernel_results(peak_tflops=2e-6), show="mfu_pct").axes[0].images[0].get_array()
+    rate = plots.kernel_heatmap(kernel_results()).axes[0].images[0].get_array()
+    assert half[0, 0] == pytest.approx(100 * rate[0, 0] * 1e-9 / 2e-6)  # kFLOPS
+
+
+def test_hstu_kernels_have_contextual_tokens_and_targets() -> None:
+    config = {"model_type": "hstu", "hidden_size": 8, "num_layers": 1, "num_attention_heads": 2, "dim_per_head": 4}
+    results = {
+        "times": [{"batch": 3, "sequence_length": 9, "phase": "fwd", "milliseconds": 1}],
+        "config": config,
+        "components": ["hstu.qk", "hstu.pv"],
+        "contextual": 2,
+        "targets": 3,
+    }
+    work = floptally.flops(config, sequences=[(2, 4, 3)] * 3).useful.components
+    assert read_kernel_times(results).flops(3, 9, "fwd") == work["hstu.qk"].forward + work["hstu.pv"].forward
+    with pytest.raises(floptally.Error, match="^sequence_lengths: must be at least contextual [+] targets, 5, got 4$"):
+        read_kernel_times(results).flops(1, 4, "fwd")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"times": []}, "times: must be a list of at least one measured cell"),
+        ({"times": [3]}, "times[0]: must be an object, got 3"),
+        ({"phases": 1}, "phases: is no key of a results file: "),
+        ({"components": None}, "components: must be a list of component names, got None"),
+        ({"components": []}, "components: must be given with config"),
+        ({"batch_sizes": [1]}, "batch_sizes: must have every one that times have, got none of 2"),
+        ({"sequence_lengths": [3, 5, 0]}, "sequence_lengths[2]: must be an integer of at least 1, got 0"),
+        ({"peak_tflops": 0}, "peak_tflops: must be a finite number above 0, got 0"),
+        ({"targets": -1}, "targets: must be an integer of at least 0, got -1"),
+        ({"components": ["mlp"]}, "components: must be of the config (attention.qkv, attention.core, attention.output)"),
+    ],
+)
+def test_a_results_file_with_a_mistake_is_an_error_that_names_the_field(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        plots.kernel_heatmap(kernel_results(**change))
+    assert str(raised.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"phase": "forward"}, "times[0].phase: must be \"fwd\", \"bwd\" or \"e2e\", got 'forward'"),
+        ({"milliseconds": 0}, "times[0].milliseconds: must be a finite number above 0, got 0"),
+        ({"milliseconds": float("nan")}, "times[0].milliseconds: must be a finite number above 0, got nan"),
+        ({"batch": True}, "times[0].batch: must be an integer of at least 1, got True"),
+        ({"seconds": 1}, "times[0].seconds: is no key of a results file: batch, "),
+        ({"sequence_length": 5}, "times[2]: must be the only one of its cell, got a second batch 1, sequence_length 5"),
+    ],
+)
+def test_a_cell_with_a_mistake_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
+    results = kernel_results()
+    results["times"][0].update(change)
+    with pytest.raises(floptally.Error) as raised:
+        read_kernel_times(results)
+    assert str(raised.value).startswith(text)
+
+
+def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        plots.kernel_heatmap(kernel_results(), path=tmp_path / name)
+        plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / f"{name}.bars")
+    for ending in (".png", ".svg", ".bars.png", ".bars.svg"):
+        assert (tmp_path / f"first{ending}").read_bytes() == (tmp_path / f"second{ending}").read_bytes()
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "first.svg").read_text(encoding="utf-8")
+    assert svg.lstrip().startswith("<?xml") and "<dc:date>" not in svg
+    plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / "deep" / "only.svg")
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["only.svg"]
+    with pytest.raises(floptally.Error, match="^path: must end in .png or .svg"):
+        plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / "a.pdf")
+
+
+def test_axes_of_the_caller_are_drawn_into() -> None:
+    from matplotlib.figure import Figure
+
+    mine = Figure()
+    left, right = mine.subplots(1, 2)
+    step = floptally.flops(CONFIG, lengths=[512])
+    assert plots.component_bars(step, ax=left) is mine
+    assert plots.convention_spread({"exact": 10, "palm": 12}, ax=right) is mine
+    assert left.containers and right.containers and mine.get_supxlabel() == ""
+    assert plots.kernel_heatmap(kernel_results(), ax=list(Figure().subplots(1, 3))).axes
+    with pytest.raises(floptally.Error, match="^ax: must be 3 axes"):
+        plots.kernel_heatmap(kernel_results(), ax=[left])
+
+
+def test_what_cannot_be_shown_is_an_error() -> None:
+    step = floptally.flops(CONFIG, lengths=[512])
+    wrong: list[tuple[Any, str]] = [
+        (lambda: plots.component_bars({}), 'step: must be a Breakdown or its to_dict(), got a dict without "flops"'),
+        (lambda: plots.component_bars(step, by="layer"), 'by: must be "view" or "phase", got "layer"'),
+        (lambda: plots.component_bars(step, by="phase", view="real"), 'view: must be "useful", "padded" or "executed"'),
+        (lambda: plots.convention_spread({"palm": 1}), 'reference: must be one of the conventions in totals, got "exact"'),
+        (lambda: plots.utilization_over_time([{"loss": 1}]), "records: have no mfu_pct"),
+        (lambda: plots.comparison_bars([]), "rows: must have at least one run"),
+        (lambda: plots.kernel_heatmap(kernel_results(), show="time"), 'show: must be "tflops", "mfu_pct" or'),
+    ]
+    for draw, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            draw()
+        assert str(raised.value).startswith(text)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""T1, T2, T3 in PyTorch: every index once an epoch over all ranks, as many samples on each, and loads alike."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import floptally
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from floptally.sampler import BalancedBatchSampler, sample_flops  # noqa: E402
+
+CONFIG = Path(__file__).parents[2] / "examples" / "data" / "mistral-7b-v0.1.json"
+RANKS, BATCH = 4, 8
+
+
+def lognormal_costs(samples: int) -> list[int]:
+    generator = random.Random(7)
+    return [int(1000 * generator.lognormvariate(6, 1)) for _ in range(samples)]
+
+
+def epoch_of(costs: Any, epoch: int = 0, **options: Any) -> list[list[list[int]]]:
+    """Batches of every rank: rank, step, sample."""
+    found = []
+    for rank in range(RANKS):
+        sampler = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=rank, **options)
+        sampler.set_epoch(epoch)
+        found.append(list(sampler))
+        assert len(found[-1]) == len(sampler)
+    return found
+
+
+def over_bound(ranks: list[list[list[int]]], costs: list[int]) -> float:
+    """The time that steps take over the least that they can: the mean, or the largest sample and the smallest beside it."""
+    taken = least = 0.0
+    for step in zip(*ranks, strict=True):
+        loads = [sum(costs[sample] for sample in batch) for batch in step]
+        sizes = sorted(costs[sample] for batch in step for sample in batch)
+        taken += max(loads)
+        least += max(sum(loads) / len(loads), sizes[-1] + sum(sizes[: BATCH - 1]))
+    return taken / least
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_each_index_once_an_epoch_over_all_ranks_and_as_many_on_each(shuffle: bool) -> None:
+    costs = lognormal_costs(RANKS * BATCH * 5 + 12)  # 12 more: three of each rank
+    ranks = epoch_of(costs, shuffle=shuffle)
+    assert sorted(sample for rank in ranks for batch in rank for sample in batch) == list(range(len(costs)))
+    for step in range(5):
+        assert [len(rank[step]) for rank in ranks] == [BATCH] * RANKS
+    assert [len(rank[5]) for rank in ranks] == [3] * RANKS
+
+
+def test_where_ranks_do_not_divide_the_samples_the_first_of_the_epoch_stand_in() -> None:
+    costs = lognormal_costs(RANKS * BATCH + 5)
+    ranks = epoch_of(costs, seed=3)
+    given = [sample for rank in ranks for batch in rank for sample in batch]
+    assert [len(rank[1]) for rank in ranks] == [2] * RANKS
+    twice = sorted(sample for sample in set(given) if given.count(sample) == 2)
+    assert set(given) == set(range(len(costs))) and len(given) == len(costs) + 3
+    generator = torch.Generator()
+    generator.manual_seed(3)
+    assert twice == sorted(torch.randperm(len(costs), generator=generator).tolist()[:3])
+    tiny = [list(BalancedBatchSampler([5], 1, num_replicas=RANKS, rank=rank)) for rank in range(RANKS)]
+    assert tiny == [[[0]]] * RANKS
+
+
+def test_drop_last_leaves_out_what_fills_no_step() -> None:
+    costs = lognormal_costs(RANKS * BATCH * 2 + 31)
+    ranks = epoch_of(costs, drop_last=True)
+    given = [sample for rank in ranks for batch in rank for sample in batch]
+    assert len(given) == len(set(given)) == RANKS * BATCH * 2
+    assert all(len(batch) == BATCH for rank in ranks for batch in rank)
+
+
+def test_loads_are_more_alike_than_a_distributed_samplers_of_the_same_steps() -> None:
+    costs = lognormal_costs(RANKS * BATCH * 20)
+    ours = epoch_of(costs, epoch=2, seed=11)
+    theirs = []
+    for rank in range(RANKS):
+        sampler = torch.utils.data.DistributedSampler(costs, num_replicas=RANKS, rank=rank, seed=11)
+        sampler.set_epoch(2)
+        theirs.append(list(torch.utils.data.BatchSampler(sampler, BATCH, drop_last=False)))
+    for mine, other in zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True):
+        assert sorted(sum(mine, [])) == sorted(sum(other, []))  # the same samples in the same step
+    assert over_bound(ours, costs) < 1.01
+    assert over_bound(theirs, costs) > 1.2
+
+
+def test_an_epoch_is_the_same_again_and_another_is_not() -> None:
+    costs = lognormal_costs(96)
+    assert epoch_of(costs, epoch=1) == epoch_of(costs, epoch=1)
+    assert epoch_of(costs, epoch=1) != epoch_of(costs, epoch=2)
+    assert epoch_of(costs, epoch=1, seed=1) != epoch_of(costs, epoch=1)
+    assert epoch_of(costs, epoch=1, shuffle=False) == epoch_of(costs, epoch=2, shuffle=False)
+
+
+def test_a_sampler_goes_on_inside_of_an_epoch() -> None:
+    costs = lognormal_costs(RANKS * BATCH * 6)
+    whole = epoch_of(costs, epoch=3)[1]
+    first = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=1)
+    first.set_epoch(3)
+    running = iter(first)
+    assert [next(running) for _ in range(2)] == whole[:2]
+    state = first.state_dict()
+    assert state["epoch"] == 3 and state["batches"] == 2
+    again = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=1)
+    again.load_state_dict(state)
+    again.set_epoch(3)  # as a training loop does
+    assert list(again) == whole[2:]
+    assert list(again) == whole  # only the first iteration is cut
+    again.load_state_dict(first.state_dict(batches=5))
+    assert list(again) == whole[5:]
+    again.load_state_dict(first.state_dict(batches=5))
+    again.set_epoch(4)
+    assert len(list(again)) == len(whole)
+
+
+def test_a_state_of_another_sampler_is_an_error() -> None:
+    state = BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).state_dict()
+    for other, field in [
+        (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=1, rank=0), "num_replicas"),
+        (BalancedBatchSampler([1, 2, 3, 4], 1, num_replicas=2, rank=0), "batch_size"),
+        (BalancedBatchSampler([1, 2, 3, 4, 5], 2, num_replicas=2, rank=0), "samples"),
+        (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0, seed=1), "seed"),
+    ]:
+        with pytest.raises(floptally.Error) as raised:
+            other.load_state_dict(state)
+        assert raised.value.field == field
+
+
+def test_t1_costs_are_the_flops_that_mfu_is_made_of_and_add_up_to_the_batch() -> None:
+    cost = floptally.cost(CONFIG)
+    lengths = [1, 5000, 17, 5000, 4096]
+    costs = sample_flops(cost, lengths)
+    assert costs == [floptally.flops(cost, lengths=[length]).total for length in lengths]
+    assert sum(costs) == floptally.flops(cost, lengths=lengths).total
+    assert sample_flops(cost, torch.tensor(lengths).numpy(), convention="palm") == [
+        floptally.flops(cost, lengths=[length], convention="palm").total for length in lengths
+    ]
+
+
+def test_a_dataloader_takes_it_and_costs_may_be_arrays_of_several_loads() -> None:
+    import numpy as np
+
+    costs = np.array([[cost, 3 * index % 7] for index, cost in enumerate(lognormal_costs(64))], dtype=np.int64)
+    sampler = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=2)
+    loader = torch.utils.data.DataLoader(range(64), batch_sampler=sampler, collate_fn=list)
+    assert list(loader) == list(sampler) and len(loader) == 2
+    assert list(BalancedBatchSampler(torch.tensor([4, 3, 2, 1]), 1, num_replicas=2, rank=0)) != []
+
+
+def test_without_torch_distributed_there_is_one_rank() -> None:
+    sampler = BalancedBatchSampler([3, 1, 2], 2, shuffle=False)
+    assert list(sampler) == [[0, 1], [2]]
+
+
+def test_bad_input_is_an_error_that_names_it() -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"costs": [], "batch_size": 1}, "costs: must be of at least one sample, got none"),
+        ({"costs": [1], "batch_size": 0}, "batch_size: must be at least 1, got 0"),
+        ({"costs": [1], "batch_size": 1, "num_replicas": 0, "rank": 0}, "num_replicas: must be at least 1, got 0"),
+        ({"costs": [1], "batch_size": 1, "num_replicas": 2, "rank": 2}, "rank: must be from 0 to 1, got 2"),
+        ({"costs": [1], "batch_size": 2, "drop_last": True}, "costs: must be of at least one step, 2, got 1"),
+    ]
+    for arguments, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            BalancedBatchSampler(**arguments)
+        assert str(raised.value) == text
+    with pytest.raises(floptally.Error, match=r"^costs\[0\]: must be from 0 to"):
+        list(BalancedBatchSampler([-1, 2], 1, num_replicas=2, rank=0, shuffle=False))
