@@ -126,6 +126,18 @@ class cost {
         return *this;
     }
 
+    /// A row as it stands, counted elsewhere; `attends` is the mask of its pairs.
+    constexpr cost& add_row(const component_name& component, std::string_view weight, cost_row row,
+                            const mask& attends = {}) {
+        cost sum = *this;
+        if (row.what == statistic::pairs) {
+            row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
+            row.in = attends.in();
+        }
+        sum.table_.put(component, weight, row);
+        return *this = sum;
+    }
+
     constexpr cost& operator+=(const cost& other) {
         cost sum = *this;
         for (const cost_row& row : other.table_.rows) {

@@ -46,6 +46,7 @@ struct plan_rule {
     component_name stage = "*";            ///< of a model's stages: "encoder", "layer", "lm_head", "mtp"
 
     [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
+    [[nodiscard]] friend constexpr bool operator==(const plan_rule&, const plan_rule&) = default;
 };
 
 /// What one process executes in a training step.
@@ -63,6 +64,7 @@ struct training_plan {
 
     /// Whether a model's layers must be told apart to count it.
     [[nodiscard]] constexpr bool needs_stages() const { return !rules.empty() || recompute_every != 1; }
+    [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
 
 /// Whether a name, or one that ends in `*`, is this one.

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/fmt.hpp>
+#include <floptally/json.hpp>
+
+#include "arguments.hpp"
+#include "batch.hpp"
+
+/// @file
+/// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
+/// contract. The executable and `python -m floptally` are this code.
+
+namespace program {
+
+using json = nlohmann::ordered_json;
+
+inline void add_flops_options(cxxopts::Options& options) {
+    options.add_options()("config",
+                          "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
+                          cxxopts::value<std::string>(), "FILE");
+    add_batch_options(options);
+    options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
+        "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
+        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
+        "mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
+        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM");
+}
+
+inline void add_mfu_options(cxxopts::Options& options) {
+    add_flops_options(options);
+    options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S")(
+        "gpus", "how many took part", cxxopts::value<std::string>(), "N")(
+        "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
+        "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
+        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
+}
+
+// ---- flops, mfu ----
+
+inline floptally::model_config read_model(const arguments& args) {
+    const std::string path = args.required("config", "FILE");
+    floptally::read_options options;
+    options.mla = static_cast<floptally::mla_core>(args.choice("mla", {"expanded", "absorbed"}));
+    if (const auto layers = args.text("mtp")) {
+        options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
+    }
+    return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
+}
+
+inline floptally::report count(const arguments& args) {
+    const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
+    const floptally::training_plan plan{
+        .counted = static_cast<floptally::phases>(args.choice("phase", {"train", "forward", "backward"})),
+        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", {"none", "full", "attention"}))};
+    const floptally::model_config model = read_model(args);
+    const floptally::folded_cost cost(model.cost, how, plan);
+    floptally::mask_set kept = model.cost.masks();
+    for (const floptally::mask& needed : cost.masks()) {
+        kept.find_or_add(needed, "masks");
+    }
+    const floptally::tally batch = read_batch(args, model, kept);
+    return {.model_type = model.model_type,
+            .counted_as = how,
+            .plan = plan,
+            .masks = model.cost.masks(),
+            .batch = batch,
+            .work = cost.evaluate(batch),
+            .notes = model.notes};
+}
+
+inline double parse_positive(const std::string& text, const std::string& field) {
+    const auto value = parse<double>(text);
+    if (!value || !(*value > 0) || *value > std::numeric_limits<double>::max()) {
+        throw error(field, fmt::format("must be a finite number above 0, got \"{}\"", text));
+    }
+    return *value;
+}
+
+inline floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
+    floptally::mfu_report mfu;
+    mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
+    mfu.step.gpus = parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
+    const floptally::precision used = floptally::precision_named(args.text("precision").value_or("bf16"));
+    mfu.precision = floptally::name(used);
+    const auto accelerator = args.text("accelerator");
+    if (const auto peak = args.text("peak-tflops")) {
+        mfu.step.peak_tflops = parse_positive(*peak, "peak_tflops");
+        mfu.accelerator = accelerator.value_or("");
+        mfu.peak_source = "given by the user";
+    } else {
+        if (!accelerator) {
+            throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
+        }
+        const floptally::accelerator& part = floptally::accelerator_named(*accelerator);
+        mfu.step.peak_tflops = part.peak_tflops(used);
+        mfu.accelerator = part.name;
+        mfu.peak_source = fmt::format("{}, {}", part.source.title, part.source.url);
+    }
+    mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
+    return mfu;
+}
+
+inline std::string show(const arguments& args, const floptally::report& counted) {
+    // An accelerator's name is the user's: any bytes.
+    return args.as_json() ? floptally::to_json(counted).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                          : floptally::to_table(counted);
+}
+
+inline std::string run_flops(const arguments& args) { return show(args, count(args)); }
+
+inline std::string run_mfu(const arguments& args) {
+    floptally::report counted = count(args);
+    counted.mfu = measure(args, counted);
+    if (counted.mfu->utilization.hfu > 1) {
+        counted.notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
+    }
+    return show(args, counted);
+}
+
+// ---- models, accelerators, conventions ----
+
+inline std::string run_models(const arguments& args) {
+    const auto types = floptally::known_model_types();
+    return args.as_json() ? json{{"version", floptally::version}, {"models", types}}.dump(2) + "\n"
+                          : fmt::format("{}\n", fmt::join(types, "\n"));
+}
+
+inline std::string run_accelerators(const arguments& args) {
+    json listed = json::array();
+    std::string table = fmt::format("{:<24}{:<10}", "name", "vendor");
+    for (std::size_t i = 0; i < floptally::precision_count; ++i) {
+        table += fmt::format("{:>8}", floptally::name(static_cast<floptally::precision>(i)));
+    }
+    table += "  (dense TFLOP/s of one device; int8 in TOP/s)\n";
+    for (const floptally::accelerator& part : floptally::accelerators()) {
+        json peaks = json::object();
+        table += fmt::format("{:<24}{:<10}", part.name, part.vendor);
+        for (std::size_t i = 0; i < floptally::precision_count; ++i) {
+            const auto which = static_cast<floptally::precision>(i);
+            const double peak = part.published_tflops(which);
+            table += peak > 0 ? fmt::format("{:>8}", peak) : fmt::format("{:>8}", "-");
+            if (peak > 0) {
+                peaks[std::string(floptally::name(which))] = peak;
+            }
+        }
+        table += '\n';
+        json names = json::array();
+        for (const std::string_view driver_name : part.driver_names) {
+            if (!driver_name.empty()) {
+                names.push_back(driver_name);
+            }
+        }
+        listed.push_back({{"name", part.name},
+                          {"vendor", part.vendor},
+                          {"form_factor", part.form_factor},
+                          {"driver_names", names},
+                          {"dense_tflops", peaks},
+                          {"source", {{"title", part.source.title}, {"url", part.source.url}}},
+                          {"note", part.note}});
+    }
+    return args.as_json() ? json{{"version", floptally::version}, {"accelerators", listed}}.dump(2) + "\n" : table;
+}
+
+inline std::string run_conventions(const arguments& args) {
+    json listed = json::array();
+    std::string table;
+    for (const floptally::convention* preset : floptally::conventions::all) {
+        listed.push_back({{"name", preset->name}, {"summary", preset->summary}});
+        table += fmt::format("{:<26}{}\n", preset->name, preset->summary);
+    }
+    return args.as_json() ? json{{"version", floptally::version}, {"conventions", listed}}.dump(2) + "\n" : table;
+}
+
+// ---- the program ----
+
+struct command {
+    std::string_view name;
+    std::string_view summary;
+    void (*add_options)(cxxopts::Options&);
+    std::string (*run)(const arguments&);
+};
+
+inline constexpr command commands[] = {
+    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
+    {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"models", "the model types that --config takes", nullptr, run_models},
+    {"accelerators", "peaks by product name, with their sources", nullptr, run_accelerators},
+    {"conventions", "how FLOPs can be counted", nullptr, run_conventions}};
+
+inline std::string help() {
+    std::string text = "floptally: exact FLOPs of model training, and MFU\n\nusage: floptally COMMAND [OPTIONS]\n\n";
+    for (const command& known : commands) {
+        text += fmt::format("  {:<14}{}\n", known.name, known.summary);
+    }
+    return text + "\n  floptally COMMAND --help, floptally --version\n";
+}
+
+/// The option that cxxopts complains about: it stands between quotation marks, ‘’ or ''.
+inline std::string quoted_option(std::string_view message) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    const std::size_t quote = message.find_first_of("'\xE2");
+    const std::size_t first = message.find_first_of(letters, quote);
+    if (quote == std::string_view::npos || first == std::string_view::npos) {
+        return "command";
+    }
+    const std::size_t length = message.substr(first).find_first_not_of(letters);
+    return arguments::field(std::string(message.substr(first, length)));
+}
+
+/// Says what is wrong in our words: those of cxxopts differ from version to version.
+inline cxxopts::ParseResult parse_options(cxxopts::Options& options, std::string_view command, int argc, char** argv) {
+    try {
+        return options.parse(argc, argv);
+    } catch (const cxxopts::exceptions::no_such_option& problem) {
+        throw error(quoted_option(problem.what()),
+                    fmt::format("unknown option; `floptally {} --help` lists the known ones", command));
+    } catch (const cxxopts::exceptions::missing_argument& problem) {
+        throw error(quoted_option(problem.what()), "needs a value");
+    } catch (const cxxopts::exceptions::exception& problem) {
+        throw error("command", fmt::format("cannot be read: {}", problem.what()));
+    }
+}
+
+inline std::string run(int argc, char** argv) {
+    const std::string_view name = argc < 2 ? "" : argv[1];
+    if (name == "--help" || name == "-h" || name == "--version") {
+        if (argc > 2) {
+            throw error("command", fmt::format("unexpected argument \"{}\"", argv[2]));
+        }
+        return name == "--version" ? fmt::format("floptally {}\n", floptally::version) : help();
+    }
+    for (const command& known : commands) {
+        if (known.name != name) {
+            continue;
+        }
+        cxxopts::Options options("floptally " + std::string(name), std::string(known.summary));
+        options.add_options()("format", "table or json", cxxopts::value<std::string>(), "FORMAT")("h,help",
+                                                                                                  "this text");
+        if (known.add_options != nullptr) {
+            known.add_options(options);
+        }
+        const cxxopts::ParseResult parsed = parse_options(options, name, argc - 1, argv + 1);
+        return parsed.count("help") > 0 ? options.help() : known.run(arguments(parsed));
+    }
+    throw error("command", name.empty() ? "is missing; must be flops, mfu, models, accelerators or conventions"
+                                        : fmt::format("must be flops, mfu, models, accelerators or conventions, got "
+                                                      "\"{}\"",
+                                                      name));
+}
+
+/// One line, whatever stands in a message.
+inline int fail(std::string_view message, int status) {
+    std::string line(message);
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    // Not fmt::print, which throws where standard error is closed.
+    std::fputs(fmt::format("floptally: error: {}\n", line).c_str(), stderr);
+    return status;
+}
+
+/// The whole program: its exit status.
+inline int main(int argc, char** argv) {
+    constexpr int bad_input = 2;
+    constexpr int other_failure = 1;
+    try {
+        const std::string text = run(argc, argv);
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+            return fail("output: standard output cannot be written", other_failure);
+        }
+        return 0;
+    } catch (const error& problem) {
+        return fail(problem.what(), bad_input);
+    } catch (const std::exception& problem) {
+        return fail(fmt::format("failure: {}", problem.what()), other_failure);
+    }
+}
+
+}  // namespace program

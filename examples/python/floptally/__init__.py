@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact FLOPs of model training, and MFU."""
+
+from __future__ import annotations
+
+from ._core import (
+    Accelerator,
+    Breakdown,
+    Convention,
+    Cost,
+    Error,
+    Mask,
+    Meter,
+    Overflow,
+    Plan,
+    Row,
+    Rule,
+    Tally,
+    Totals,
+    View,
+    Work,
+    __version__,
+    accelerator,
+    accelerators,
+    conventions,
+    cost,
+    models,
+    readable,
+)
+from ._flops import flops
+
+__all__ = [
+    "Accelerator",
+    "Breakdown",
+    "Convention",
+    "Cost",
+    "Error",
+    "Mask",
+    "Meter",
+    "Overflow",
+    "Plan",
+    "Row",
+    "Rule",
+    "Tally",
+    "Totals",
+    "View",
+    "Work",
+    "__version__",
+    "accelerator",
+    "accelerators",
+    "conventions",
+    "cost",
+    "flops",
+    "models",
+    "readable",
+]

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m floptally``: the program floptally, which docs/command_line.md describes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._core import run_program
+
+
+def main() -> int:
+    """Runs the program with the arguments of this process and gives its exit status."""
+    sys.stdout.flush()
+    return run_program([b"floptally", *(os.fsencode(argument) for argument in sys.argv[1:])])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

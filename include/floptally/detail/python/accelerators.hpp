@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <vector>
+
+#include <floptally/accelerators.hpp>
+#include <floptally/detail/python/numbers.hpp>
+
+namespace floptally::detail::python {
+
+inline void bind_accelerators(py::module_& module) {
+    py::class_<accelerator>(module, "Accelerator", "A part and its dense peaks, each with its public source.")
+        .def_property_readonly("name", [](const accelerator& a) { return std::string(a.name); })
+        .def_property_readonly("vendor", [](const accelerator& a) { return std::string(a.vendor); })
+        .def_property_readonly("form_factor", [](const accelerator& a) { return std::string(a.form_factor); })
+        .def_property_readonly("driver_names",
+                               [](const accelerator& a) {
+                                   std::vector<std::string> names;
+                                   for (const std::string_view one : a.driver_names) {
+                                       if (!one.empty()) {
+                                           names.emplace_back(one);
+                                       }
+                                   }
+                                   return names;
+                               },
+                               "What the driver or the framework calls it.")
+        .def_property_readonly("dense_tflops",
+                               [](const accelerator& a) {
+                                   py::dict peaks;
+                                   for (std::size_t i = 0; i < precision_count; ++i) {
+                                       const auto which = static_cast<precision>(i);
+                                       if (a.published_tflops(which) > 0) {
+                                           peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
+                                       }
+                                   }
+                                   return peaks;
+                               },
+                               "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
+        .def(
+            "peak_tflops",
+            [](const accelerator& a, const std::string& used) { return a.peak_tflops(precision_named(used)); },
+            py::arg("precision") = "bf16", "Dense TFLOP/s of one device, or an Error that names what is published.")
+        .def_property_readonly("source", [](const accelerator& a) { return std::string(a.source.title); })
+        .def_property_readonly("source_url", [](const accelerator& a) { return std::string(a.source.url); })
+        .def_property_readonly("note", [](const accelerator& a) { return std::string(a.note); })
+        .def("__repr__", [](const accelerator& a) { return "<Accelerator " + std::string(a.name) + ">"; });
+    module.def(
+        "accelerator", [](const std::string& product) { return accelerator_named(product); }, py::arg("name"),
+        "The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole.");
+    module.def(
+        "accelerators",
+        [] { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); }, "Every known part.");
+}
+
+}  // namespace floptally::detail::python

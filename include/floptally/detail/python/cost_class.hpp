@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/cost_state.hpp>
+#include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/inputs.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/detail/python/plans.hpp>
+#include <floptally/detail/python/rows.hpp>
+#include <floptally/detail/python/services.hpp>
+#include <floptally/error.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/report.hpp>
+
+namespace floptally::detail::python {
+
+/// A dict as the text of a JSON object.
+[[nodiscard]] inline std::string json_text(const py::object& config) {
+    using namespace py::literals;
+    try {
+        return py::module_::import("json")
+            .attr("dumps")(config, "allow_nan"_a = false, "default"_a = py::type::of(py::str()))
+            .cast<std::string>();
+    } catch (const py::error_already_set& problem) {
+        throw error("config", "cannot be written as JSON: " + py::str(problem.value()).cast<std::string>());
+    }
+}
+
+/// A config from whatever has one: a dict, a path, an object with to_dict().
+[[nodiscard]] inline model_cost read_cost(const python_services& with, const py::object& config,
+                                          const read_options& options) {
+    if (py::isinstance<py::dict>(config)) {
+        const std::string text = json_text(config);
+        const py::gil_scoped_release released;
+        return model_cost(with.read_config(text, options));
+    }
+    if (py::isinstance<py::str>(config) || py::hasattr(config, "__fspath__")) {
+        const std::string path = py::module_::import("os").attr("fsdecode")(config).cast<std::string>();
+        const py::gil_scoped_release released;
+        return model_cost(with.load_config(path, options));
+    }
+    if (py::hasattr(config, "to_dict")) {
+        return read_cost(with, config.attr("to_dict")(), options);
+    }
+    throw error("config", "must be a dict, a path, or an object with to_dict(), got " + shown(config));
+}
+
+[[nodiscard]] inline shown_report count(const model_cost& model, const std::shared_ptr<const python_services>& with,
+                                        const py::object& how, const py::object& plan, const py::kwargs& batch) {
+    const training_plan as = to_plan(plan);
+    const auto folded = model.folded(to_convention(how), as);
+    const mask_set masks = model.masks(*folded);
+    const tally sum = input_arguments(batch, masks, "flops").counted(model.model(), masks);
+    return {report{.model_type = model.model().model_type,
+                   .counted_as = folded->counted_as(),
+                   .plan = as,
+                   .masks = model.of().masks(),
+                   .batch = sum,
+                   .work = folded->evaluate(sum),
+                   .mfu = {},
+                   .notes = model.model().notes},
+            with};
+}
+
+inline void bind_costs(py::module_& module, const std::shared_ptr<const python_services>& with) {
+    py::class_<model_cost> type(module, "Cost", R"(The row of integer coefficients that a model is, immutable.
+
+Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row by
+row.)");
+    type.def_static("from_rows", &cost_from_rows, py::arg("rows"), py::kw_only(), py::arg("model_type") = "rows",
+                    py::arg("notes") = std::vector<std::string>{},
+                    "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).")
+        .def(
+            "flops",
+            [with](const model_cost& model, const py::object& how, const py::object& plan, const py::kwargs& batch) {
+                return count(model, with, how, plan, batch);
+            },
+            py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
+            "FLOPs of a batch, with the keywords of floptally.flops().")
+        .def_property_readonly("model_type", [](const model_cost& c) { return c.model().model_type; })
+        .def_property_readonly("notes", [](const model_cost& c) { return c.model().notes; },
+                               "What the reader decided where the config is silent.")
+        .def_property_readonly("parameters", [](const model_cost& c) { return c.of().parameters(); },
+                               "Weights stored: all experts; a tied embedding once.")
+        .def_property_readonly("components",
+                               [](const model_cost& c) {
+                                   std::vector<std::string> names;
+                                   for (const component_name& one : c.of().components()) {
+                                       names.emplace_back(one.view());
+                                   }
+                                   return names;
+                               })
+        .def_property_readonly("masks",
+                               [](const model_cost& c) {
+                                   return std::vector<mask>(c.of().masks().begin(), c.of().masks().end());
+                               })
+        .def_property_readonly("rows", [](const model_cost& c) { return rows_of(c.of()); })
+        .def("__add__", &sum_of, py::is_operator())
+        .def(
+            "__rmul__",
+            [](const model_cost& c, std::uint64_t times) {
+                return model_cost({.model_type = c.model().model_type,
+                                   .cost = times * c.of(),
+                                   .notes = c.model().notes,
+                                   .stages = {},
+                                   .towers = c.model().towers});
+            },
+            py::is_operator())
+        .def("__eq__", [](const model_cost& a, const model_cost& b) { return a == b; }, py::is_operator())
+        .def("__repr__",
+             [](const model_cost& c) {
+                 return "<Cost of " + c.model().model_type + ": " + std::to_string(c.of().parameters()) +
+                        " parameters>";
+             })
+        .def(py::pickle([](const model_cost& c) { return model_state(c.model()); },
+                        [](const py::tuple& state) { return model_cost(model_of_state(state)); }));
+    type.attr("__hash__") = py::none();
+    module.def(
+        "cost",
+        [with](const py::object& config, const std::string& mla, const py::object& mtp,
+               const py::object& padded_vocab_size) {
+            return py::isinstance<model_cost>(config)
+                       ? config.cast<model_cost>()
+                       : read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size));
+        },
+        py::arg("config"), py::kw_only(), py::arg("mla") = "expanded", py::arg("mtp") = 0,
+        py::arg("padded_vocab_size") = 0,
+        R"(The cost of a model by its config: a dict, the path of a config.json or of a folder with one, or an object with
+to_dict() (a transformers config). What cannot be counted raises an Error that names the key.)");
+}
+
+}  // namespace floptally::detail::python

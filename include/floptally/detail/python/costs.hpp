@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/convention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/detail/python/plans.hpp>
+#include <floptally/detail/python/rows.hpp>
+#include <floptally/error.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/training_plan.hpp>
+#include <floptally/version.hpp>
+
+namespace floptally::detail::python {
+
+/// Python's `Cost`: a model as a config describes it, immutable, and what it was last folded to.
+class model_cost {
+  public:
+    explicit model_cost(model_config model) : model_(std::make_shared<const model_config>(std::move(model))) {}
+
+    [[nodiscard]] const model_config& model() const { return *model_; }
+    [[nodiscard]] const cost& of() const { return model_->cost; }
+
+    /// Folding is the dear part of a count: the last few are kept.
+    [[nodiscard]] std::shared_ptr<const folded_cost> folded(const convention& how, const training_plan& plan) const {
+        for (const kept& one : kept_) {
+            if (one.how == how.name && one.plan == plan) {
+                return one.folded;
+            }
+        }
+        constexpr std::size_t most = 4;
+        auto made = plan.needs_stages() && !model_->stages.empty()
+                        ? std::make_shared<const folded_cost>(model_->stages, how, plan)
+                        : std::make_shared<const folded_cost>(model_->cost, how, plan);
+        if (kept_.size() == most) {
+            kept_.erase(kept_.begin());
+        }
+        kept_.push_back({std::string(how.name), plan, made});
+        return made;
+    }
+
+    /// The masks of the model, and those that a convention asks for besides.
+    [[nodiscard]] mask_set masks(const folded_cost& as) const {
+        mask_set all = model_->cost.masks();
+        for (const mask& needed : as.masks()) {
+            all.find_or_add(needed, "masks");
+        }
+        return all;
+    }
+
+  private:
+    struct kept {
+        std::string how;
+        training_plan plan;
+        std::shared_ptr<const folded_cost> folded;
+    };
+    std::shared_ptr<const model_config> model_;
+    mutable std::vector<kept> kept_;  // under the GIL
+};
+
+/// The same weights in the same places do the same work: names of types and notes may differ.
+[[nodiscard]] inline bool operator==(const model_cost& a, const model_cost& b) { return a.of() == b.of(); }
+
+[[nodiscard]] inline py::tuple cost_state(const cost& model) {
+    py::list rows;
+    for (const whole_row& row : rows_of(model)) {
+        rows.append(row.numbers());
+    }
+    return py::tuple(rows);
+}
+
+[[nodiscard]] inline cost cost_of_state(const py::handle& state) {
+    std::vector<whole_row> rows;
+    for (const py::handle row : py::reinterpret_borrow<py::object>(state)) {
+        rows.push_back(whole_row::of_numbers(row.cast<py::tuple>()));
+    }
+    return cost_of_rows(rows);
+}
+
+/// The state of a pickle belongs to one version: numbers of a count are not carried over silently.
+inline void require_version(const py::handle& kept, const char* what) {
+    if (kept.cast<std::string>() != version) {
+        throw error("version", std::string(what) + " was pickled by floptally " + kept.cast<std::string>() +
+                                   ", this is " + version);
+    }
+}
+
+[[nodiscard]] inline read_options to_read_options(const std::string& mla, const py::object& mtp,
+                                                  const py::object& padded_vocab_size) {
+    constexpr std::uint64_t most_layers = 100;
+    return {.mla = from_word<mla_core>(mla, "mla", {"expanded", "absorbed"}),
+            .mtp_layers = to_count(mtp, "mtp", 0, most_layers),
+            .padded_vocab_size = to_count(padded_vocab_size, "padded_vocab_size")};
+}
+
+/// A cost of rows, of `Row` objects or of tuples of its arguments.
+[[nodiscard]] inline model_cost cost_from_rows(const py::iterable& rows, const std::string& model_type,
+                                               const std::vector<std::string>& notes) {
+    const py::object row_type = py::type::of<whole_row>();
+    std::vector<whole_row> all;
+    std::size_t index = 0;
+    for (const py::handle item : rows) {
+        try {
+            all.push_back(py::isinstance<whole_row>(item) ? item.cast<whole_row>()
+                                                          : row_type(*py::tuple(py::reinterpret_borrow<py::object>(item)))
+                                                                .cast<whole_row>());
+        } catch (const error& problem) {
+            throw error(indexed("rows", index) + "." + std::string(problem.field()), problem.problem());
+        }
+        ++index;
+    }
+    return model_cost({.model_type = model_type, .cost = cost_of_rows(all), .notes = notes, .stages = {}, .towers = {}});
+}
+
+/// A sum has no stages: a plan with rules takes it as one part.
+[[nodiscard]] inline model_cost sum_of(const model_cost& a, const model_cost& b) {
+    model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
+                     .cost = a.of() + b.of(),
+                     .notes = a.model().notes,
+                     .stages = {},
+                     .towers = a.model().towers};
+    sum.notes.insert(sum.notes.end(), b.model().notes.begin(), b.model().notes.end());
+    sum.towers.insert(sum.towers.end(), b.model().towers.begin(), b.model().towers.end());
+    return model_cost(std::move(sum));
+}
+
+}  // namespace floptally::detail::python

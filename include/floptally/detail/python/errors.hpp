@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <pybind11/pybind11.h>
+#include <string>
+
+#include <floptally/error.hpp>
+
+namespace floptally::detail::python {
+
+namespace py = pybind11;
+
+/// The package that the extension stands in ("floptally" of "floptally._core"), whose names its classes have.
+[[nodiscard]] inline std::string package_of(const py::module_& module) {
+    const std::string name = module.attr("__name__").cast<std::string>();
+    return name.substr(0, name.rfind('.'));
+}
+
+/// floptally.Error, floptally.Overflow, and C++'s errors as these. They are written in Python, so that adapters there
+/// raise them as we do.
+inline void bind_errors(py::module_& module) {
+    py::dict scope;
+    scope["__name__"] = package_of(module);
+    scope["__builtins__"] = py::module_::import("builtins");
+    const char* source = R"(
+class Error(ValueError):
+    """Bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
+
+    ``field`` is the name that the caller knows: an argument with its index (``cu_seqlens[2]``), or a config's key.
+    """
+
+    def __init__(self, field, problem):
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+    def __reduce__(self):
+        return type(self), (self.field, self.problem)
+
+
+class Overflow(Error, OverflowError):
+    """A count that would not fit its integer. Whatever was being added to keeps its old value."""
+)";
+    if (!py::reinterpret_steal<py::object>(PyRun_String(source, Py_file_input, scope.ptr(), scope.ptr()))) {
+        throw py::error_already_set();
+    }
+    module.attr("Error") = scope["Error"];
+    module.attr("Overflow") = scope["Overflow"];
+    static PyObject* error_class = scope["Error"].cast<py::object>().release().ptr();  // as long as the process
+    static PyObject* overflow_class = scope["Overflow"].cast<py::object>().release().ptr();
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        const auto raise = [](PyObject* type, const error& problem) {
+            const py::object raised = py::handle(type)(std::string(problem.field()), std::string(problem.problem()));
+            PyErr_SetObject(type, raised.ptr());
+        };
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const overflow& problem) {
+            raise(overflow_class, problem);
+        } catch (const error& problem) {
+            raise(error_class, problem);
+        }
+    });
+}
+
+}  // namespace floptally::detail::python

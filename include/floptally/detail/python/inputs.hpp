@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <pybind11/pybind11.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/python/attention_masks.hpp>
+#include <floptally/detail/python/integers.hpp>
+#include <floptally/detail/python/masks.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/model_input.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally::detail::python {
+
+/// Below so many integers counting takes less than giving up the GIL and getting it back.
+inline constexpr std::size_t worth_releasing = 4096;
+
+/// Runs `work` without the GIL where there is much to do. It must touch nothing of Python, nor what another thread may
+/// reach.
+template <class Work>
+void without_gil(std::size_t integers, Work work) {
+    if (integers < worth_releasing) {
+        work();
+        return;
+    }
+    const py::gil_scoped_release released;
+    work();
+}
+
+/// (c, h, t) or (c, h, t, g) of an HSTU sequence.
+[[nodiscard]] inline sequence to_hstu_sequence(py::handle value, const std::string& field) {
+    if (!is_sequence(value) || (py::len(value) != 3 && py::len(value) != 4)) {
+        throw error(field, "must be (c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group, "
+                           "got " + shown(value));
+    }
+    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const std::uint64_t group =
+        numbers.size() == 4 ? to_count(numbers[3], indexed(field, 3), 1, max_sequence_length) : 1;
+    return hstu_sequence(to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
+                         to_length(numbers[2], indexed(field, 2)), static_cast<std::uint32_t>(group), field);
+}
+
+/// (n, past)
+[[nodiscard]] inline sequence to_new_tokens(py::handle value, const std::string& field) {
+    if (!is_sequence(value) || py::len(value) != 2) {
+        throw error(field, "must be (n, past): new tokens and those that are cached, got " + shown(value));
+    }
+    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const sequence s{.length = to_length(numbers[0], indexed(field, 0)),
+                     .past = to_length(numbers[1], indexed(field, 1))};
+    if (std::uint64_t{s.length} + s.past > max_sequence_length) {
+        throw error(field, "n + past must be at most " + std::to_string(max_sequence_length) + ", got " + shown(value));
+    }
+    return s;
+}
+
+/// A list of sequences, each as `to_one` reads it.
+template <class ToOne>
+[[nodiscard]] std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
+    if (!is_sequence(list)) {
+        throw error(field, "must be a list of tuples, got " + shown(list));
+    }
+    std::vector<sequence> all;
+    for (const py::handle one : py::reinterpret_borrow<py::object>(list)) {
+        all.push_back(to_one(one, indexed(field, all.size())));
+    }
+    return all;
+}
+
+/// The keyword arguments that say what a batch is, and what they point to.
+class input_arguments {
+  public:
+    input_arguments(const py::kwargs& given, const mask_set& masks, const char* function) : given_(given) {
+        read_lengths(masks);
+        read_boundaries();
+        if (const auto list = take("sequences")) {
+            input_.sequences = to_sequences(*list, "sequences", to_hstu_sequence);
+        }
+        if (const auto list = take("new_tokens")) {
+            input_.new_tokens = to_sequences(*list, "new_tokens", to_new_tokens);
+        }
+        if (const auto grids = take("grid_thw")) {
+            read_grids(*grids);
+        }
+        if (const auto images = take("images")) {
+            constexpr std::uint64_t most = 100'000'000;
+            input_.images = to_count(*images, "images", 1, most);
+        }
+        if (const auto frames = take("audio_frames")) {
+            input_.audio_frames = keep(*frames, "audio_frames");
+        }
+        read_counted(masks);
+        if (given_.size() != 0) {
+            throw py::type_error(std::string(function) + "() got an unexpected keyword argument '" +
+                                 py::str(given_.begin()->first).cast<std::string>() + "'");
+        }
+        if (!input_.names_any() && input_.tallies.empty()) {
+            throw error("lengths",
+                        "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, sequences, grid_thw, "
+                        "images, audio_frames or tally");
+        }
+    }
+
+    [[nodiscard]] const model_input& input() const { return input_; }
+
+    /// The batch as a tally of `masks`, counted without the GIL where it is long.
+    [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const {
+        tally sum{masks};
+        without_gil(integers_, [&] { add_input(input_, model, sum); });
+        return sum;
+    }
+
+  private:
+    [[nodiscard]] std::optional<py::object> take(const char* name) {
+        if (!given_.contains(name)) {
+            return std::nullopt;
+        }
+        py::object value = given_[name];
+        PyDict_DelItemString(given_.ptr(), name);
+        return value.is_none() ? std::nullopt : std::optional(std::move(value));
+    }
+
+    integer_view keep(py::handle value, const char* field, std::size_t columns = 0) {
+        const integer_view view = kept_.emplace_back(value, field, columns).view();
+        integers_ += view.size();
+        return view;
+    }
+
+    void read_lengths(const mask_set& masks) {
+        const auto lengths = take("lengths");
+        const auto row_length = take("row_length");
+        if (row_length && !lengths) {
+            throw error("row_length", "needs lengths");
+        }
+        if (lengths) {
+            const integer_view view = keep(*lengths, "lengths");
+            if (row_length) {
+                tally rows{masks};
+                const std::uint64_t row = to_count(*row_length, "row_length");
+                view.visit([&](const auto& numbers) { rows.add_padded(numbers, row); });
+                input_.tallies.push_back(rows);
+            } else {
+                input_.lengths.push_back({"lengths", view});
+            }
+        }
+        if (const auto others = take("encoder_lengths")) {
+            input_.encoder_lengths = keep(*others, "encoder_lengths");
+        }
+    }
+
+    void read_boundaries() {
+        const auto cu_seqlens = take("cu_seqlens");
+        const auto padded = take("cu_seqlens_padded");
+        const auto num_real_seqs = take("num_real_seqs");
+        if (!cu_seqlens) {
+            if (padded || num_real_seqs) {
+                throw error(padded ? "cu_seqlens_padded" : "num_real_seqs", "needs cu_seqlens");
+            }
+            return;
+        }
+        const integer_view real = keep(*cu_seqlens, "cu_seqlens");
+        input_.boundaries = {real, padded ? keep(*padded, "cu_seqlens_padded") : real,
+                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences};
+    }
+
+    void read_grids(py::handle grid_thw) {
+        const integer_view numbers = keep(grid_thw, "grid_thw", 3);
+        if (numbers.size() % 3 != 0) {
+            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(numbers.size()));
+        }
+        numbers.visit([&](const auto& thw) {
+            const given_lengths<typename std::remove_reference_t<decltype(thw)>::value_type> sides{thw.data(),
+                                                                                                   "grid_thw"};
+            for (std::size_t i = 0; i < thw.size(); i += 3) {
+                input_.grids.push_back({sides.checked(i), sides.checked(i + 1), sides.checked(i + 2)});
+            }
+        });
+    }
+
+    /// What makes a tally of its own.
+    void read_counted(const mask_set& masks) {
+        if (const auto flags = take("attention_mask")) {
+            tally rows{masks};
+            integers_ += add_attention_mask(rows, *flags);
+            input_.tallies.push_back(rows);
+        }
+        if (const auto routed = take("routed")) {
+            if (!is_sequence(*routed) || py::len(*routed) != 2) {
+                throw error("routed", "must be (useful, padded) visits to experts, got " + shown(*routed));
+            }
+            const py::tuple visits(*routed);
+            tally sum{masks};
+            sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
+            input_.tallies.push_back(sum);
+        }
+        if (const auto counted = take("tally")) {
+            if (!py::isinstance<tally>(*counted)) {
+                throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
+            }
+            input_.tallies.push_back(counted->cast<tally>());
+        }
+    }
+
+    py::dict given_;
+    model_input input_;
+    std::deque<integers> kept_;  // whose elements stay where they are
+    std::size_t integers_ = 0;
+};
+
+}  // namespace floptally::detail::python

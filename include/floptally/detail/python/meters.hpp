@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <utility>
+
+#include <floptally/accelerators.hpp>
+#include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/inputs.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/detail/python/plans.hpp>
+#include <floptally/detail/python/services.hpp>
+#include <floptally/error.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/meter_log.hpp>
+#include <floptally/step_totals.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally::detail::python {
+
+/// The peak of `accelerator` (a name, or an Accelerator) in a precision, or the one that is given.
+[[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
+                                                  const py::object& peak_tflops, const std::string& used) {
+    const precision which = precision_named(used);
+    metered_hardware hardware{.gpus = to_count(gpus, "gpus", 1),
+                              .peak_tflops = 0,
+                              .accelerator = {},
+                              .precision = std::string(name(which))};
+    if (part.is_none() && peak_tflops.is_none()) {
+        throw error("accelerator", "is missing; give accelerator or peak_tflops");
+    }
+    if (!part.is_none()) {
+        const accelerator& known = py::isinstance<accelerator>(part)
+                                       ? part.cast<const accelerator&>()
+                                       : accelerator_named(py::str(part).cast<std::string>());
+        hardware.accelerator = known.name;
+        hardware.peak_tflops = peak_tflops.is_none() ? known.peak_tflops(which) : 0;
+    }
+    if (!peak_tflops.is_none()) {
+        hardware.peak_tflops = to_number(peak_tflops, "peak_tflops");
+    }
+    return hardware;
+}
+
+/// Totals of a step, an interval or a run, and what their steps took.
+struct shown_totals {
+    step_totals totals;
+    std::optional<duration_histogram> step_seconds;  ///< none of a single step
+
+    [[nodiscard]] const duration_histogram& durations() const {
+        if (!step_seconds) {
+            throw error("step_seconds", "a single step has no distribution of durations");
+        }
+        return *step_seconds;
+    }
+};
+
+/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
+class held_meter {
+  public:
+    held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
+               const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
+               const py::object& clock)
+        : model(measured),
+          plan(to_plan(as)),
+          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used),
+             clock.is_none() ? meter::seconds_clock(steady_seconds) : clock.cast<meter::seconds_clock>()) {}
+
+    /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
+    void add(const py::kwargs& batch) {
+        const tally empty = of.microbatch();  // or an error: no step is open
+        const std::uint64_t step = steps_begun;
+        const tally counted = input_arguments(batch, empty.masks(), "add").counted(model.model(), empty.masks());
+        if (step != steps_begun || !of.in_step()) {
+            throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
+        }
+        of.microbatch() += counted;
+    }
+
+    [[nodiscard]] shown_totals span(const std::string& which) const {
+        if (which == "step") {
+            return {of.last_step(), std::nullopt};
+        }
+        const step_series& series = from_word<int>(which, "span", {"interval", "run"}) == 0 ? of.interval() : of.run();
+        return {series.totals, series.step_seconds};
+    }
+
+    model_cost model;
+    training_plan plan;
+    meter of;
+    std::uint64_t steps_begun = 0;
+};
+
+/// `with meter.step():`, through the methods of the object, which a subclass may have overridden.
+struct metered_step {
+    py::object meter;
+    py::object seconds;
+};
+
+[[nodiscard]] inline py::dict scalars(const held_meter& m, const std::string& span, const std::string& prefix) {
+    py::dict out;
+    const auto put = [&](const auto& done) {
+        for (const metric& one : metrics(m.of, done, prefix)) {
+            out[py::str(one.name)] = one.value;
+        }
+    };
+    const int which = from_word<int>(span, "span", {"step", "interval", "run"});
+    if (which == 0) {
+        put(m.of.last_step());
+    } else {
+        put(which == 1 ? m.of.interval() : m.of.run());
+    }
+    return out;
+}
+
+inline void bind_totals(py::module_& module) {
+    py::class_<shown_totals> type(module, "Totals", R"(What a step, an interval or a run has done.
+
+Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
+Error.)");
+    type.def_property_readonly("steps", [](const shown_totals& t) { return t.totals.steps; })
+        .def_property_readonly("seconds", [](const shown_totals& t) { return t.totals.seconds; })
+        .def_property_readonly("gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; })
+        .def_property_readonly("useful", [](const shown_totals& t) { return to_int(t.totals.useful); })
+        .def_property_readonly("padded", [](const shown_totals& t) { return to_int(t.totals.padded); })
+        .def_property_readonly("executed", [](const shown_totals& t) { return to_int(t.totals.executed); })
+        .def_property_readonly("tally", [](const shown_totals& t) { return t.totals.batch; })
+        .def(
+            "percentile", [](const shown_totals& t, double percent) { return t.durations().percentile(percent); },
+            py::arg("percent"), "Seconds that so many per cent of the steps did not exceed, within 0.79 %.")
+        .def_property_readonly("min_step_seconds", [](const shown_totals& t) { return t.durations().min(); })
+        .def_property_readonly("max_step_seconds", [](const shown_totals& t) { return t.durations().max(); })
+        .def("__repr__", [](const shown_totals& t) {
+            return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
+                   " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
+        });
+    const auto sum = [&type](const char* name, view seen, statistic what) {
+        type.def_property_readonly(name, [seen, what](const shown_totals& t) {
+            return t.totals.batch.get(seen, what, t.totals.batch.masks().main_tower());
+        });
+    };
+    sum("tokens", view::useful, statistic::tokens);
+    sum("padded_tokens", view::padded, statistic::tokens);
+    sum("samples", view::useful, statistic::count);
+    const auto rate = [&type](const char* name, double step_rates::*which, const char* meaning) {
+        type.def_property_readonly(
+            name, [which](const shown_totals& t) { return rates(t.totals).*which; }, meaning);
+    };
+    rate("mfu", &step_rates::mfu, "Useful FLOPs over the peak; 0.412 is 41.2 %.");
+    rate("padded_mfu", &step_rates::padded_mfu, "The same for every slot that kernels processed.");
+    rate("hfu", &step_rates::hfu, "The same for executed FLOPs.");
+    rate("tflops", &step_rates::tflops, "Useful TFLOP/s of all GPUs together.");
+    rate("tflops_per_gpu", &step_rates::tflops_per_gpu, "Useful TFLOP/s of one GPU.");
+    rate("padded_tflops_per_gpu", &step_rates::padded_tflops_per_gpu, "Padded TFLOP/s of one GPU.");
+    rate("executed_tflops_per_gpu", &step_rates::executed_tflops_per_gpu, "Executed TFLOP/s of one GPU.");
+    rate("tokens_per_second", &step_rates::tokens_per_second, "Real tokens, of all GPUs together.");
+    rate("tokens_per_second_per_gpu", &step_rates::tokens_per_second_per_gpu, "Real tokens, of one GPU.");
+    rate("samples_per_second", &step_rates::samples_per_second, "Sequences with at least one real token.");
+    rate("useful_fraction", &step_rates::useful_fraction, "Real tokens over slots.");
+    rate("useful_flops_fraction", &step_rates::useful_flops_fraction, "Useful over padded FLOPs.");
+    rate("step_seconds", &step_rates::step_seconds, "Mean.");
+}
+
+inline void bind_meters(py::module_& module, const std::shared_ptr<const python_services>& with) {
+    bind_totals(module);
+    py::class_<metered_step>(module, "MeteredStep", "The context manager of Meter.step().")
+        .def("__enter__",
+             [](const metered_step& s) {
+                 s.meter.attr("begin_step")();
+                 return s.meter;
+             })
+        .def("__exit__",
+             [](const metered_step& s, const py::object& type, const py::object&, const py::object&) {
+                 if (type.is_none()) {
+                     s.meter.attr("end_step")(s.seconds);
+                 } else {
+                     s.meter.attr("discard_step")();
+                 }
+             },
+             py::arg("type"), py::arg("value"), py::arg("traceback"));
+
+    py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
+
+gpus: all that work on the sequences which the meter is given. accelerator: a name as the driver calls it, or an
+Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function that returns seconds.
+
+    with meter.step():
+        for batch in microbatches:
+            train(batch)
+            meter.add(cu_seqlens=batch.cu_seqlens))")
+        .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
+                      const py::object&, const py::object&, const py::object&>(),
+             py::arg("cost"), py::kw_only(), py::arg("gpus"), py::arg("accelerator") = py::none(),
+             py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
+             py::arg("plan") = py::none(), py::arg("clock") = py::none())
+        .def("begin_step",
+             [](held_meter& m) {
+                 m.of.begin_step();
+                 ++m.steps_begun;
+             })
+        .def("end_step",
+             [](held_meter& m, const py::object& seconds) {
+                 if (seconds.is_none()) {
+                     m.of.end_step();
+                 } else {
+                     m.of.end_step(to_number(seconds, "seconds"));
+                 }
+             },
+             py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
+        .def("discard_step", [](held_meter& m) { m.of.discard_step(); }, "Forgets the open step: it failed.")
+        .def("step", [](const py::object& self, const py::object& seconds) { return metered_step{self, seconds}; },
+             py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
+        .def("add", &held_meter::add, R"(Counts one microbatch, with the keywords of flops(): lengths, cu_seqlens, …)")
+        .def_property_readonly("in_step", [](const held_meter& m) { return m.of.in_step(); })
+        .def_property_readonly("last_step", [](const held_meter& m) { return m.span("step"); })
+        .def_property_readonly("interval", [](const held_meter& m) { return m.span("interval"); })
+        .def_property_readonly("run", [](const held_meter& m) { return m.span("run"); })
+        .def("reset_interval", [](held_meter& m) { m.of.reset_interval(); }, "As after each line of a log.")
+        .def("scalars", &scalars, py::arg("span") = "interval", py::arg("prefix") = "train/",
+             "What a logger takes: name to value, of the \"step\", the \"interval\" or the \"run\".")
+        .def("state_dict",
+             [with](const held_meter& m) -> py::dict {
+                 return py::module_::import("json").attr("loads")(with->save_meter(m.of));
+             },
+             "The run's totals for a checkpoint: a dict of strings, numbers and lists.")
+        .def("load_state_dict",
+             [with](held_meter& m, const py::dict& state) {
+                 with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
+             },
+             py::arg("state"), "Goes on from a checkpoint, before the first step.")
+        .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
+        .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
+        .def_property_readonly("convention",
+                               [](const held_meter& m) { return std::string(m.of.model().counted_as().name); })
+        .def_property_readonly("gpus", [](const held_meter& m) { return m.of.hardware().gpus; })
+        .def_property_readonly("peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; })
+        .def_property_readonly("accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; })
+        .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; });
+}
+
+}  // namespace floptally::detail::python

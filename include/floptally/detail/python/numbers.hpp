@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <pybind11/pybind11.h>
+#include <string>
+#include <string_view>
+
+#include <floptally/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+
+/// @file
+/// Exact integers and words between C++ and Python.
+
+namespace floptally::detail::python {
+
+namespace py = pybind11;
+
+/// One exact int. pybind11 has no caster for 128 bits.
+[[nodiscard]] inline py::object to_int(uint128 value) {
+    const py::int_ low(static_cast<std::uint64_t>(value));
+    const auto high = static_cast<std::uint64_t>(value >> 64);
+    return high == 0 ? static_cast<py::object>(low) : (py::int_(high) << py::int_(64)) | low;
+}
+[[nodiscard]] inline py::object to_int(flops work) { return to_int(work.value()); }
+
+/// An int below 2^128 as FLOPs.
+[[nodiscard]] inline flops to_flops(const py::int_& count) {
+    const py::int_ mask64(std::numeric_limits<std::uint64_t>::max());
+    if (PyObject_IsTrue((count >> py::int_(128)).ptr()) != 0) {
+        throw error("flops", "must be an integer from 0 to 2^128 - 1, got " + py::repr(count).cast<std::string>());
+    }
+    const auto limb = [&](int shift) { return ((count >> py::int_(shift)) & mask64).cast<std::uint64_t>(); };
+    return flops{(uint128{limb(64)} << 64) | limb(0)};
+}
+
+/// repr(value), for the text of an error.
+[[nodiscard]] inline std::string shown(py::handle value) {
+    std::string text = py::repr(value);
+    constexpr std::size_t most = 60;
+    return text.size() > most ? text.substr(0, most).append("…") : text;
+}
+
+/// The int that an object is (`operator.index`), or nothing where it is none.
+[[nodiscard]] inline py::object index_of(py::handle value) {
+    PyObject* index = PyNumber_Index(value.ptr());
+    if (index == nullptr) {
+        PyErr_Clear();
+        return {};
+    }
+    return py::reinterpret_steal<py::object>(index);
+}
+
+/// An int from `least` to `most`, or an error that names the field.
+[[nodiscard]] inline std::uint64_t to_count(py::handle value, std::string_view field, std::uint64_t least = 0,
+                                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+    const py::object index = index_of(value);
+    std::uint64_t count = 0;
+    bool good = static_cast<bool>(index);
+    if (good) {
+        count = PyLong_AsUnsignedLongLong(index.ptr());
+        if (PyErr_Occurred() != nullptr) {  // negative, or above 2^64
+            PyErr_Clear();
+            good = false;
+        }
+    }
+    if (!good || count < least || count > most) {
+        throw error(field, std::string("must be an integer from ")
+                               .append(std::to_string(least))
+                               .append(" to ")
+                               .append(std::to_string(most))
+                               .append(", got ")
+                               .append(shown(value)));
+    }
+    return count;
+}
+
+/// A number as a double, or an error that names the field.
+[[nodiscard]] inline double to_number(py::handle value, std::string_view field) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        throw error(field, "must be a number, got " + shown(value));
+    }
+    return number;
+}
+
+/// The enumerator whose word this is; `words` are in the order of the enumerators.
+template <class Enum>
+[[nodiscard]] Enum from_word(std::string_view word, std::string_view field,
+                             std::initializer_list<const char*> words) {
+    std::string known;
+    std::size_t index = 0;
+    for (const char* one : words) {
+        if (word == one) {
+            return static_cast<Enum>(index);
+        }
+        append_item(known, one);
+        ++index;
+    }
+    throw error(field, std::string("must be one of ").append(known).append(", got \"").append(word).append("\""));
+}
+
+template <class Enum>
+[[nodiscard]] std::string to_word(Enum value, std::initializer_list<const char*> words) {
+    return words.begin()[static_cast<std::size_t>(value)];
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <pybind11/operators.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <string>
+#include <vector>
+
+#include <floptally/convention.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/error.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally::detail::python {
+
+inline constexpr std::initializer_list<const char*> phase_words{"train", "forward", "backward"};
+inline constexpr std::initializer_list<const char*> recompute_words{"none", "full", "attention"};
+inline constexpr std::initializer_list<const char*> state_words{"trainable", "frozen", "lora"};
+
+/// A preset by its name, or the object itself.
+[[nodiscard]] inline const convention& to_convention(const py::object& how) {
+    if (py::isinstance<convention>(how)) {
+        return convention_named(how.cast<const convention&>().name);
+    }
+    if (!py::isinstance<py::str>(how)) {
+        throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
+    }
+    return convention_named(how.cast<std::string>());
+}
+
+[[nodiscard]] inline training_plan to_plan(const py::object& plan) {
+    if (plan.is_none()) {
+        return {};
+    }
+    if (!py::isinstance<training_plan>(plan)) {
+        throw error("plan", "must be a floptally.Plan, got " + shown(plan));
+    }
+    return plan.cast<training_plan>();
+}
+
+[[nodiscard]] inline plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,
+                                         const py::object& first_layer, const py::object& last_layer,
+                                         const std::string& stage) {
+    const auto layer = [](const py::object& number, const char* field) {
+        return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
+    };
+    return {.weights = weights,
+            .state = from_word<weight_state>(state, "state", state_words),
+            .rank = to_count(rank, "rank"),
+            .first_layer = layer(first_layer, "first_layer"),
+            .last_layer = layer(last_layer, "last_layer"),
+            .stage = stage};
+}
+
+[[nodiscard]] inline training_plan make_plan(const std::string& phase, const std::string& recomputed,
+                                             bool flash_attention, const std::vector<plan_rule>& rules,
+                                             const std::vector<std::string>& recomputed_components,
+                                             const py::object& recompute_every) {
+    training_plan plan{.counted = from_word<phases>(phase, "phase", phase_words),
+                       .recomputed = from_word<recompute>(recomputed, "recompute", recompute_words),
+                       .flash_attention = flash_attention,
+                       .recompute_every = to_count(recompute_every, "recompute_every", 1)};
+    for (const plan_rule& rule : rules) {
+        plan.rules.push_back(rule, "rules");
+    }
+    for (const std::string& component : recomputed_components) {
+        plan.recomputed_components.push_back(component, "recompute_components");
+    }
+    return plan;
+}
+
+inline py::object layer_of(std::uint64_t layer) {
+    return layer == any_layer ? static_cast<py::object>(py::none()) : py::int_(layer);
+}
+
+inline py::tuple rule_state(const plan_rule& r) {
+    return py::make_tuple(std::string(r.weights.view()), to_word(r.state, state_words), r.rank, layer_of(r.first_layer),
+                          layer_of(r.last_layer), std::string(r.stage.view()));
+}
+
+inline py::tuple plan_state(const training_plan& plan) {
+    std::vector<plan_rule> rules(plan.rules.begin(), plan.rules.end());
+    std::vector<std::string> components;
+    for (const component_name& one : plan.recomputed_components) {
+        components.emplace_back(one.view());
+    }
+    return py::make_tuple(to_word(plan.counted, phase_words), to_word(plan.recomputed, recompute_words),
+                          plan.flash_attention, rules, components, plan.recompute_every);
+}
+
+inline void bind_plans(py::module_& module) {
+    py::class_<convention>(module, "Convention", "How FLOPs are counted. `conventions()` lists them.")
+        .def_property_readonly("name", [](const convention& c) { return std::string(c.name); })
+        .def_property_readonly("summary", [](const convention& c) { return std::string(c.summary); })
+        .def("__str__", [](const convention& c) { return std::string(c.name); })
+        .def("__repr__", [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; })
+        .def("__eq__", [](const convention& a, const convention& b) { return a.name == b.name; }, py::is_operator())
+        .def("__hash__", [](const convention& c) { return py::hash(py::str(std::string(c.name))); })
+        .def("__reduce__", [](const py::object& self) {
+            return py::make_tuple(py::type::of(self).attr("_named"), py::make_tuple(self.attr("name")));
+        })
+        .def_static("_named", [](const std::string& name) { return convention_named(name); }, py::arg("name"));
+    module.def(
+        "conventions",
+        [] {
+            std::vector<convention> all;
+            for (const convention* one : conventions::all) {
+                all.push_back(*one);
+            }
+            return all;
+        },
+        "Every convention, the default `exact` first.");
+
+    py::class_<plan_rule>(module, "Rule", R"(What happens to some weights in training.
+
+weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
+state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
+(included): only these. stage: "encoder", "layer", "lm_head", …)")
+        .def(py::init(&make_rule), py::arg("weights") = "*", py::arg("state") = "trainable", py::kw_only(),
+             py::arg("rank") = 0, py::arg("first_layer") = py::none(), py::arg("last_layer") = py::none(),
+             py::arg("stage") = "*")
+        .def_property_readonly("weights", [](const plan_rule& r) { return std::string(r.weights.view()); })
+        .def_property_readonly("state", [](const plan_rule& r) { return to_word(r.state, state_words); })
+        .def_property_readonly("rank", [](const plan_rule& r) { return r.rank; })
+        .def_property_readonly("first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); })
+        .def_property_readonly("last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); })
+        .def_property_readonly("stage", [](const plan_rule& r) { return std::string(r.stage.view()); })
+        .def(py::self == py::self)
+        .def("__hash__", [](const plan_rule& r) { return py::hash(rule_state(r)); })
+        .def("__repr__", [](const plan_rule& r) { return "Rule" + shown(rule_state(r)); })
+        .def(py::pickle(&rule_state, [](const py::tuple& s) {
+            return make_rule(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
+                             s[5].cast<std::string>());
+        }));
+
+    py::class_<training_plan>(module, "Plan", R"(What one process executes in a training step.
+
+phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of every
+layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
+which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
+recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
+only.)")
+        .def(py::init(&make_plan), py::kw_only(), py::arg("phase") = "train", py::arg("recompute") = "none",
+             py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
+             py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1)
+        .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, phase_words); })
+        .def_property_readonly("recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_words); })
+        .def_property_readonly("flash_attention", [](const training_plan& p) { return p.flash_attention; })
+        .def_property_readonly("rules", [](const training_plan& p) { return plan_state(p)[3]; })
+        .def_property_readonly("recompute_components", [](const training_plan& p) { return plan_state(p)[4]; })
+        .def_property_readonly("recompute_every", [](const training_plan& p) { return p.recompute_every; })
+        .def(py::self == py::self)
+        .def("__repr__", [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; })
+        .def(py::pickle(&plan_state, [](const py::tuple& s) {
+            return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
+                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5]);
+        }));
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <pybind11/operators.h>
+#include <pybind11/pybind11.h>
+#include <string>
+#include <vector>
+
+#include <floptally/component_name.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/cost_row.hpp>
+#include <floptally/detail/python/masks.hpp>
+#include <floptally/detail/python/numbers.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/term.hpp>
+
+namespace floptally::detail::python {
+
+inline constexpr std::initializer_list<const char*> term_words{
+    "linear",       "input_linear", "preprocessing",    "router",   "lm_head",
+    "scores",       "values",       "state",            "delta_rule", "scan",
+    "scan_convolution", "detached", "detached_head",    "embedding", "tied_embedding",
+    "position_embedding", "norm",   "latent_norm",      "bias",     "softmax",
+    "gating",       "residual"};
+static_assert(term_words.size() == term_count);
+
+inline constexpr std::initializer_list<const char*> statistic_words{"count",  "tokens",  "keys",  "squares",
+                                                                    "cached", "crossed", "routed"};
+
+/// One row of a cost with what it refers to.
+struct whole_row {
+    component_name component;
+    std::string weight;
+    cost_row row;
+    mask attends;
+
+    [[nodiscard]] friend bool operator==(const whole_row& a, const whole_row& b) {
+        // Indices are into the lists of one cost.
+        cost_row mine = a.row;
+        mine.component = b.row.component;
+        mine.weight = b.row.weight;
+        mine.mask = b.row.mask;
+        return a.component == b.component && a.weight == b.weight && mine == b.row && a.attends == b.attends;
+    }
+
+    [[nodiscard]] py::object unit() const {
+        return row.what == statistic::pairs ? py::cast(attends)
+                                            : static_cast<py::object>(py::str(to_word(row.what, statistic_words)));
+    }
+    [[nodiscard]] py::tuple numbers() const {
+        return py::make_tuple(std::string(component.view()), weight, static_cast<unsigned>(row.what),
+                              static_cast<unsigned>(row.kind), static_cast<unsigned>(row.in), row.useful, row.padded,
+                              row.parameters, row.flow.reads, row.flow.also_reads, row.flow.fused_with,
+                              row.flow.writes, row.per_rank.in, row.per_rank.out, row.per_rank.padded_out,
+                              row.per_rank.parameters, mask_numbers(attends).tuple());
+    }
+    [[nodiscard]] static whole_row of_numbers(const py::tuple& n) {
+        const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
+        const auto count = [&n](std::size_t at) { return n[at].cast<std::uint64_t>(); };
+        return {.component = n[0].cast<std::string>(),
+                .weight = n[1].cast<std::string>(),
+                .row = {.what = static_cast<statistic>(to_count(n[2], "unit", 0, 7)),
+                        .kind = static_cast<term>(to_count(n[3], "kind", 0, term_count - 1)),
+                        .in = static_cast<tower>(to_count(n[4], "tower", 0, tower_count - 1)),
+                        .useful = count(5),
+                        .padded = count(6),
+                        .parameters = count(7),
+                        .flow = {flow(8), flow(9), flow(10), flow(11)},
+                        .per_rank = {count(12), count(13), count(14), count(15)}},
+                .attends = mask_numbers(n[16].cast<py::tuple>())};
+    }
+};
+
+[[nodiscard]] inline std::vector<whole_row> rows_of(const cost& model) {
+    std::vector<whole_row> rows;
+    for (const cost_row& row : model.rows()) {
+        rows.push_back({model.components()[row.component], std::string(model.weight_name(row)), row,
+                        row.what == statistic::pairs ? model.masks()[row.mask] : mask{}});
+    }
+    return rows;
+}
+
+[[nodiscard]] inline cost cost_of_rows(const std::vector<whole_row>& rows) {
+    cost sum;
+    for (const whole_row& one : rows) {
+        sum.add_row(one.component, one.weight, one.row, one.attends);
+    }
+    return sum;
+}
+
+[[nodiscard]] inline whole_row make_row(const std::string& component, const py::object& unit, const std::string& kind,
+                                        const py::object& flops_per_unit, const py::object& parameters,
+                                        const py::object& padded_flops_per_unit, const std::string& weight,
+                                        const std::string& in) {
+    whole_row made{.component = component, .weight = weight, .row = {}, .attends = {}};
+    cost_row& row = made.row;
+    if (py::isinstance<mask>(unit)) {
+        row.what = statistic::pairs;
+        made.attends = unit.cast<mask>();
+        row.in = made.attends.in();
+    } else if (py::isinstance<py::str>(unit)) {
+        row.what = from_word<statistic>(unit.cast<std::string>(), "unit", statistic_words);
+        row.in = from_word<tower>(in, "tower", tower_words);
+    } else {
+        throw error("unit", "must be the name of a statistic or a floptally.Mask, got " + shown(unit));
+    }
+    row.kind = from_word<term>(kind, "kind", term_words);
+    row.useful = to_count(flops_per_unit, "flops_per_unit");
+    row.padded = padded_flops_per_unit.is_none() ? row.useful : to_count(padded_flops_per_unit, "padded_flops_per_unit");
+    row.parameters = to_count(parameters, "parameters");
+    return made;
+}
+
+inline void bind_rows(py::module_& module) {
+    py::class_<whole_row>(module, "Row", R"(One row of a cost: forward FLOPs per unit of a statistic.
+
+component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
+side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what product it
+is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its backward.
+flops_per_unit: of the forward, a multiply-add is 2.)")
+        .def(py::init(&make_row), py::arg("component"), py::arg("unit"), py::arg("kind"), py::arg("flops_per_unit"),
+             py::arg("parameters") = 0, py::kw_only(), py::arg("padded_flops_per_unit") = py::none(),
+             py::arg("weight") = "", py::arg("tower") = "text")
+        .def_property_readonly("component", [](const whole_row& r) { return std::string(r.component.view()); })
+        .def_property_readonly("unit", &whole_row::unit)
+        .def_property_readonly("kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); })
+        .def_property_readonly("flops_per_unit", [](const whole_row& r) { return r.row.useful; })
+        .def_property_readonly("padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; })
+        .def_property_readonly("parameters", [](const whole_row& r) { return r.row.parameters; })
+        .def_property_readonly("weight", [](const whole_row& r) { return r.weight; })
+        .def_property_readonly("tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); })
+        .def(py::self == py::self)
+        .def("__hash__", [](const whole_row& r) { return py::hash(r.numbers()); })
+        .def("__repr__",
+             [](const whole_row& r) {
+                 return std::string("Row(\"")
+                     .append(r.component.view())
+                     .append("\", ")
+                     .append(shown(r.unit()))
+                     .append(", \"")
+                     .append(to_word(r.row.kind, term_words))
+                     .append("\", ")
+                     .append(std::to_string(r.row.useful))
+                     .append(", ")
+                     .append(std::to_string(r.row.parameters))
+                     .append(")");
+             })
+        .def(py::pickle([](const whole_row& r) { return r.numbers(); }, &whole_row::of_numbers));
+}
+
+}  // namespace floptally::detail::python
