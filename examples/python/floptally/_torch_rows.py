@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the products of training steps at several sizes to the rows of a cost; see torch_cost.py."""
+"""From the products of training steps at several sizes to the rows of a cost; see _from_torch.py."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ._core import Error, Mask
+from ._core import Cost, Error, Mask, Row
 
 if TYPE_CHECKING:
     import torch
 
-    from .torch_trace import Product, Step
+    from ._torch_trace import Product, Step
 
 MAX_NAME = 39
 MAX_COMPONENTS = 48
@@ -31,7 +31,6 @@ STATISTICS: dict[str, Callable[[Size], int]] = {
     "key squares": lambda s: s[0] * s[2] ** 2,
 }
 QUADRATIC = ("squares", "crossed", "key squares")
-ELEMENTWISE = ("embedding", "tied_embedding", "position_embedding", "norm", "bias")
 OF_ARITY = {1: ("count",), 2: ("count", "tokens", "squares"), 3: tuple(STATISTICS)}
 
 
@@ -123,19 +122,6 @@ class Names:
 
 
 @dataclass
-class Row:
-    """A row of the cost in the making: forward FLOPs of a unit."""
-
-    component: str
-    term: str
-    statistic: str
-    mask: Mask | None
-    flops: int
-    parameters: int
-    weight: str
-
-
-@dataclass
 class Series:
     """One product at all sizes; or several of a module as one, where their number differs from size to size."""
 
@@ -194,11 +180,11 @@ class Table:
     names: Names
     mask_of: Callable[[Product], Mask]
     terms: Mapping[str, str]
-    rows: list[Row] = field(default_factory=list)
+    rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     notes: list[str] = field(default_factory=list)
     stored: set[str] = field(default_factory=set)  #: parameters that a row has
 
-    def fill(self) -> None:
+    def cost(self) -> Cost:
         series = aligned(self.steps)
         # Where one core is fused, one that ran as plain products differs from it: no second QK^T in the backward.
         self.fused = any(one.first.kind == "attention" for one in series)
@@ -220,8 +206,7 @@ class Table:
                 )
         self.add_softmax(series)
         self.add_parameters()
-        self.add_notes()
-        self.shorten()
+        return self.checked(self.made())
 
     # -- fits ---------------------------------------------------------------------------------------------------------
 
@@ -295,9 +280,8 @@ class Table:
                 "gradient of a convolution in groups, over the channels of all"
             )
         for statistic, flops in units.items():
-            mask = Mask.encoder() if statistic == "key squares" else None
-            kind = "pairs" if mask is not None else statistic
-            self.put(one.module, term, kind, mask, flops, parameters, one.first.weights)
+            unit = Mask.encoder() if statistic == "key squares" else statistic
+            self.put(one.module, unit, term, flops, parameters, one.first.weights)
             parameters = 0
         if not units and parameters:
             self.stored.difference_update(one.first.weights)
@@ -377,13 +361,9 @@ class Table:
                 f"{one.first.op} counts {units[others[0]]} FLOPs per {others[0]} besides pairs under {mask.name}: "
                 "tokens that are in no length have a form under bidirectional only",
             )
+        of_pairs = {"squares": mask, "crossed": Mask.cross_attention(), "key squares": Mask.encoder()}
         for statistic, flops in units.items():
-            kind, attends = {
-                "squares": ("pairs", mask),
-                "crossed": ("pairs", Mask.cross_attention()),
-                "key squares": ("pairs", Mask.encoder()),
-            }.get(statistic, (statistic, None))
-            self.put(one.module, term, kind, attends, flops, 0, ())
+            self.put(one.module, of_pairs.get(statistic) or statistic, term, flops)
 
     def add_softmax(self, series: Sequence[Series]) -> None:
         """Three FLOPs an element: what the conventions count that count it at all."""
@@ -410,65 +390,82 @@ class Table:
                 continue
             else:
                 term = "bias" if module in with_product else "norm"
-            self.put(module, term, "tokens", None, 2 * count, 0 if term == "tied_embedding" else count, (own,))
+            self.put(module, "tokens", term, 2 * count, 0 if term == "tied_embedding" else count)
 
     # -- notes --------------------------------------------------------------------------------------------------------
 
-    def add_notes(self) -> None:
+    @property
+    def convention(self) -> str:
+        return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
+
+    def said(self, sizes: Iterable[Size]) -> str:
+        """Sizes as a note has them: batch x length, or batch x length x keys."""
+        return "at " + ", ".join(" x ".join(str(n) for n in size[: self.arity]) for size in sizes)
+
+    def all_notes(self) -> list[str]:
+        import torch
+
+        notes = [
+            f"counted by FlopCounterMode of PyTorch {torch.__version__}, whose number the convention {self.convention} "
+            f"gives; fitted {self.said(self.sizes[: self.fitted])}, checked {self.said(self.sizes[self.fitted :])}"
+        ]
         for module in dict.fromkeys(self.names.component(name) for name in self.plain_cores):
-            self.notes.append(
-                f"{module}: its core ran as plain products beside fused ones of other modules, and is counted so: a "
-                "state over pairs"
-            )
-        uncounted: dict[str, list[str]] = {}
+            notes.append(f"{module}: its core ran as plain products beside fused ones of other modules: a state over pairs")
+        uncounted: dict[str, dict[str, None]] = {}
         for module, op in self.steps[0].uncounted:
-            modules = uncounted.setdefault(op, [])
-            if self.names.component(module) not in modules:
-                modules.append(self.names.component(module))
+            uncounted.setdefault(op, {})[self.names.component(module)] = None
         for op, modules in uncounted.items():
-            self.notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in " + ", ".join(modules))
+            notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in {', '.join(modules)}")
         frozen = sum(p.numel() for p in self.model.parameters() if not p.requires_grad)
         if frozen:
-            self.notes.append(
+            notes.append(
                 f"{frozen} parameters are frozen: a product without one of its two gradients is an input_linear, one "
                 "without both is detached"
             )
+        return notes + list(dict.fromkeys(self.notes))
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
     def put(
-        self,
-        module: str,
-        term: str,
-        statistic: str,
-        mask: Mask | None,
-        flops: int,
-        parameters: int,
-        weights: Sequence[str],
+        self, module: str, unit: str | Mask, term: str, flops: int, parameters: int = 0, weights: Sequence[str] = ()
     ) -> None:
-        component = self.names.component(module)
         weight = ""
-        if weights and term not in ELEMENTWISE:
+        if weights:
             own = weights[0].rpartition(".")[2]
             weight = module.rpartition(".")[2] if own == "weight" else own
-        for row in self.rows:
-            same = (row.component, row.term, row.statistic, row.weight) == (component, term, statistic, weight)
-            if same and row.mask == mask:
-                row.flops += flops
-                row.parameters += parameters
-                return
-        self.rows.append(Row(component, term, statistic, mask, flops, parameters, weight))
+        row = self.rows.setdefault((self.names.component(module), unit, term, weight), [0, 0])
+        row[0] += flops
+        row[1] += parameters
 
-    def shorten(self) -> None:
-        names = self.names.short(row.component for row in self.rows)
-        if len(names) > MAX_COMPONENTS or len(self.rows) > MAX_ROWS:
+    def made(self) -> Cost:
+        components = {component for component, _, _, _ in self.rows}
+        if len(components) > MAX_COMPONENTS or len(self.rows) > MAX_ROWS:
             raise Error(
                 "components",
-                f"{len(names)} components and {len(self.rows)} rows: a cost has at most {MAX_COMPONENTS} and {MAX_ROWS}; "
-                f"join modules with components= or depth={self.depth_that_fits(names)}",
+                f"{len(components)} components and {len(self.rows)} rows: a cost has at most {MAX_COMPONENTS} and "
+                f"{MAX_ROWS}; join modules with components= or depth={self.depth_that_fits(components)}",
             )
-        for row in self.rows:
-            row.component = names[row.component]
+        short = self.names.short(component for component, _, _, _ in self.rows)
+        rows = [
+            Row(short[component], unit, term, flops, parameters, weight=weight)
+            for (component, unit, term, weight), (flops, parameters) in self.rows.items()
+        ]
+        return Cost.from_rows(rows, model_type=self.names.root, notes=self.all_notes())
+
+    def checked(self, cost: Cost) -> Cost:
+        """The library's count of every step must be PyTorch's, but for what a note takes off."""
+        for size, step in zip(self.sizes, self.steps):
+            batch: dict[str, list[int]] = {"lengths": [size[1] or 1] * size[0]}
+            if self.arity == 3:
+                batch["encoder_lengths"] = [size[2]] * size[0]
+            counted = cost.flops(convention=self.convention, **batch).total
+            excess = sum(product.groups_excess for product in step.products)
+            if counted + excess != step.total:
+                raise Error(
+                    "model",
+                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows made of it {counted}",
+                )
+        return cost
 
     @staticmethod
     def depth_that_fits(names: Iterable[str]) -> int:

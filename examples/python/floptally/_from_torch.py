@@ -20,13 +20,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._core import Cost, Error, Mask, cost
-from .torch_rows import Names, Size, Table, shown
+from ._torch_rows import Names, Size, Table, shown
 
 if TYPE_CHECKING:
     import torch
 
-    from .torch_rows import Row
-    from .torch_trace import Product
+    from ._torch_trace import Product
 
 #: Inputs that say where a token stands, not which it is.
 PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_position")
@@ -82,18 +81,18 @@ def from_torch(
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from . import torch_trace
+    from . import _torch_trace
 
-    model = torch_trace.unwrapped(model)
+    model = _torch_trace.unwrapped(model)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    copy = torch_trace.fake_copy(model, mode)
+    copy = _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy)
     make_inputs, arity = sized_inputs(example_inputs)
     sizes, fitted = sizes_of(arity, lengths, windows_of(copy, masks))
     steps = []
     for size in sizes:
         try:
-            steps.append(torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS))
+            steps.append(_torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS))
         except Error:
             raise
         except Exception as problem:
@@ -106,14 +105,14 @@ def from_torch(
         raise Error("model", "its backward has no product: no parameter that needs a gradient reaches the loss")
     seen = SeenMasks(copy, masks)
     table = Table(copy, sizes, fitted, arity, steps, Names(copy, components, depth), seen.of, terms or {})
-    table.fill()
-    seen.check(table.rows)
-    return finished(table)
+    made = table.cost()
+    seen.check()
+    return made
 
 
 def summed(outputs: Any) -> torch.Tensor:
     """The sum of all floating outputs that a gradient can enter."""
-    from .torch_trace import tensors_in
+    from ._torch_trace import tensors_in
 
     found = [one for one in tensors_in(outputs) if one.is_floating_point() and one.requires_grad]
     if not found:
@@ -141,7 +140,7 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
 
     import torch
 
-    from .torch_trace import tensors_in
+    from ._torch_trace import tensors_in
 
     args, kwargs = split(example)
     found = list(tensors_in(args)) + list(tensors_in(kwargs))
@@ -286,7 +285,7 @@ class SeenMasks:
             )
         return Mask.causal() if product.causal else Mask.bidirectional()
 
-    def check(self, rows: Sequence[Row]) -> None:
+    def check(self) -> None:
         """What was read of modules must be what the config reader says, where it reads the config at all."""
         config = getattr(self.model, "config", None)
         if not self.read or not hasattr(config, "to_dict"):
@@ -303,8 +302,3 @@ class SeenMasks:
                 "masks=",
             )
 
-
-def finished(table: Table) -> Cost:
-    for row in table.rows: print(row)
-    for n in table.notes: print(n)
-    return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One training step of a PyTorch model on fake tensors, and what every product of matrices in it counts.
 
-Imports torch; `floptally.from_torch` (torch_cost.py) imports this module when it is called.
+Imports torch; `floptally.from_torch` (_from_torch.py) imports this module when it is called.
 
 Which backward product belongs to which forward product is asked of autograd: a node of its graph has a number, which is
 known while the forward product runs and again while the node does. Module hooks of the backward are not needed, which
