@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_position")
 
 LENGTHS = (32, 48, 80, 57, 131)
+SHORT_LENGTHS = (7, 11, 19, 14, 24)  #: for models of few positions
 KEYS = (40, 56, 72, 61)
 
 
@@ -67,7 +68,7 @@ def from_torch(
         lengths: five lengths or more: three to fit, others to check. Where a model counts by chunks, multiples of them:
             the cost then holds for such lengths.
         components: names of components, by patterns of module names or as a function of them. Default: the module's
-            name with ``*`` for a layer's index; above 39 characters ``..`` stands for its first parts.
+            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts after the first.
         depth: cuts module names to so many parts, so that modules of one parent are one component.
         terms: terms of products of weights (``"router"``, ``"lm_head"``, …), by patterns of module names. Default:
             ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` where experts stand beside.
@@ -88,7 +89,7 @@ def from_torch(
     copy = _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy)
     make_inputs, arity = sized_inputs(example_inputs)
-    sizes, fitted = sizes_of(arity, lengths, windows_of(copy, masks))
+    sizes, fitted = sizes_of(arity, lengths, *positions_of(copy, masks))
     steps = []
     for size in sizes:
         try:
@@ -179,20 +180,22 @@ def split(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (tuple(inputs), {}) if isinstance(inputs, (list, tuple)) else ((inputs,), {})
 
 
-def sizes_of(arity: int, lengths: Sequence[int] | None, windows: Iterable[int]) -> tuple[list[Size], int]:
-    """Sizes to run at, and how many of the first are for the fit."""
+def sizes_of(
+    arity: int, lengths: Sequence[int] | None, windows: Iterable[int], longest: int
+) -> tuple[list[Size], int]:
+    """Sizes to run at, and how many of the first are for the fit. `longest`: what the model has positions for."""
     if lengths is not None and (len(set(lengths)) < 5 or min(lengths) < 1):
         raise Error("lengths", f"must be at least five different ones above 0, got {list(lengths)}")
-    given = list(dict.fromkeys(lengths)) if lengths is not None else list(LENGTHS)
+    given = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
     if arity == 1:
         return [(2, 0, 0), (3, 0, 0), (5, 0, 0)], 1
     a, b, c, d, e = given[:5]
     if lengths is None:
-        given += [window + 7 for window in windows if c < window <= 16384]
+        given += [window + 7 for window in windows if c < window <= 16384 and window + 7 < longest]
     more = given[5:]
     if arity == 2:
         return [(2, a, 0), (2, b, 0), (2, c, 0), (2, d, 0), (2, e, 0), (3, a, 0)] + [(2, n, 0) for n in more], 3
-    p, q, r, s = KEYS if lengths is None else (b, c, d, e)
+    p, q, r, s = KEYS if a == LENGTHS[0] else (b, c, d, e)
     fit = [(2, a, p), (2, b, p), (2, c, p), (2, a, q), (2, a, r), (2, b, q)]
     return fit + [(2, d, s), (2, e, r), (3, a, p)] + [(2, n, s) for n in more], 6
 
@@ -249,16 +252,16 @@ def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
     return Mask.sliding_window(window) if causal else None
 
 
-def windows_of(model: torch.nn.Module, masks: Mask | Mapping[str, Mask] | None) -> list[int]:
-    """Lengths beyond which a window limits: the count must be the same polynomial there."""
+def positions_of(model: torch.nn.Module, masks: Mask | Mapping[str, Mask] | None) -> tuple[list[int], int]:
+    """Lengths that a window limits beyond, where the count must be the same polynomial; and the longest."""
     given = [masks] if isinstance(masks, Mask) else list((masks or {}).values())
-    named = [int(n) for mask in given for n in re.findall(r"\d+", mask.name)]
+    windows = {int(n) for mask in given for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)
-    longest = getattr(config, "max_position_embeddings", None)
     window = getattr(config, "sliding_window", None)
     if isinstance(window, int) and not isinstance(window, bool):
-        named.append(window)
-    return sorted({n for n in named if not isinstance(longest, int) or n + 7 <= longest})
+        windows.add(window)
+    longest = getattr(config, "max_position_embeddings", None)
+    return sorted(windows), longest if isinstance(longest, int) else 1 << 30
 
 
 class SeenMasks:
@@ -291,7 +294,7 @@ class SeenMasks:
         if not self.read or not hasattr(config, "to_dict"):
             return
         try:
-            known = {mask.name for mask in cost(config).masks}
+            known = {mask.in_tower("text").name for mask in cost(config).masks}
         except Error:
             return
         odd = sorted(self.read - known)

@@ -31,6 +31,7 @@ STATISTICS: dict[str, Callable[[Size], int]] = {
     "key squares": lambda s: s[0] * s[2] ** 2,
 }
 QUADRATIC = ("squares", "crossed", "key squares")
+POSITION_WORDS = ("position", "token_type", "segment")  #: in the names of tables whose indices come from data
 OF_ARITY = {1: ("count",), 2: ("count", "tokens", "squares"), 3: tuple(STATISTICS)}
 
 
@@ -105,14 +106,14 @@ class Names:
 
     @staticmethod
     def short(names: Iterable[str]) -> dict[str, str]:
-        """Of at most 39 characters each: ``..`` in place of as few first parts as possible."""
+        """Of at most 39 characters each: ``..`` in place of as few parts after the first as possible."""
         made: dict[str, str] = {}
         for name in dict.fromkeys(names):
-            parts = name.split(".")
+            first, *parts = name.split(".")
             kept = name
             while len(kept) > MAX_NAME and len(parts) > 1:
                 parts = parts[1:]
-                kept = ".." + ".".join(parts)
+                kept = first + ".." + ".".join(parts)
             if len(kept) > MAX_NAME or kept in made.values():
                 raise Error(
                     name, f"has no own name of at most {MAX_NAME} characters: name it with components= or give a depth="
@@ -191,6 +192,8 @@ class Table:
         places = [one.first.place for one in series if self.names.in_layer(one.module)]
         self.first_layer, self.last_layer = (min(places), max(places)) if places else (-1, 1 << 62)
         self.plain_cores: list[str] = []
+        for one in series:
+            self.fit(one.module, one.first.op, one.forward)  # what has no form at all is said first
         for one in series:
             if one.first.kind == "attention":
                 self.add_fused(one)
@@ -383,7 +386,8 @@ class Table:
             count = parameter.numel()
             module, _, own = name.rpartition(".")
             if name in step.tables:
-                term = "embedding" if step.tables[name] else "position_embedding"
+                placed = not step.tables[name] or any(word in name for word in POSITION_WORDS)
+                term = "position_embedding" if placed else "embedding"
                 if name in self.stored:
                     term = "tied_embedding"
             elif name in self.stored:
@@ -446,8 +450,12 @@ class Table:
                 f"{MAX_ROWS}; join modules with components= or depth={self.depth_that_fits(components)}",
             )
         short = self.names.short(component for component, _, _, _ in self.rows)
+        named = True
+        if len({weight for _, _, _, weight in self.rows}) > MAX_COMPONENTS:
+            self.notes.append("its weights have too many names to keep: a plan's rules find none of them by name")
+            named = False
         rows = [
-            Row(short[component], unit, term, flops, parameters, weight=weight)
+            Row(short[component], unit, term, flops, parameters, weight=weight if named else "")
             for (component, unit, term, weight), (flops, parameters) in self.rows.items()
         ]
         return Cost.from_rows(rows, model_type=self.names.root, notes=self.all_notes())
