@@ -33,6 +33,7 @@ from ._core import (
     readable,
 )
 from ._flops import flops
+from ._from_torch import from_torch
 
 __all__ = [
     "Accelerator",
@@ -61,6 +62,7 @@ __all__ = [
     "conventions",
     "cost",
     "flops",
+    "from_torch",
     "models",
     "readable",
 ]

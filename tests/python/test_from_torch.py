@@ -1,0 +1,608 @@
+# SPDX-License-Identifier: Apache-2.0
+"""floptally.from_torch: against the config reader, against real steps under FlopCounterMode, and its errors."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import floptally
+from floptally import Mask
+
+nn = torch.nn
+F = torch.nn.functional
+
+
+def tokens(batch, length):
+    return {"input_ids": torch.ones(batch, length, dtype=torch.long)}
+
+
+def counted_by_pytorch(model, inputs, loss):
+    """Forward and backward of a real step, as PyTorch counts them."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as forward:
+        value = loss(model(**inputs))
+    with FlopCounterMode(display=False) as backward:
+        value.backward()
+    return forward.get_total_flops(), backward.get_total_flops()
+
+
+def by_phase(cost, convention, **batch):
+    seen = cost.flops(convention=convention, **batch).useful
+    return seen.forward, seen.backward
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models of transformers, against the reader of their configs.
+
+DIMENSIONS = {"vocab_size": 101, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
+GQA = {**DIMENSIONS, "num_key_value_heads": 2, "intermediate_size": 56}
+BERT = {**DIMENSIONS, "intermediate_size": 56, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+EXPERTS = {**GQA, "num_local_experts": 5, "num_experts_per_tok": 2}
+LATENT = {
+    **DIMENSIONS,
+    "num_key_value_heads": 4,
+    "intermediate_size": 56,
+    "moe_intermediate_size": 20,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 1,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 12,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 10,
+}
+SEQ2SEQ = {"vocab_size": 101, "d_model": 24, "dropout_rate": 0.0}
+T5 = {**SEQ2SEQ, "d_kv": 6, "d_ff": 56, "num_layers": 2, "num_heads": 4}
+BART = {
+    "vocab_size": 101,
+    "d_model": 24,
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 56,
+    "attention_dropout": 0.0,
+}
+GPT2 = {"vocab_size": 101, "n_embd": 24, "n_layer": 2, "n_head": 4, "attn_pdrop": 0.0, "n_positions": 512}
+
+#: name: (class, fields of its config, attention, convention that gives PyTorch's number)
+MODELS = {
+    "llama": ("LlamaForCausalLM", GQA, "sdpa"),
+    "llama eager": ("LlamaForCausalLM", {**GQA, "num_key_value_heads": 4}, "eager"),
+    "qwen2 tied": ("Qwen2ForCausalLM", {**GQA, "tie_word_embeddings": True}, "sdpa"),
+    "qwen3": ("Qwen3ForCausalLM", {**GQA, "head_dim": 10}, "sdpa"),
+    "qwen3_moe": (
+        "Qwen3MoeForCausalLM",
+        {**GQA, "num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 20},
+        "sdpa",
+    ),
+    "mistral with a window": ("MistralForCausalLM", {**GQA, "sliding_window": 50}, "sdpa"),
+    "mixtral": ("MixtralForCausalLM", EXPERTS, "sdpa"),
+    "gemma2": ("Gemma2ForCausalLM", {**GQA, "head_dim": 8, "sliding_window": 40}, "eager"),
+    "gemma3": ("Gemma3ForCausalLM", {**GQA, "num_hidden_layers": 6, "head_dim": 8, "sliding_window": 40}, "sdpa"),
+    "gpt2": ("GPT2LMHeadModel", GPT2, "sdpa"),
+    "gpt2 eager": ("GPT2LMHeadModel", GPT2, "eager"),
+    "bert": ("BertForMaskedLM", BERT, "sdpa"),
+    "roberta": ("RobertaForMaskedLM", {**BERT, "max_position_embeddings": 200}, "sdpa"),
+    "esm": (
+        "EsmForMaskedLM",
+        {**BERT, "position_embedding_type": "rotary", "mask_token_id": 32, "pad_token_id": 1},
+        "eager",
+    ),
+    "deepseek_v3": ("DeepseekV3ForCausalLM", LATENT, "sdpa"),
+    "t5": ("T5ForConditionalGeneration", T5, "sdpa"),
+    "bart": ("BartForConditionalGeneration", BART, "sdpa"),
+}
+
+
+def build(name, **changes):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    architecture, fields, attention = MODELS[name]
+    built = getattr(transformers, architecture)
+    config = built.config_class(**{**fields, **changes})
+    config.architectures = [architecture]
+    config.use_cache = False
+    if getattr(config, "_experts_implementation", "eager") is not None:
+        config._experts_implementation = "eager"  # every routed token runs, and PyTorch sees it
+    return built._from_config(config, attn_implementation=attention).train()
+
+
+def inputs_of(model):
+    if not model.config.is_encoder_decoder:
+        return tokens
+
+    def both(batch, length, keys):
+        return {**tokens(batch, keys), "decoder_input_ids": torch.ones(batch, length, dtype=torch.long)}
+
+    return both
+
+
+def logits(outputs):
+    return outputs.logits.sum()
+
+
+def units(cost):
+    """Forward FLOPs by what they are counted by; a mask by its name."""
+    sums = collections.Counter()
+    for row in cost.rows:
+        kind = row.kind if row.kind in ("norm", "bias", "embedding", "position_embedding", "tied_embedding") else ""
+        core = row.kind if row.kind in ("scores", "values", "softmax") else ""
+        if not kind:
+            sums[(row.unit.name if isinstance(row.unit, Mask) else row.unit, core)] += row.flops_per_unit
+    return sums
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_transformers_costs_what_its_config_says(name):
+    model = build(name)
+    example = inputs_of(model)
+    cost = floptally.from_torch(model, example, loss=logits)
+    reader = floptally.cost(model.config)
+    assert cost.parameters == reader.parameters
+    cross = {"encoder_lengths": [9, 33, 20]} if model.config.is_encoder_decoder else {}
+    batch = {"lengths": [1, 37, 300], **cross}
+    eager = "torch_flop_counter_eager"
+    for convention in ("exact", eager, "megatron", "palm"):
+        assert by_phase(cost, convention, **batch) == by_phase(reader, convention, **batch), convention
+    mixed = any("plain products" in note for note in cost.notes)
+    if not mixed:
+        fused = "torch_flop_counter"
+        assert by_phase(cost, fused, **batch) == by_phase(reader, fused, **batch)
+        assert units(cost) == units(reader)
+
+    sizes = (3, 21, 17) if cross else (3, 21)
+    inputs = example(*sizes)
+    of_pytorch = {"lengths": [21] * 3, **({"encoder_lengths": [17] * 3} if cross else {})}
+    counted_as = "torch_flop_counter" if "torch_flop_counter gives" in cost.notes[0] else eager
+    assert by_phase(cost, counted_as, **of_pytorch) == counted_by_pytorch(model, inputs, logits)
+
+
+def test_a_full_size_model_costs_no_memory():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    config = transformers.LlamaConfig(
+        hidden_size=4096,
+        num_hidden_layers=32,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        intermediate_size=14336,
+        vocab_size=128256,
+        max_position_embeddings=8192,
+    )
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa", dtype=torch.bfloat16)
+    cost = floptally.from_torch(model, tokens)
+    assert cost.parameters == 8030261248
+    assert cost.flops(convention="torch_flop_counter", lengths=[8192]).total == 492014273560576
+    assert cost.flops(convention="torch_flop_counter_eager", lengths=[8192]).total == 474422087516160
+    assert cost.flops(lengths=[8192]).total == 421651971833856
+    assert cost.flops(lengths=[512] * 16).total == 372173948583936
+    assert all(one.is_meta for one in model.parameters())
+
+
+def test_an_image_model_of_fixed_size_counts_by_images():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    config = transformers.ViTConfig(
+        hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=56, image_size=32, patch_size=8
+    )
+    config.architectures = ["ViTForImageClassification"]
+    model = transformers.ViTForImageClassification._from_config(config, attn_implementation="sdpa").train()
+    cost = floptally.from_torch(model, {"pixel_values": torch.zeros(4, 3, 32, 32)})
+    reader = floptally.cost(config)
+    for convention in ("exact", "torch_flop_counter", "torch_flop_counter_eager"):
+        assert by_phase(cost, convention, lengths=[1] * 7) == by_phase(reader, convention, images=7), convention
+    assert cost.parameters == reader.parameters
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models written by hand.
+
+
+class Block(nn.Module):
+    """A transformer's layer with one matrix for q, k and v, as GPT-2 has it."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.after = nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        b, n, w = x.shape
+        q, k, v = self.qkv(self.norm(x)).view(b, n, 3, self.heads, w // self.heads).permute(2, 0, 3, 1, 4)
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, n, w))
+        return x + self.mlp(self.after(x))
+
+
+class HandWritten(nn.Module):
+    def __init__(self, width=24, heads=4, layers=2, vocabulary=101, positions=512):
+        super().__init__()
+        self.embed = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(positions, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids):
+        x = self.embed(ids) + self.positions(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def test_a_transformer_written_by_hand_costs_what_the_same_gpt2_does():
+    cost = floptally.from_torch(HandWritten(), {"ids": torch.zeros(2, 9, dtype=torch.long)})
+    same = floptally.cost(
+        {
+            "model_type": "gpt2",
+            "architectures": ["GPT2LMHeadModel"],
+            "vocab_size": 101,
+            "n_embd": 24,
+            "n_layer": 2,
+            "n_head": 4,
+            "n_positions": 512,
+        }
+    )
+    assert cost.parameters == same.parameters
+    assert cost.masks == [Mask.causal()]
+    for convention in floptally.conventions():
+        counted = [one.flops(convention=convention.name, lengths=[1, 37, 300]) for one in (cost, same)]
+        assert counted[0].total == counted[1].total, convention.name
+    assert "blocks.*.mlp.0" in cost.components and "blocks.*" in cost.components
+    model = HandWritten()
+    inputs = {"ids": torch.zeros(3, 21, dtype=torch.long)}
+    assert by_phase(cost, "torch_flop_counter", lengths=[21] * 3) == counted_by_pytorch(
+        model, inputs, lambda out: out.sum()
+    )
+
+
+class Odd(nn.Module):
+    """A causal convolution, one in groups, and attention without a softmax, whose state has a fixed size."""
+
+    def __init__(self, width=12, groups=3):
+        super().__init__()
+        self.short = nn.Conv1d(width, width, 4, padding=3)
+        self.grouped = nn.Conv1d(width, width, 1, groups=groups)
+        self.q = nn.Linear(width, 8)
+        self.k = nn.Linear(width, 8)
+        self.v = nn.Linear(width, 10)
+        self.out = nn.Linear(10, 5)
+
+    def forward(self, x):
+        x = self.grouped(self.short(x.transpose(1, 2))[..., : x.shape[1]]).transpose(1, 2)
+        state = torch.einsum("bnk,bnv->bkv", self.k(x).exp(), self.v(x))
+        return self.out(torch.einsum("bnk,bkv->bnv", self.q(x), state))
+
+
+def test_an_odd_layer_written_by_hand_is_counted_as_it_runs():
+    cost = floptally.from_torch(Odd(), {"x": torch.zeros(2, 9, 12)})
+    rows = {(row.component, row.unit, row.kind): row.flops_per_unit for row in cost.rows}
+    # Three positions more than tokens, of 4 x 12 x 12 multiply-adds; the input needs no gradient.
+    assert rows[("short", "tokens", "input_linear")] == 2 * 4 * 12 * 12
+    assert rows[("short", "count", "input_linear")] == 3 * 2 * 4 * 12 * 12
+    assert rows[("grouped", "tokens", "linear")] == 2 * 12 * 12 // 3
+    assert rows[("Odd", "tokens", "state")] == 2 * 2 * 8 * 10
+    assert cost.parameters == sum(p.numel() for p in Odd().parameters())
+    # The counter takes the weight gradient of three groups three times; the note says so, the cost does not count it.
+    excess = 2 * (2 * 12 * 12 // 3) * 21 * 3
+    forward, backward = counted_by_pytorch(Odd(), {"x": torch.zeros(3, 21, 12)}, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter", lengths=[21] * 3) == (forward, backward - excess)
+    assert any("grouped" in note and str(2 * (2 * 12 * 12 // 3)) in note for note in cost.notes)
+
+
+def test_shared_layers_count_as_often_as_they_run_and_are_stored_once():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6, bias=False)
+            self.same = self.layer
+            self.table = nn.Linear(6, 6, bias=False)
+            self.table.weight = self.layer.weight
+
+        def forward(self, x):
+            return self.table(self.same(self.layer(x)))
+
+    cost = floptally.from_torch(Twice(), {"x": torch.zeros(2, 9, 6)})
+    assert cost.parameters == 36
+    assert cost.flops(lengths=[10]).useful.forward == 3 * 2 * 36 * 10
+
+
+def test_frozen_weights_count_what_autograd_runs():
+    model = HandWritten()
+    for parameter in model.blocks[0].parameters():
+        parameter.requires_grad = False
+    cost = floptally.from_torch(model, {"ids": torch.zeros(2, 9, dtype=torch.long)})
+    kinds = {row.kind for row in cost.rows if row.component == "blocks.*.mlp.0"}
+    assert kinds == {"linear", "input_linear", "bias"}
+    inputs = {"ids": torch.zeros(3, 21, dtype=torch.long)}
+    counted = counted_by_pytorch(model, inputs, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter", lengths=[21] * 3) == counted
+    assert any("frozen" in note for note in cost.notes)
+
+
+def test_what_does_not_reach_the_loss_is_forward_only():
+    class Aside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used = nn.Linear(6, 6)
+            self.aside = nn.Linear(6, 7)
+
+        def forward(self, x):
+            with torch.no_grad():
+                self.aside(x)
+            return self.used(self.used(x))
+
+    cost = floptally.from_torch(Aside(), {"x": torch.zeros(2, 9, 6)})
+    assert {row.kind for row in cost.rows if row.component == "aside"} == {"detached", "bias"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Masks.
+
+
+class Hidden(nn.Module):
+    """Attention that does not say what it attends."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.attention = nn.ModuleList(nn.Identity() for _ in range(2))
+        self.q = nn.Linear(width, width)
+
+    def forward(self, x):
+        q = self.q(x)
+        return F.scaled_dot_product_attention(q, x, x, attn_mask=torch.zeros(x.shape[1], x.shape[1]))
+
+
+def test_masks_of_the_caller_decide_the_exact_pairs():
+    example = {"x": torch.zeros(2, 9, 8)}
+    with pytest.raises(floptally.Error, match="^model: attends under a mask .* masks="):
+        floptally.from_torch(Hidden(), example)
+    for mask in (Mask.causal(), Mask.sliding_window(5), Mask.bidirectional()):
+        cost = floptally.from_torch(Hidden(), example, masks=mask)
+        assert cost.masks == [mask]
+        pairs = mask.pairs(30)
+        assert cost.flops(lengths=[30]).total - cost.flops(lengths=[1] * 30).total == 3 * 4 * 8 * (
+            pairs - 30 * mask.pairs(1)
+        )
+        assert cost.flops(lengths=[30], convention="torch_flop_counter").total == floptally.from_torch(
+            Hidden(), example, masks={"*": Mask.causal()}
+        ).flops(lengths=[30], convention="torch_flop_counter").total
+
+
+def test_masks_may_differ_by_module():
+    class Two(HandWritten):
+        pass
+
+    masks = {"blocks.0": Mask.sliding_window(7), "blocks.*": Mask.causal()}
+    cost = floptally.from_torch(Two(), {"ids": torch.zeros(2, 9, dtype=torch.long)}, masks=masks)
+    assert set(cost.masks) == {Mask.sliding_window(7), Mask.causal()}
+    assert {row.component for row in cost.rows if isinstance(row.unit, Mask)} == {"blocks.*"}
+
+
+def test_tokens_in_no_length_have_a_form_under_a_bidirectional_mask_only():
+    class Prefix(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.prefix = nn.Parameter(torch.zeros(3, 8))
+            self.q = nn.Linear(8, 8)
+
+        def forward(self, x):
+            x = torch.cat((self.prefix.expand(x.shape[0], 3, 8), x), 1)
+            return F.scaled_dot_product_attention(self.q(x), x, x)
+
+    cost = floptally.from_torch(Prefix(), {"x": torch.zeros(2, 9, 8)})
+    counted = counted_by_pytorch(Prefix(), {"x": torch.zeros(3, 21, 8)}, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter", lengths=[21] * 3) == counted
+    with pytest.raises(floptally.Error, match="besides pairs under causal"):
+        floptally.from_torch(Prefix(), {"x": torch.zeros(2, 9, 8)}, masks=Mask.causal())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Names.
+
+
+def test_long_names_lose_their_first_parts():
+    class Deep(nn.Module):
+        def __init__(self):
+            super().__init__()
+            inner = nn.Linear(4, 4)
+            for name in ("projection", "intermediate", "transformer_block", "encoder"):
+                outer = nn.Module()
+                outer.add_module(name, inner)
+                inner = outer
+            self.model = inner
+
+        def forward(self, x):
+            return self.model.encoder.transformer_block.intermediate.projection(x)
+
+    example = {"x": torch.zeros(2, 9, 4)}
+    assert floptally.from_torch(Deep(), example).components == ["model..intermediate.projection"]
+    assert floptally.from_torch(Deep(), example, depth=2).components == ["model.encoder"]
+    assert floptally.from_torch(Deep(), example, components={"*.projection": "mlp"}).components == ["mlp"]
+    assert floptally.from_torch(Deep(), example, components=str.upper).components == [
+        "MODEL..INTERMEDIATE.PROJECTION"
+    ]
+
+
+def test_too_many_components_say_which_depth_fits():
+    class Wide(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for i in range(60):
+                self.add_module(f"part{i}", nn.Linear(4, 4))
+
+        def forward(self, x):
+            return sum(part(x) for part in self.children())
+
+    with pytest.raises(floptally.Error, match="^components: 60 components .* at most 48"):
+        floptally.from_torch(Wide(), {"x": torch.zeros(2, 9, 4)})
+    cost = floptally.from_torch(Wide(), {"x": torch.zeros(2, 9, 4)}, components={"part*": "parts"})
+    assert cost.components == ["parts"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What has no such cost.
+
+
+class Root(nn.Module):
+    """Runs a function in a module of its own."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.odd = nn.Module()
+        self.odd.forward = function
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.odd(self.linear(x))
+
+
+def cubic(x):
+    scores = x @ x.transpose(1, 2)
+    return scores @ scores
+
+
+def data_dependent(x):
+    return x[x.sum(-1) > 0]
+
+
+def contrastive(x):
+    pooled = x.mean(1)
+    return pooled @ pooled.T
+
+
+def once_for_all(x):
+    table = torch.ones(x.shape[1], x.shape[1], requires_grad=True)
+    return x + (table @ table).sum()
+
+
+def in_chunks(x):
+    padded = F.pad(x, (0, 0, 0, -x.shape[1] % 16))
+    return torch.einsum("bcnk,bcmk->bcnm", *[padded.unflatten(1, (-1, 16))] * 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (cubic, "^odd: bmm counts .*: with the third power of the length$"),
+        (data_dependent, "^odd: cannot run on fake tensors with 2 samples, length 32: DynamicOutputShapeException"),
+        (contrastive, "^odd: mm counts .*: with the square of the batch, so that samples meet each other$"),
+        (once_for_all, "^odd: mm counts .*: with the third power of the length$"),
+        (in_chunks, "^odd: bmm counts .*: chunks, padding or data decide. "),
+    ],
+)
+def test_what_does_not_fit_names_the_module(function, text):
+    with pytest.raises(floptally.Error, match=text):
+        floptally.from_torch(Root(function), {"x": torch.zeros(2, 9, 6)})
+
+
+def test_whole_chunks_fit_lengths_of_whole_chunks():
+    lengths = [32, 48, 80, 64, 144]
+    cost = floptally.from_torch(Root(in_chunks), {"x": torch.zeros(2, 9, 6)}, lengths=lengths)
+    counted = counted_by_pytorch(Root(in_chunks), {"x": torch.zeros(3, 96, 6)}, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter", lengths=[96] * 3) == counted
+
+
+def test_a_stride_needs_lengths_that_it_divides():
+    class Strided(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.strided = nn.Conv1d(6, 6, 2, stride=2)
+
+        def forward(self, x):
+            return self.strided(x.transpose(1, 2))
+
+    with pytest.raises(floptally.Error, match="^strided: convolution counts "):
+        floptally.from_torch(Strided(), {"x": torch.zeros(2, 9, 6)})
+    cost = floptally.from_torch(Strided(), {"x": torch.zeros(2, 9, 6)}, lengths=[8, 12, 20, 14, 32])
+    assert cost.flops(lengths=[10]).useful.forward == 5 * 2 * 2 * 6 * 6
+
+
+def test_a_convolution_without_padding_has_fewer_positions_than_a_cost_can_say():
+    class Valid(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.valid = nn.Conv1d(6, 6, 3)
+
+        def forward(self, x):
+            return self.valid(x.transpose(1, 2))
+
+    with pytest.raises(floptally.Error, match="^valid: convolution counts -432 FLOPs per count: a cost has integers"):
+        floptally.from_torch(Valid(), {"x": torch.zeros(2, 9, 6)})
+
+
+def test_checkpointing_is_named():
+    class Checkpointed(HandWritten):
+        def forward(self, ids):
+            from torch.utils.checkpoint import checkpoint
+
+            x = self.embed(ids)
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False)
+            return self.head(self.norm(x))
+
+    with pytest.raises(floptally.Error, match=r"^blocks\.\d.*: runs again in the backward \(gradient checkpointing\)"):
+        floptally.from_torch(Checkpointed(), {"ids": torch.zeros(2, 9, dtype=torch.long)})
+
+
+def test_a_kernel_without_a_formula_is_noted():
+    class Vector(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+            self.weight = nn.Parameter(torch.zeros(6))
+
+        def forward(self, x):
+            return torch.mv(self.linear(x).flatten(0, 1), self.weight)
+
+    cost = floptally.from_torch(Vector(), {"x": torch.zeros(2, 9, 6)})
+    assert any(note.startswith("mv has no formula") and "Vector" in note for note in cost.notes)
+    assert cost.parameters == 6 * 6 + 6 + 6
+
+
+@pytest.mark.parametrize(
+    ("example", "text"),
+    [
+        ({"x": torch.zeros(9, 9, 6)}, "^example_inputs: batch and length are both 9"),
+        ({}, "^example_inputs: has no tensor"),
+        (lambda a, b, c, d: None, "^example_inputs: must take .* takes 4 arguments"),
+    ],
+)
+def test_inputs_that_say_too_little(example, text):
+    with pytest.raises(floptally.Error, match=text):
+        floptally.from_torch(nn.Linear(6, 6), example)
+
+
+def test_lengths_must_be_five():
+    with pytest.raises(floptally.Error, match="^lengths: must be at least five different ones above 0, got"):
+        floptally.from_torch(nn.Linear(6, 6), {"input": torch.zeros(2, 9, 6)}, lengths=[1, 2, 3, 3, 4])
+
+
+def test_a_model_without_gradients_has_no_training_step():
+    with pytest.raises(floptally.Error, match="^loss: no floating output of the model needs a gradient"):
+        floptally.from_torch(nn.Linear(6, 6).requires_grad_(False), {"input": torch.zeros(2, 9, 6)})
+    with pytest.raises(floptally.Error, match="^model: its backward has no product"):
+        floptally.from_torch(nn.LayerNorm(6), {"input": torch.zeros(2, 9, 6)})
+
+
+def test_the_model_is_left_as_it_was():
+    model = HandWritten()
+    before = {name: (id(p), p.clone(), p.grad) for name, p in model.named_parameters()}
+    floptally.from_torch(model, {"ids": torch.zeros(2, 9, dtype=torch.long)})
+    for name, parameter in model.named_parameters():
+        known, value, gradient = before[name]
+        assert id(parameter) == known and torch.equal(parameter, value) and parameter.grad is gradient
+    assert not model._forward_hooks and not model.blocks[0]._forward_pre_hooks
