@@ -195,3 +195,10 @@ TEST_CASE("what a tower says of its count is said once") {
     CHECK(model.notes ==
           std::vector<std::string>{"the projector is counted for every patch: merge_sizes of 1, as of images"});
 }
+
+TEST_CASE("a clip of any length has a token for each four frames that its convolutions leave") {
+    const floptally::model_config model = floptally::read_config(json::parse(R"({"model_type": "glmasr"})"));
+    floptally::tally batch{model.cost.masks()};
+    batch.add(floptally::audio_clip{800});
+    CHECK(floptally::placeholder_tokens(model, batch) == 800 / 2 / 4);
+}
