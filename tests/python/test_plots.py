@@ -128,8 +128,8 @@ def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_n
                     continue
                 pairs = sum(1 for query in range(length) for key in range(length) if key <= query)
                 work = products[phase] * 2 * 6 * pairs * batch  # multiply-adds of 2 heads x 3
-                assert shown[row, column] == pytest.approx(work / (0.5 * batch * 1e-3) / 1e3)
-    assert figure.axes[-1].get_ylabel() == "kFLOPS"
+                assert shown[row, column] == pytest.approx(work / (0.5 * batch * 1e-3) / 1e6)
+    assert figure.axes[-1].get_ylabel() == "MFLOPS"
     words = {phase: [text.get_text() for text in axes.texts] for axes, phase in zip(panels, products, strict=True)}
     assert words["fwd"].count("missing") == 1 and words["bwd"].count("no memory") == 1
     assert "missing" not in words["e2e"] and len(words["e2e"]) == 4
@@ -153,7 +153,7 @@ def test_heatmap_of_times_needs_no_config_and_of_mfu_a_peak() -> None:
         plots.kernel_heatmap(kernel_results(), show="mfu_pct")
     half = plots.kernel_heatmap(kernel_results(peak_tflops=2e-6), show="mfu_pct").axes[0].images[0].get_array()
     rate = plots.kernel_heatmap(kernel_results()).axes[0].images[0].get_array()
-    assert half[0, 0] == pytest.approx(100 * rate[0, 0] * 1e-9 / 2e-6)  # kFLOPS
+    assert half[0, 0] == pytest.approx(100 * rate[0, 0] * 1e-6 / 2e-6)  # MFLOPS
 
 
 def test_hstu_kernels_have_contextual_tokens_and_targets() -> None:

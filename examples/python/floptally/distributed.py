@@ -153,9 +153,9 @@ def all_reduce_ratio(
 class Extremes(NamedTuple):
     """How many values all ranks have together, the least and the largest; None where they have none."""
 
-    count: int
-    min: int | None
-    max: int | None
+    values: int
+    least: int | None
+    largest: int | None
 
 
 def all_reduce_extremes(

@@ -116,8 +116,9 @@ def write_report(
         about = f"{gpus} GPU{'' if gpus == 1 else 's'} a run, MFU of {peak_tflops:g} TFLOPS"
         plots.comparison_bars(rows, title=title, about=about, path=folder / "comparison")
         if times is not None:
-            show = "milliseconds" if times.config is None else "tflops"
-            plots.kernel_heatmap(times, show=show, path=folder / "kernels")
+            plots.kernel_heatmap(
+                times, show="milliseconds" if times.config is None else "tflops", path=folder / "kernels"
+            )
     except OSError as problem:
         raise Error("out", f'cannot write into "{folder}": {problem.strerror}') from problem
     return rows

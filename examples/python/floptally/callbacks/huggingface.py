@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, cast
 
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -35,7 +35,7 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        saved = (state.stateful_callbacks or {}).get(_STATE)
+        saved = _states(state).get(_STATE)
         if saved is not None and state.global_step > 0 and self.meter.run.steps == 0:
             self.meter.load_state_dict(saved)
         self.pause()
@@ -99,10 +99,15 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
 
     def _keep(self, state: TrainerState) -> None:
         if not self.meter.in_step:
-            state.stateful_callbacks[_STATE] = self.meter.state_dict()
+            _states(state)[_STATE] = self.meter.state_dict()
 
     def _before_forward(self, model: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
         import torch
 
         if model.training and torch.is_grad_enabled() and self.meter.in_step:
             self.add({**dict(zip(self._names, positional, strict=False)), **named})
+
+
+def _states(state: TrainerState) -> dict[str, Any]:
+    """What callbacks keep in trainer_state.json, by name."""
+    return cast("dict[str, Any]", state.stateful_callbacks)

@@ -8,7 +8,7 @@ from typing import Any
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ImportError:  # the same classes under their older name
-    from pytorch_lightning import Callback, LightningModule, Trainer  # type: ignore[no-redef,import-not-found,unused-ignore]
+    from pytorch_lightning import Callback, LightningModule, Trainer  # type: ignore[assignment,no-redef,unused-ignore]
 
 from .. import Meter
 from ._adapter import MeterAdapter, postfix
@@ -52,9 +52,8 @@ class LightningMeter(MeterAdapter, Callback):
             rates = self.meter.last_step
             pl_module.log("mfu_pct", 100 * rates.mfu, prog_bar=True, logger=False)
             pl_module.log("tflops", rates.tflops_per_gpu, prog_bar=True, logger=False)
-        if trainer.global_step % (self._every or trainer.log_every_n_steps or 1) == 0:
+        if trainer.global_step % (self._every or getattr(trainer, "log_every_n_steps", 0) or 1) == 0:
             scalars = self.scalars()
-            trainer.callback_metrics.update()
             for logger in trainer.loggers:
                 logger.log_metrics(scalars, step=trainer.global_step)
 

@@ -22,7 +22,7 @@ PathLike = str | os.PathLike[str]
 BLUE, SKY, ORANGE, VERMILLION, GREEN = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73"
 GREY, PALE, INK, FAINT = "#9A9A9A", "#E8E8E8", "#222222", "#5F5F5F"
 
-_LOOK: dict[str, Any] = {
+_LOOK: Any = {
     "font.size": 9.5,
     "axes.titlesize": 11.5,
     "axes.titleweight": "bold",
@@ -120,7 +120,7 @@ def save(figure: Figure, path: PathLike | None) -> None:
         return
     target = Path(path)
     known = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
-    if target.suffix.lower() not in known and target.suffix.lower() in figure.canvas.get_supported_filetypes():
+    if target.suffix.lower() not in known and target.suffix.lower()[1:] in figure.canvas.get_supported_filetypes():
         raise Error("path", f'must end in .png or .svg, or in neither for both, got "{target}"')
     endings = [target.suffix.lower()] if target.suffix.lower() in known else list(known)
     for ending in endings:
