@@ -11,9 +11,9 @@
 
 #include <floptally/assignment.hpp>
 #include <floptally/checked.hpp>
-#include <floptally/detail/balance_search.hpp>
-#include <floptally/detail/sample_items.hpp>
-#include <floptally/detail/whole_costs.hpp>
+#include <floptally/detail/balance/sample_items.hpp>
+#include <floptally/detail/balance/search.hpp>
+#include <floptally/detail/balance/whole_costs.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally {

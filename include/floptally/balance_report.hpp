@@ -10,7 +10,7 @@
 
 #include <floptally/assignment.hpp>
 #include <floptally/checked.hpp>
-#include <floptally/detail/whole_costs.hpp>
+#include <floptally/detail/balance/whole_costs.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/imbalance.hpp>

@@ -14,8 +14,8 @@
 
 #include <floptally/assignment.hpp>
 #include <floptally/checked.hpp>
-#include <floptally/detail/balance_items.hpp>
-#include <floptally/detail/balance_seeds.hpp>
+#include <floptally/detail/balance/items.hpp>
+#include <floptally/detail/balance/seeds.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 

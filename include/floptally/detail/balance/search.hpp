@@ -10,11 +10,11 @@
 #include <vector>
 
 #include <floptally/checked.hpp>
-#include <floptally/detail/balance_complete.hpp>
-#include <floptally/detail/balance_differencing.hpp>
-#include <floptally/detail/balance_exchange.hpp>
-#include <floptally/detail/balance_items.hpp>
-#include <floptally/detail/balance_seeds.hpp>
+#include <floptally/detail/balance/complete_search.hpp>
+#include <floptally/detail/balance/differencing.hpp>
+#include <floptally/detail/balance/items.hpp>
+#include <floptally/detail/balance/seeds.hpp>
+#include <floptally/detail/balance/swaps.hpp>
 
 namespace floptally::detail {
 
@@ -100,12 +100,12 @@ class balance_search {
         std::stable_sort(seeds_.begin(), seeds_.end(),
                          [](const candidate& a, const candidate& b) { return a.peak < b.peak; });
         for (candidate& seed : seeds_) {
-            if (best_ && balance_exchange<Load>::is_near(peak_, bound)) {
+            if (best_ && balance_swaps<Load>::is_near(peak_, bound)) {
                 return;
             }
-            balance_exchange<Load> exchange(items_, std::move(seed.rank_of), how_.budget);
-            exchange.run();
-            keep(exchange.rank_of(), exchange.peak());
+            balance_swaps<Load> swaps(items_, std::move(seed.rank_of), how_.budget);
+            swaps.run();
+            keep(swaps.rank_of(), swaps.peak());
         }
         if (items_.count() <= complete_search<Load>::most_items && how_.longest_first && how_.differencing) {
             best_ = complete_search<Load>(items_, std::move(best_), how_.budget).run();

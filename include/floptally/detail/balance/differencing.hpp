@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/balance_items.hpp>
+#include <floptally/detail/balance/items.hpp>
 
 namespace floptally::detail {
 

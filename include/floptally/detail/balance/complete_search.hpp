@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/balance_items.hpp>
-#include <floptally/detail/balance_seeds.hpp>
+#include <floptally/detail/balance/items.hpp>
+#include <floptally/detail/balance/seeds.hpp>
 
 namespace floptally::detail {
 

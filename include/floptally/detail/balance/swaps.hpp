@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/balance_items.hpp>
+#include <floptally/detail/balance/items.hpp>
 
 namespace floptally::detail {
 
@@ -36,7 +36,7 @@ struct item_bundle {
 /// lower bound, or where `budget` bundles (pairs of bundles, where items have several loads or sizes) have been looked
 /// at.
 template <class Load>
-class balance_exchange {
+class balance_swaps {
   public:
     /// Within 0.01 % of the lower bound: steps differ by more for other reasons.
     [[nodiscard]] static bool is_near(Load peak, Load bound) { return peak <= bound + bound / 8192; }
@@ -45,7 +45,7 @@ class balance_exchange {
     /// What making and sorting a bundle of two costs, in looks at one.
     static constexpr std::uint64_t sorting = 8;
 
-    balance_exchange(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, std::uint64_t budget)
+    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, std::uint64_t budget)
         : items_(items),
           rank_of_(std::move(rank_of)),
           budget_(budget),
