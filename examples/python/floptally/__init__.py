@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ._core import (
     Accelerator,
+    Assignment,
     Breakdown,
     Convention,
     Cost,
@@ -22,6 +23,7 @@ from ._core import (
     __version__,
     accelerator,
     accelerators,
+    balance,
     conventions,
     cost,
     models,
@@ -31,6 +33,7 @@ from ._flops import flops
 
 __all__ = [
     "Accelerator",
+    "Assignment",
     "Breakdown",
     "Convention",
     "Cost",
@@ -48,6 +51,7 @@ __all__ = [
     "__version__",
     "accelerator",
     "accelerators",
+    "balance",
     "conventions",
     "cost",
     "flops",

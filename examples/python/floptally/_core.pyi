@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Flags, Grids, HstuSequences, Integers, NewTokens
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens
 
 __version__: str
 
@@ -173,6 +173,14 @@ class Cost:
         routed: tuple[int, int] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
+    def sample_flops(
+        self,
+        lengths: Integers,
+        *,
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+        view: str = "useful",
+    ) -> list[int]: ...
     @property
     def model_type(self) -> str: ...
     @property
@@ -442,9 +450,36 @@ class Meter:
     @property
     def precision(self) -> str: ...
 
+class Assignment:
+    @property
+    def rank_of(self) -> list[int]: ...
+    @property
+    def ranks(self) -> list[list[int]]: ...
+    @property
+    def loads(self) -> list[list[int | float]]: ...
+    @property
+    def max_over_mean(self) -> float: ...
+    @property
+    def max_over_mean_before(self) -> float: ...
+    @property
+    def predicted_speedup(self) -> float: ...
+    @property
+    def moved(self) -> int: ...
+
 def accelerator(name: str) -> Accelerator: ...
 def accelerators() -> list[Accelerator]: ...
 def address_of(values: Integers) -> int: ...
+def balance(
+    costs: Costs,
+    ranks: int,
+    *,
+    mode: str = "equal_count",
+    sizes: Integers | None = None,
+    capacity: int = 0,
+    groups: Integers | None = None,
+    seed: str = "best",
+    budget: int | None = None,
+) -> Assignment: ...
 def conventions() -> list[Convention]: ...
 def cost(
     config: ConfigLike, *, mla: str = "expanded", mtp: int = 0, padded_vocab_size: int = 0
