@@ -51,7 +51,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");
     module.def(
-        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count)); },
+        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count, "flops")); },
         py::arg("flops"), "\"421.65 TFLOP\"");
     module.def(
         "run_program",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Flags, Grids, HstuSequences, Integers, NewTokens
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens
 
 __version__: str
 
@@ -173,6 +173,14 @@ class Cost:
         routed: tuple[int, int] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
+    def sample_flops(
+        self,
+        lengths: Integers,
+        *,
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+        view: str = "useful",
+    ) -> list[int]: ...
     @property
     def model_type(self) -> str: ...
     @property
@@ -474,14 +482,14 @@ class Assignment:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 def balance(
-    costs: Any,
+    costs: Costs,
     ranks: SupportsIndex,
     *,
     mode: str = "equal_count",
     seed: str = "best",
-    sizes: Any = None,
+    sizes: Integers | None = None,
     capacity: SupportsIndex | None = None,
-    groups: Any = None,
+    groups: Integers | None = None,
     budget: SupportsIndex | None = None,
 ) -> Assignment:
     """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
