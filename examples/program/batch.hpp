@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -12,15 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/cost.hpp>
+#include <floptally/add_input.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
+#include <floptally/integer_view.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/model_input.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 #include "arguments.hpp"
 
@@ -75,7 +75,12 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     const auto part = [&](std::string_view number) {
         return static_cast<std::uint32_t>(parse_count(number, field, 0, floptally::max_sequence_length));
     };
-    return {.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
+    const floptally::sequence tokens{.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
+    if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
+        throw error(field,
+                    fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length, text));
+    }
+    return tokens;
 }
 
 /// "8,900,100,2": contextual tokens, history, targets and how many of them are a group (1 where it is not said).
@@ -92,28 +97,7 @@ inline floptally::sequence parse_sequence(std::string_view text, const std::stri
     if (given < 3 || !text.empty()) {
         throw error(field, "must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group");
     }
-    const std::uint64_t length = std::uint64_t{numbers[0]} + numbers[1] + numbers[2];
-    if (length > floptally::max_sequence_length) {
-        throw error(field, fmt::format("c + h + t must be at most {}, got {}", floptally::max_sequence_length, length));
-    }
-    return {.length = static_cast<std::uint32_t>(length),
-            .context = numbers[0],
-            .targets = numbers[2],
-            .target_group = numbers[3]};
-}
-
-inline void add_sequences(const arguments& args, const floptally::model_config& model, floptally::tally& batch) {
-    const auto& masks = model.cost.masks();
-    const auto sequences = args.repeated("sequence");
-    if (!sequences.empty() &&
-        std::none_of(masks.begin(), masks.end(), [](const floptally::mask& m) { return m.is_hstu(); })) {
-        throw error("sequence",
-                    fmt::format("{} has no HSTU mask, which sees contextual tokens and targets; use --lengths",
-                                model.model_type));
-    }
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-        batch.add(parse_sequence(sequences[i], floptally::indexed("sequence", i)));
-    }
+    return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
 }
 
 /// "1,32,48": an image or a clip in patches before merging.
@@ -132,181 +116,93 @@ inline floptally::grid parse_grid(std::string_view text, const std::string& fiel
     return {numbers[0], numbers[1], numbers[2]};
 }
 
-/// The image of fixed size that the config states.
-inline floptally::grid fixed_image(const floptally::model_config& model) {
-    for (const floptally::tower_input& tower : model.towers) {
-        if (tower.image) {
-            return *tower.image;
+/// `grid_thw` of the library is --grid here, `sequences` is --sequence.
+inline constexpr floptally::input_spelling spelling{
+    [](std::string_view name) {
+        return std::string(name == "grid_thw" ? "grid" : name == "sequences" ? "sequence" : name);
+    },
+    [](std::string_view name) {
+        std::string option = std::string("--").append(spelling.field(name));
+        std::replace(option.begin(), option.end(), '_', '-');
+        return option;
+    },
+    "either --lengths or --lengths-file"};
+
+/// What the options say, and the integers that it points to.
+class read_input {
+  public:
+    explicit read_input(const arguments& args) : args_(args) {
+        constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "new-tokens",
+                                           "sequence", "grid",         "images",     "audio-frames"};
+        if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
+            !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
+            throw error("lengths",
+                        "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, "
+                        "--grid, --images or --audio-frames");
+        }
+        if (const auto lengths = args.text("lengths")) {
+            input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
+        }
+        if (const auto path = args.text("lengths-file")) {
+            input_.lengths.push_back({"lengths_file", keep(read_file(*path, "lengths_file"), "lengths_file")});
+        }
+        read_packed();
+        if (const auto others = args.text("encoder-lengths")) {
+            input_.encoder_lengths = keep(*others, "encoder_lengths");
+        }
+        each(args.repeated("sequence"), "sequence", input_.sequences, parse_sequence);
+        each(comma_separated(args.repeated("new-tokens")), "new_tokens", input_.new_tokens, parse_new_tokens);
+        each(args.repeated("grid"), "grid", input_.grids, parse_grid);
+        if (const auto images = args.text("images")) {
+            input_.images = parse_count(*images, "images", 1, 100'000'000);
+        }
+        if (const auto frames = args.text("audio-frames")) {
+            input_.audio_frames = keep(*frames, "audio_frames");
         }
     }
-    throw error("images", fmt::format("{} states no size of its images; use --grid", model.model_type));
-}
 
-inline void require_tower(const arguments& args, const floptally::model_config& model, floptally::tower which,
-                          const std::string& option) {
-    if (args.given(option) && !model.cost.masks().has(which)) {
-        throw error(arguments::field(option),
-                    fmt::format("{} has no {} tower", model.model_type, floptally::name_of(which)));
-    }
-}
+    [[nodiscard]] const floptally::model_input& get() const { return input_; }
 
-/// Images, clips and sound.
-inline void add_towers(const arguments& args, const floptally::model_config& model, floptally::tally& batch) {
-    require_tower(args, model, floptally::tower::vision, "grid");
-    require_tower(args, model, floptally::tower::vision, "images");
-    require_tower(args, model, floptally::tower::audio, "audio-frames");
-    const auto grids = args.repeated("grid");
-    for (std::size_t i = 0; i < grids.size(); ++i) {
-        batch.add(parse_grid(grids[i], floptally::indexed("grid", i)));
+  private:
+    floptally::integer_view keep(std::string_view text, const std::string& field) {
+        return kept_.emplace_back(parse_integers(text, field));
     }
-    if (const auto images = args.text("images")) {
-        const std::uint64_t count = parse_count(*images, "images", 1, 100'000'000);
-        const floptally::grid image = fixed_image(model);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            batch.add(image);
+
+    template <class One>
+    static void each(const std::vector<std::string>& texts, const char* field, std::vector<One>& to,
+                     One (*parse_one)(std::string_view, const std::string&)) {
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            to.push_back(parse_one(texts[i], floptally::indexed(field, i)));
         }
     }
-    if (const auto frames = args.text("audio-frames")) {
-        batch.add_audio_frames(parse_integers(*frames, "audio_frames"));
-    }
-}
 
-inline void check_text(const arguments& args, const floptally::model_config& model) {
-    for (const char* option : {"lengths", "lengths-file", "cu-seqlens", "new-tokens", "sequence"}) {
-        if (args.given(option) && !model.cost.masks().has(floptally::tower::text)) {
-            throw error(arguments::field(option),
-                        fmt::format("{} has no text; use --grid, --images or --audio-frames", model.model_type));
-        }
-    }
-}
-
-inline void add_packed(const arguments& args, floptally::tally& batch) {
-    const auto boundaries = args.text("cu-seqlens");
-    if (!boundaries) {
-        for (const char* option : {"cu-seqlens-padded", "num-real-seqs"}) {
-            if (args.given(option)) {
-                throw error(arguments::field(option), "needs --cu-seqlens");
+    void read_packed() {
+        const auto boundaries = args_.text("cu-seqlens");
+        if (!boundaries) {
+            for (const char* option : {"cu-seqlens-padded", "num-real-seqs"}) {
+                if (args_.given(option)) {
+                    throw error(arguments::field(option), "needs --cu-seqlens");
+                }
             }
+            return;
         }
-        return;
+        const floptally::integer_view real = keep(*boundaries, "cu_seqlens");
+        const auto slots = args_.text("cu-seqlens-padded");
+        const auto num_real_seqs = args_.text("num-real-seqs");
+        input_.boundaries = {real, slots ? keep(*slots, "cu_seqlens_padded") : real,
+                             num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1)
+                                           : floptally::all_sequences};
     }
-    const auto cu_seqlens = parse_integers(*boundaries, "cu_seqlens");
-    const auto slots = args.text("cu-seqlens-padded");
-    const auto num_real_seqs = args.text("num-real-seqs");
-    batch.add_cu_seqlens(
-        cu_seqlens, slots ? parse_integers(*slots, "cu_seqlens_padded") : cu_seqlens,
-        num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, cu_seqlens.size() - 1) : cu_seqlens.size() - 1);
-}
 
-/// Whether some of the work is over the tokens of an encoder.
-inline bool has_encoder(const floptally::cost& model) {
-    return std::any_of(model.rows().begin(), model.rows().end(), [&](const floptally::cost_row& row) {
-        return row.what == floptally::statistic::keys ||
-               (row.what == floptally::statistic::pairs &&
-                model.masks()[row.mask].kind() == floptally::mask_kind::cross_attention);
-    });
-}
-
-inline std::uint32_t checked_frames(std::int64_t frames, std::size_t index) {
-    if (frames < 0 || frames > std::int64_t{0xFFFF'FFFF}) {
-        throw error(floptally::indexed("audio_frames", index),
-                    fmt::format("must be from 0 to 4294967295, got {}", frames));
-    }
-    return static_cast<std::uint32_t>(frames);
-}
-
-/// Whether its encoder takes sound.
-inline bool encodes_sound(const floptally::model_config& model) {
-    return std::any_of(model.towers.begin(), model.towers.end(),
-                       [](const floptally::tower_input& tower) { return tower.are_keys; });
-}
-
-/// Sequences of --lengths or of a file, each with its tokens on the encoder's side, or with its clip of --audio-frames.
-inline void add_lengths(const arguments& args, const floptally::model_config& model,
-                        const std::vector<std::int64_t>& lengths, const std::string& field, floptally::tally& batch) {
-    if (encodes_sound(model)) {
-        std::vector<std::int64_t> keys = parse_integers(*args.text("audio-frames"), "audio_frames");
-        if (keys.size() != lengths.size()) {
-            throw error("audio_frames", fmt::format("must be one clip for each of {} ({}), got {}", field,
-                                                    lengths.size(), keys.size()));
-        }
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            keys[i] = floptally::keys_of(model, floptally::audio_clip{checked_frames(keys[i], i)});
-        }
-        batch.add_encoder_decoder(lengths, keys, field);
-        return;
-    }
-    const auto other = args.text("encoder-lengths");
-    if (!other) {
-        batch.add_lengths(lengths, field);
-        return;
-    }
-    batch.add_encoder_decoder(lengths, parse_integers(*other, "encoder_lengths"), field);
-}
-
-inline void check_encoder_lengths(const arguments& args, const floptally::model_config& model) {
-    const bool needed = has_encoder(model.cost);
-    if (encodes_sound(model)) {
-        if (args.given("encoder-lengths")) {
-            throw error("encoder_lengths",
-                        fmt::format("follow from --audio-frames; {} has an encoder of sound", model.model_type));
-        }
-        if (!args.given("audio-frames")) {
-            throw error("audio_frames", fmt::format("is missing; {} has an encoder of sound, and --lengths are its "
-                                                    "decoder's",
-                                                    model.model_type));
-        }
-    } else if (needed && !args.given("encoder-lengths")) {
-        throw error("encoder_lengths",
-                    fmt::format("is missing; {} has an encoder, and --lengths are its decoder's", model.model_type));
-    }
-    if (!needed && args.given("encoder-lengths")) {
-        throw error("encoder_lengths", fmt::format("{} has no encoder beside its decoder", model.model_type));
-    }
-    if (needed && args.given("lengths") == args.given("lengths-file")) {
-        throw error("encoder_lengths", "needs either --lengths or --lengths-file");
-    }
-    for (const char* option : {"cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "new-tokens", "sequence"}) {
-        if (needed && args.given(option)) {
-            throw error(arguments::field(option), "has no tokens on the encoder's side; use --lengths");
-        }
-    }
-}
+    const arguments& args_;
+    floptally::model_input input_;
+    std::deque<std::vector<std::int64_t>> kept_;  // whose elements stay where they are
+};
 
 inline floptally::tally read_batch(const arguments& args, const floptally::model_config& model,
                                    const floptally::mask_set& masks) {
-    constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "new-tokens",
-                                       "sequence", "grid",         "images",     "audio-frames"};
-    if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
-        !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
-        throw error("lengths",
-                    "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
-                    "--images or --audio-frames");
-    }
-    check_text(args, model);
-    check_encoder_lengths(args, model);
     floptally::tally batch{masks};
-    if (const auto lengths = args.text("lengths")) {
-        add_lengths(args, model, parse_integers(*lengths, "lengths"), "lengths", batch);
-    }
-    if (const auto path = args.text("lengths-file")) {
-        constexpr const char* field = "lengths_file";
-        add_lengths(args, model, parse_integers(read_file(*path, field), field), field, batch);
-    }
-    add_packed(args, batch);
-    add_sequences(args, model, batch);
-    const auto cached = comma_separated(args.repeated("new-tokens"));
-    for (std::size_t i = 0; i < cached.size(); ++i) {
-        const std::string field = floptally::indexed("new_tokens", i);
-        const floptally::sequence tokens = parse_new_tokens(cached[i], field);
-        if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-            throw error(field, fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length,
-                                           cached[i]));
-        }
-        batch.add(tokens);
-    }
-    add_towers(args, model, batch);
-    floptally::require_placeholders(model, batch);
+    floptally::add_input(read_input(args).get(), model, batch, spelling);
     return batch;
 }
 

@@ -19,6 +19,7 @@
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
+#include <floptally/peak.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -97,22 +98,18 @@ inline floptally::mfu_report measure(const arguments& args, const floptally::rep
     floptally::mfu_report mfu;
     mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
     mfu.step.gpus = parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
-    const floptally::precision used = floptally::precision_named(args.text("precision").value_or("bf16"));
-    mfu.precision = floptally::name(used);
+    const auto peak = args.text("peak-tflops");
     const auto accelerator = args.text("accelerator");
-    if (const auto peak = args.text("peak-tflops")) {
-        mfu.step.peak_tflops = parse_positive(*peak, "peak_tflops");
-        mfu.accelerator = accelerator.value_or("");
-        mfu.peak_source = "given by the user";
-    } else {
-        if (!accelerator) {
-            throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
-        }
-        const floptally::accelerator& part = floptally::accelerator_named(*accelerator);
-        mfu.step.peak_tflops = part.peak_tflops(used);
-        mfu.accelerator = part.name;
-        mfu.peak_source = fmt::format("{}, {}", part.source.title, part.source.url);
+    if (!peak && !accelerator) {
+        throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
     }
+    const floptally::chosen_peak chosen =
+        floptally::choose_peak(accelerator, peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
+                               args.text("precision").value_or("bf16"));
+    mfu.step.peak_tflops = chosen.tflops;
+    mfu.accelerator = chosen.accelerator;
+    mfu.precision = chosen.precision;
+    mfu.peak_source = chosen.source;
     mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
     return mfu;
 }

@@ -3,6 +3,6 @@
 
 #include <floptally/detail/python/services.hpp>
 
-/// The reader of configs, the reports and the program, each in one unit of the extension: they are most of what it costs
-/// to compile.
+/// The reader of configs, the reports and the program, each in one unit of the extension: they are most of what it
+/// costs to compile.
 [[nodiscard]] floptally::python_services floptally_services();

@@ -21,7 +21,29 @@ struct imbalance {
     [[nodiscard]] friend constexpr bool operator==(const imbalance&, const imbalance&) = default;
 };
 
-/// Of one load for each rank: largest · ranks / Σ.
+/// largest · ranks / Σ.
+[[nodiscard]] constexpr imbalance imbalance_of(uint128 largest, uint128 sum, std::uint64_t ranks) {
+    if (sum == 0) {
+        return {};
+    }
+    const auto divisor_of = [](uint128 a, uint128 b) {
+        while (b != 0) {
+            const uint128 rest = a % b;
+            a = b;
+            b = rest;
+        }
+        return a;
+    };
+    const uint128 of_both = divisor_of(largest, sum);
+    const uint128 of_ranks = divisor_of(ranks, sum / of_both);
+    const uint128 factor = ranks / of_ranks;
+    if (largest / of_both > ~uint128{0} / factor) {
+        throw overflow("loads", "the largest times the number of ranks does not fit 128 bits");
+    }
+    return {largest / of_both * factor, sum / of_both / of_ranks};
+}
+
+/// Of one load for each rank.
 [[nodiscard]] constexpr imbalance imbalance_of(std::span<const std::uint64_t> loads) {
     if (loads.empty()) {
         throw error("loads", "must be of at least one rank");
@@ -32,17 +54,7 @@ struct imbalance {
         sum += load;
         largest = load > largest ? load : largest;
     }
-    if (sum == 0) {
-        return {};
-    }
-    const uint128 product = uint128{largest} * loads.size();
-    uint128 divisor = product;
-    for (uint128 rest = sum; rest != 0;) {
-        const uint128 next = divisor % rest;
-        divisor = rest;
-        rest = next;
-    }
-    return {product / divisor, sum / divisor};
+    return imbalance_of(largest, sum, loads.size());
 }
 
 }  // namespace floptally

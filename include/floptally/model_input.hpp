@@ -26,11 +26,12 @@ namespace floptally {
 struct input_spelling {
     std::string (*field)(std::string_view name);
     std::string (*option)(std::string_view name);
+    std::string_view one_list_of_lengths;
 };
 
 /// As they stand: what the arguments of a function are called.
 inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
-                                               [](std::string_view name) { return std::string(name); }};
+                                               [](std::string_view name) { return std::string(name); }, "lengths"};
 
 /// A batch as a user names it: what the program and the Python module take. Nothing of it is copied.
 struct model_input {
@@ -54,12 +55,18 @@ struct model_input {
     std::vector<grid> grids{};
     std::uint64_t images = 0;  ///< of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
-    std::vector<tally> tallies{};  ///< what was counted before, as a batch by its attention mask
+    /// Rows of a BSHD batch that were counted as such: by their attention mask, or their one length.
+    struct counted_rows {
+        std::string field;
+        tally sum;
+    };
+    std::vector<counted_rows> rows{};
+    std::vector<tally> tallies{};  ///< what was counted before, with all sides that the model has
 
     /// Whether anything but tallies is given, which a model may be unable to take.
     [[nodiscard]] bool names_any() const {
-        return !lengths.empty() || boundaries || encoder_lengths || !sequences.empty() || !new_tokens.empty() ||
-               !grids.empty() || images != 0 || audio_frames;
+        return !lengths.empty() || !rows.empty() || boundaries || encoder_lengths || !sequences.empty() ||
+               !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;
     }
 };
 
@@ -89,8 +96,7 @@ struct model_input {
 
 /// Whether its encoder takes sound.
 [[nodiscard]] inline bool encodes_sound(const model_config& model) {
-    return std::any_of(model.towers.begin(), model.towers.end(),
-                       [](const tower_input& one) { return one.are_keys; });
+    return std::any_of(model.towers.begin(), model.towers.end(), [](const tower_input& one) { return one.are_keys; });
 }
 
 /// The image of fixed size that the config states, or an error.
@@ -100,186 +106,9 @@ struct model_input {
             return *one.image;
         }
     }
-    throw error("images", std::string(model.model_type)
-                              .append(" states no size of its images; use ")
-                              .append(words.option("grid_thw")));
-}
-
-namespace detail {
-
-/// Checks a batch against a model and adds it.
-class input_adder {
-  public:
-    input_adder(const model_input& batch, const model_config& model, const input_spelling& words)
-        : batch_(batch), model_(model), words_(words) {}
-
-    /// Into a tally of the model's masks.
-    void add_to(tally& sum) const {
-        for (const tally& counted : batch_.tallies) {
-            sum += counted;
-        }
-        if (!batch_.names_any()) {
-            return;
-        }
-        require_towers();
-        require_text();
-        require_sides();
-        for (const model_input::list& list : batch_.lengths) {
-            add_lengths(list, sum);
-        }
-        if (batch_.boundaries) {
-            const model_input::packed& row = *batch_.boundaries;
-            row.cu_seqlens.visit([&](const auto& real) {
-                row.cu_seqlens_padded.visit(
-                    [&](const auto& slots) { sum.add_cu_seqlens(real, slots, row.num_real_seqs); });
-            });
-        }
-        add_sequences(sum);
-        for (const grid& patches : batch_.grids) {
-            sum.add(patches);
-        }
-        if (batch_.images != 0) {
-            const grid image = fixed_image(model_, words_);
-            for (std::uint64_t i = 0; i < batch_.images; ++i) {
-                sum.add(image);
-            }
-        }
-        if (batch_.audio_frames) {
-            batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
-        }
-        require_placeholders(model_, sum);
-    }
-
-  private:
-    [[noreturn]] void refuse(std::string_view name, const std::string& problem) const {
-        throw error(words_.field(name), problem);
-    }
-    [[nodiscard]] std::string option(std::string_view name) const { return words_.option(name); }
-    [[nodiscard]] std::string subject(std::string_view says) const { return model_.model_type + std::string(says); }
-    [[nodiscard]] const mask_set& masks() const { return model_.cost.masks(); }
-
-    void require_towers() const {
-        const auto require = [&](bool given, tower which, std::string_view name) {
-            if (given && !masks().has(which)) {
-                refuse(name, subject(" has no ").append(name_of(which)).append(" tower"));
-            }
-        };
-        require(!batch_.grids.empty(), tower::vision, "grid_thw");
-        require(batch_.images != 0, tower::vision, "images");
-        require(batch_.audio_frames.has_value(), tower::audio, "audio_frames");
-    }
-
-    void require_text() const {
-        if (masks().has(tower::text)) {
-            return;
-        }
-        const auto require_absent = [&](bool given, std::string_view name) {
-            if (given) {
-                throw error(name, subject(" has no text; use ")
-                                      .append(option("grid_thw"))
-                                      .append(", ")
-                                      .append(option("images"))
-                                      .append(" or ")
-                                      .append(option("audio_frames")));
-            }
-        };
-        for (const model_input::list& list : batch_.lengths) {
-            require_absent(true, list.field);
-        }
-        require_absent(batch_.boundaries.has_value(), words_.field("cu_seqlens"));
-        require_absent(!batch_.new_tokens.empty(), words_.field("new_tokens"));
-        require_absent(!batch_.sequences.empty(), words_.field("sequences"));
-    }
-
-    /// An encoder-decoder needs both sides, and no other model has a second one.
-    void require_sides() const {
-        const bool needed = has_encoder(model_.cost);
-        const bool given = batch_.encoder_lengths.has_value();
-        const std::string whose = option("lengths") + " are its decoder's";
-        if (encodes_sound(model_)) {
-            if (given) {
-                refuse("encoder_lengths", "follow from " + option("audio_frames") + "; " + model_.model_type +
-                                              " has an encoder of sound");
-            }
-            if (!batch_.audio_frames) {
-                refuse("audio_frames", "is missing; " + model_.model_type + " has an encoder of sound, and " + whose);
-            }
-        } else if (needed && !given) {
-            refuse("encoder_lengths", "is missing; " + model_.model_type + " has an encoder, and " + whose);
-        }
-        if (!needed && given) {
-            refuse("encoder_lengths", subject(" has no encoder beside its decoder"));
-        }
-        if (needed && batch_.lengths.size() != 1) {
-            refuse("encoder_lengths", "needs " + option("lengths"));
-        }
-        const auto require_absent = [&](bool is_given, std::string_view name) {
-            if (needed && is_given) {
-                refuse(name, "has no tokens on the encoder's side; use " + option("lengths"));
-            }
-        };
-        require_absent(batch_.boundaries.has_value(), "cu_seqlens");
-        require_absent(!batch_.new_tokens.empty(), "new_tokens");
-        require_absent(!batch_.sequences.empty(), "sequences");
-    }
-
-    /// Each with its tokens on the encoder's side, or with its clip of sound.
-    void add_lengths(const model_input::list& list, tally& sum) const {
-        list.lengths.visit([&](const auto& lengths) {
-            if (encodes_sound(model_)) {
-                sum.add_encoder_decoder(lengths, keys_of_clips(list), list.field);
-            } else if (batch_.encoder_lengths) {
-                batch_.encoder_lengths->visit(
-                    [&](const auto& other) { sum.add_encoder_decoder(lengths, other, list.field); });
-            } else {
-                sum.add_lengths(lengths, list.field);
-            }
-        });
-    }
-
-    [[nodiscard]] std::vector<std::uint32_t> keys_of_clips(const model_input::list& list) const {
-        return batch_.audio_frames->visit([&](const auto& frames) {
-            if (frames.size() != list.lengths.size()) {
-                refuse("audio_frames", "must be one clip for each of " + list.field + " (" +
-                                           std::to_string(list.lengths.size()) + "), got " +
-                                           std::to_string(frames.size()));
-            }
-            const given_lengths<typename std::remove_reference_t<decltype(frames)>::value_type> clips{
-                frames.data(), "audio_frames"};
-            std::vector<std::uint32_t> keys;
-            for (std::size_t i = 0; i < frames.size(); ++i) {
-                keys.push_back(keys_of(model_, audio_clip{clips.checked(i)}));
-            }
-            return keys;
-        });
-    }
-
-    void add_sequences(tally& sum) const {
-        if (!batch_.sequences.empty() &&
-            std::none_of(masks().begin(), masks().end(), [](const mask& m) { return m.is_hstu(); })) {
-            refuse("sequences", subject(" has no HSTU mask, which sees contextual tokens and targets; use ") +
-                                    option("lengths"));
-        }
-        for (const std::vector<sequence>* list : {&batch_.sequences, &batch_.new_tokens}) {
-            for (const sequence& one : *list) {
-                sum.add(one);
-            }
-        }
-    }
-
-    const model_input& batch_;
-    const model_config& model_;
-    const input_spelling& words_;
-};
-
-}  // namespace detail
-
-/// Adds a batch to a tally with the masks of the model, or nothing where the model cannot take it.
-inline void add_input(const model_input& batch, const model_config& model, tally& sum,
-                      const input_spelling& words = plain_spelling) {
-    tally added{sum.masks()};
-    detail::input_adder(batch, model, words).add_to(added);
-    sum += added;
+    throw error(
+        "images",
+        std::string(model.model_type).append(" states no size of its images; use ").append(words.option("grid_thw")));
 }
 
 }  // namespace floptally

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -9,9 +10,11 @@
 #include <vector>
 
 #include <floptally/detail/python/accelerators.hpp>
+#include <floptally/detail/python/balances.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_class.hpp>
 #include <floptally/detail/python/errors.hpp>
+#include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/meters.hpp>
 #include <floptally/detail/python/plans.hpp>
@@ -40,10 +43,11 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_breakdowns(module);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
+    detail::python::bind_balance(module);
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");
     module.def(
-        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count)); },
+        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count, "flops")); },
         py::arg("flops"), "\"421.65 TFLOP\"");
     module.def(
         "run_program",
@@ -52,6 +56,12 @@ inline void bind(pybind11::module_& module, python_services given) {
             return with->run_program(arguments);
         },
         py::arg("arguments"), "The program floptally: its exit status. The first argument is its name.");
+    module.def(
+        "address_of",
+        [](const py::object& values) {
+            return reinterpret_cast<std::uintptr_t>(detail::python::integers(values, "values").address());
+        },
+        py::arg("values"), "Where integers are read from: the array's own memory, or that of a copy of a list.");
     const std::string package = detail::python::package_of(module);
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {
         if (py::isinstance<py::type>(member)) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ._core import (
     Accelerator,
+    Assignment,
     Breakdown,
     Convention,
     Cost,
@@ -22,6 +23,7 @@ from ._core import (
     __version__,
     accelerator,
     accelerators,
+    balance,
     conventions,
     cost,
     models,
@@ -32,6 +34,7 @@ from ._from_torch import from_torch
 
 __all__ = [
     "Accelerator",
+    "Assignment",
     "Breakdown",
     "Convention",
     "Cost",
@@ -49,6 +52,7 @@ __all__ = [
     "__version__",
     "accelerator",
     "accelerators",
+    "balance",
     "conventions",
     "cost",
     "flops",

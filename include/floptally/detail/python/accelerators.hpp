@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -9,37 +10,56 @@
 
 #include <floptally/accelerators.hpp>
 #include <floptally/detail/python/numbers.hpp>
+#include <floptally/error.hpp>
+#include <floptally/peak.hpp>
 
 namespace floptally::detail::python {
+
+/// The peak of `part` (a name, or an Accelerator) in a precision, or the one that is given.
+[[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops,
+                                         const std::string& used) {
+    std::optional<std::string> product;
+    if (py::isinstance<accelerator>(part)) {
+        product = part.cast<const accelerator&>().name;
+    } else if (py::isinstance<py::str>(part)) {
+        product = part.cast<std::string>();
+    } else if (!part.is_none()) {
+        throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
+    }
+    return choose_peak(
+        product, peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")), used);
+}
 
 inline void bind_accelerators(py::module_& module) {
     py::class_<accelerator>(module, "Accelerator", "A part and its dense peaks, each with its public source.")
         .def_property_readonly("name", [](const accelerator& a) { return std::string(a.name); })
         .def_property_readonly("vendor", [](const accelerator& a) { return std::string(a.vendor); })
         .def_property_readonly("form_factor", [](const accelerator& a) { return std::string(a.form_factor); })
-        .def_property_readonly("driver_names",
-                               [](const accelerator& a) {
-                                   std::vector<std::string> names;
-                                   for (const std::string_view one : a.driver_names) {
-                                       if (!one.empty()) {
-                                           names.emplace_back(one);
-                                       }
-                                   }
-                                   return names;
-                               },
-                               "What the driver or the framework calls it.")
-        .def_property_readonly("dense_tflops",
-                               [](const accelerator& a) {
-                                   py::dict peaks;
-                                   for (std::size_t i = 0; i < precision_count; ++i) {
-                                       const auto which = static_cast<precision>(i);
-                                       if (a.published_tflops(which) > 0) {
-                                           peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
-                                       }
-                                   }
-                                   return peaks;
-                               },
-                               "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
+        .def_property_readonly(
+            "driver_names",
+            [](const accelerator& a) {
+                std::vector<std::string> names;
+                for (const std::string_view one : a.driver_names) {
+                    if (!one.empty()) {
+                        names.emplace_back(one);
+                    }
+                }
+                return names;
+            },
+            "What the driver or the framework calls it.")
+        .def_property_readonly(
+            "dense_tflops",
+            [](const accelerator& a) {
+                py::dict peaks;
+                for (std::size_t i = 0; i < precision_count; ++i) {
+                    const auto which = static_cast<precision>(i);
+                    if (a.published_tflops(which) > 0) {
+                        peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
+                    }
+                }
+                return peaks;
+            },
+            "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
         .def(
             "peak_tflops",
             [](const accelerator& a, const std::string& used) { return a.peak_tflops(precision_named(used)); },
@@ -52,8 +72,8 @@ inline void bind_accelerators(py::module_& module) {
         "accelerator", [](const std::string& product) { return accelerator_named(product); }, py::arg("name"),
         "The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole.");
     module.def(
-        "accelerators",
-        [] { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); }, "Every known part.");
+        "accelerators", [] { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); },
+        "Every known part.");
 }
 
 }  // namespace floptally::detail::python

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/detail/python/buffers.hpp>
+#include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
@@ -17,8 +18,7 @@
 namespace floptally::detail::python {
 
 /// An attention mask [batch, tokens] of bools or of integers that are 0 or 1, of an array, a tensor or nested lists.
-/// How many flags it has.
-inline std::size_t add_attention_mask(tally& sum, py::handle value) {
+inline void add_attention_mask(tally& sum, py::handle value) {
     constexpr const char* field = "attention_mask";
     if (const auto array = array_argument::of(value, field)) {
         const auto& shape = array->shape();
@@ -27,8 +27,7 @@ inline std::size_t add_attention_mask(tally& sum, py::handle value) {
         }
         const auto add = [&](const auto* flags) {
             const std::span all(flags, array->size());
-            sum.add_attention_mask(all, shape[0], shape[1]);
-            return all.size();
+            without_gil(all.size(), [&] { sum.add_attention_mask(all, shape[0], shape[1]); });
         };
         const element_type& type = array->type();
         const void* data = array->data();
@@ -36,10 +35,11 @@ inline std::size_t add_attention_mask(tally& sum, py::handle value) {
             throw error(field, "must be bool or integers, got " + type.name);
         }
         // The bytes of a bool are 0 or 1, which is all that is accepted of integers.
-        return type.bytes == 1   ? add(static_cast<const std::uint8_t*>(data))
-               : type.bytes == 2 ? add(static_cast<const std::uint16_t*>(data))
-               : type.bytes == 4 ? add(static_cast<const std::int32_t*>(data))
-                                 : add(static_cast<const std::int64_t*>(data));
+        type.bytes == 1   ? add(static_cast<const std::uint8_t*>(data))
+        : type.bytes == 2 ? add(static_cast<const std::uint16_t*>(data))
+        : type.bytes == 4 ? add(static_cast<const std::int32_t*>(data))
+                          : add(static_cast<const std::int64_t*>(data));
+        return;
     }
     if (!is_sequence(value) || py::len(value) == 0) {
         throw error(field, "must be rows of 0 and 1: an array, a tensor or lists, got " + shown(value));
@@ -62,7 +62,6 @@ inline std::size_t add_attention_mask(tally& sum, py::handle value) {
         ++rows;
     }
     sum.add_attention_mask(flags, rows, columns);
-    return flags.size();
 }
 
 }  // namespace floptally::detail::python

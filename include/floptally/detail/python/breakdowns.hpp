@@ -8,12 +8,15 @@
 #include <vector>
 
 #include <floptally/breakdown.hpp>
+#include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/html.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
+#include <floptally/peak.hpp>
 #include <floptally/report.hpp>
+#include <floptally/utilization.hpp>
 
 namespace floptally::detail::python {
 
@@ -40,10 +43,11 @@ struct view_flops {
 };
 
 [[nodiscard]] inline view_flops view_of(const breakdown& work, view seen) {
-    view_flops out{{"total", work.get(seen, phase::forward), work.backward(seen), work.get(seen, phase::recompute)}, {}};
+    view_flops out{{"total", work.get(seen, phase::forward), work.backward(seen), work.get(seen, phase::recompute)},
+                   {}};
     for (const component_flops& c : work.components()) {
-        out.components.push_back({std::string(c.name.view()), c.get(seen, phase::forward), c.backward(seen),
-                                  c.get(seen, phase::recompute)});
+        out.components.push_back(
+            {std::string(c.name.view()), c.get(seen, phase::forward), c.backward(seen), c.get(seen, phase::recompute)});
     }
     return out;
 }
@@ -73,6 +77,24 @@ struct view_flops {
     return py::isinstance<py::str>(json) ? static_cast<py::object>(py::int_(json)) : json;
 }
 
+/// The same with a time and a peak.
+[[nodiscard]] inline shown_report measured(const shown_report& r, const py::object& seconds, const py::object& gpus,
+                                           const py::object& part, const py::object& peak_tflops,
+                                           const std::string& used) {
+    const chosen_peak peak = to_peak(part, peak_tflops, used);
+    mfu_report mfu{.utilization = {},
+                   .step = {.seconds = to_number(seconds, "seconds"),
+                            .gpus = to_count(gpus, "gpus", 1),
+                            .peak_tflops = peak.tflops},
+                   .accelerator = peak.accelerator,
+                   .precision = peak.precision,
+                   .peak_source = peak.source};
+    mfu.utilization = utilize(r.counted.work, r.counted.batch, mfu.step);
+    shown_report with_mfu = r;
+    with_mfu.counted.mfu = mfu;
+    return with_mfu;
+}
+
 inline void bind_breakdowns(py::module_& module) {
     py::class_<phase_flops>(module, "Work", "FLOPs by phase, as exact ints.")
         .def_readonly("name", &phase_flops::name)
@@ -87,15 +109,16 @@ inline void bind_breakdowns(py::module_& module) {
         .def_property_readonly("forward", [](const view_flops& v) { return to_int(v.all.forward); })
         .def_property_readonly("backward", [](const view_flops& v) { return to_int(v.all.backward); })
         .def_property_readonly("recompute", [](const view_flops& v) { return to_int(v.all.recompute); })
-        .def_property_readonly("components",
-                               [](const view_flops& v) {
-                                   py::dict out;
-                                   for (const phase_flops& c : v.components) {
-                                       out[py::str(c.name)] = py::cast(c);
-                                   }
-                                   return out;
-                               },
-                               "Work by component's name, in the model's order.")
+        .def_property_readonly(
+            "components",
+            [](const view_flops& v) {
+                py::dict out;
+                for (const phase_flops& c : v.components) {
+                    out[py::str(c.name)] = py::cast(c);
+                }
+                return out;
+            },
+            "Work by component's name, in the model's order.")
         .def("__repr__", [](const view_flops& v) { return "<View: " + to_string(v.all.total()) + ">"; });
 
     const auto seen = [](view which) {
@@ -104,31 +127,51 @@ inline void bind_breakdowns(py::module_& module) {
     const auto total = [](view which) {
         return [which](const shown_report& r) { return to_int(r.counted.work.total(which)); };
     };
-    py::class_<shown_report>(module, "Breakdown", R"(FLOPs of a batch: component x phase x view, as exact ints.
+    py::class_<shown_report> type(module, "Breakdown", R"(FLOPs of a batch: component x phase x view, as exact ints.
 
 useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute and
-what a fused attention backward computes again. str() is a table, in a notebook too.)")
-        .def_property_readonly("total", total(view::useful), "Useful FLOPs of all phases.")
+what a fused attention backward computes again. str() is a table, in a notebook too.)");
+    type.def_property_readonly("total", total(view::useful), "Useful FLOPs of all phases.")
         .def_property_readonly("padded_total", total(view::padded))
         .def_property_readonly("executed_total", total(view::executed))
         .def_property_readonly("useful", seen(view::useful))
         .def_property_readonly("padded", seen(view::padded))
         .def_property_readonly("executed", seen(view::executed))
         .def_property_readonly("model_type", [](const shown_report& r) { return r.counted.model_type; })
-        .def_property_readonly("convention", [](const shown_report& r) { return std::string(r.counted.counted_as.name); })
+        .def_property_readonly("convention",
+                               [](const shown_report& r) { return std::string(r.counted.counted_as.name); })
         .def_property_readonly("plan", [](const shown_report& r) { return r.counted.plan; })
         .def_property_readonly("tally", [](const shown_report& r) { return r.counted.batch; })
         .def_property_readonly("notes", [](const shown_report& r) { return r.counted.notes; })
-        .def_property_readonly("statistics",
-                               [](const shown_report& r) { return exact_ints(json_of(r).attr("get")("statistics")); },
-                               "Sequences, tokens, squares and pairs, useful and padded.")
+        .def_property_readonly(
+            "statistics", [](const shown_report& r) { return exact_ints(json_of(r).attr("get")("statistics")); },
+            "Sequences, tokens, squares and pairs, useful and padded.")
+        .def("measure", &measured, py::arg("seconds"), py::kw_only(), py::arg("gpus"),
+             py::arg("accelerator") = py::none(), py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16",
+             "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.")
         .def("to_dict", &json_of, "What the program prints as JSON: counts are decimal strings.")
         .def("__str__", [](const shown_report& r) { return r.with->to_table(r.counted); })
         .def("_repr_html_", [](const shown_report& r) { return to_html(r.counted, r.with->readable); })
         .def("__repr__", [](const shown_report& r) {
-            return "<Breakdown of " + r.counted.model_type + ": " + to_string(r.counted.work.total()) + " useful FLOPs, " +
-                   std::string(r.counted.counted_as.name) + ">";
+            return "<Breakdown of " + r.counted.model_type + ": " + to_string(r.counted.work.total()) +
+                   " useful FLOPs, " + std::string(r.counted.counted_as.name) + ">";
         });
+    const auto rate = [&type](const char* name, double utilization::*which, const char* meaning) {
+        type.def_property_readonly(
+            name,
+            [which](const shown_report& r) {
+                if (!r.counted.mfu) {
+                    throw error("seconds", "no step was measured: see Breakdown.measure()");
+                }
+                return r.counted.mfu->utilization.*which;
+            },
+            meaning);
+    };
+    rate("mfu", &utilization::mfu, "Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below.");
+    rate("padded_mfu", &utilization::padded_mfu, "The same for every slot that kernels process.");
+    rate("hfu", &utilization::hfu, "The same for executed FLOPs.");
+    rate("tflops_per_gpu", &utilization::tflops_per_gpu, "Useful TFLOP/s of one GPU.");
+    rate("tokens_per_second", &utilization::tokens_per_second, "Real tokens, of all GPUs together.");
 }
 
 }  // namespace floptally::detail::python

@@ -14,6 +14,7 @@
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
+#include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/rows.hpp>
@@ -22,6 +23,7 @@
 #include <floptally/folded_cost.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
+#include <floptally/sample_loads.hpp>
 
 namespace floptally::detail::python {
 
@@ -52,6 +54,14 @@ namespace floptally::detail::python {
     }
     if (py::hasattr(config, "to_dict")) {
         return read_cost(with, config.attr("to_dict")(), options);
+    }
+    if (py::hasattr(config, "config") && py::hasattr(config.attr("config"), "to_dict")) {
+        // A model: its class is what `architectures` would name, and stands there only once it was saved.
+        py::dict fields(config.attr("config").attr("to_dict")());
+        py::list classes;
+        classes.append(py::type::of(config).attr("__name__"));
+        fields["architectures"] = classes;
+        return read_cost(with, fields, options);
     }
     throw error("config", "must be a dict, a path, or an object with to_dict(), got " + shown(config));
 }
@@ -88,11 +98,30 @@ row.)");
             },
             py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
             "FLOPs of a batch, with the keywords of floptally.flops().")
+        .def(
+            "sample_flops",
+            [](const model_cost& model, const py::object& lengths, const py::object& how, const py::object& plan,
+               const std::string& seen) {
+                const integers numbers(lengths, "lengths");
+                const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+                const auto folded = model.folded(to_convention(how), to_plan(plan));
+                py::list out;
+                numbers.view().visit([&](const auto& all) {
+                    for (const flops one : sample_costs(*folded, all, as)) {
+                        out.append(to_int(one));
+                    }
+                });
+                return out;
+            },
+            py::arg("lengths"), py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
+            py::arg("view") = "useful", "FLOPs of each sequence: what balance() takes. They add up to the batch's.")
         .def_property_readonly("model_type", [](const model_cost& c) { return c.model().model_type; })
-        .def_property_readonly("notes", [](const model_cost& c) { return c.model().notes; },
-                               "What the reader decided where the config is silent.")
-        .def_property_readonly("parameters", [](const model_cost& c) { return c.of().parameters(); },
-                               "Weights stored: all experts; a tied embedding once.")
+        .def_property_readonly(
+            "notes", [](const model_cost& c) { return c.model().notes; },
+            "What the reader decided where the config is silent.")
+        .def_property_readonly(
+            "parameters", [](const model_cost& c) { return c.of().parameters(); },
+            "Weights stored: all experts; a tied embedding once.")
         .def_property_readonly("components",
                                [](const model_cost& c) {
                                    std::vector<std::string> names;
@@ -101,10 +130,9 @@ row.)");
                                    }
                                    return names;
                                })
-        .def_property_readonly("masks",
-                               [](const model_cost& c) {
-                                   return std::vector<mask>(c.of().masks().begin(), c.of().masks().end());
-                               })
+        .def_property_readonly(
+            "masks",
+            [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); })
         .def_property_readonly("rows", [](const model_cost& c) { return rows_of(c.of()); })
         .def("__add__", &sum_of, py::is_operator())
         .def(
@@ -117,14 +145,20 @@ row.)");
                                    .towers = c.model().towers});
             },
             py::is_operator())
-        .def("__eq__", [](const model_cost& a, const model_cost& b) { return a == b; }, py::is_operator())
+        .def(
+            "__eq__", [](const model_cost& a, const model_cost& b) { return a == b; }, py::is_operator())
         .def("__repr__",
              [](const model_cost& c) {
                  return "<Cost of " + c.model().model_type + ": " + std::to_string(c.of().parameters()) +
                         " parameters>";
              })
-        .def(py::pickle([](const model_cost& c) { return model_state(c.model()); },
-                        [](const py::tuple& state) { return model_cost(model_of_state(state)); }));
+        .def(py::pickle(
+            [](const py::object& self) {
+                return py::make_tuple(model_state(self.cast<const model_cost&>().model()), attributes_of(self));
+            },
+            [](const py::tuple& state) {
+                return std::pair(model_cost(model_of_state(state[0])), state[1].cast<py::dict>());
+            }));
     type.attr("__hash__") = py::none();
     module.def(
         "cost",
@@ -137,7 +171,7 @@ row.)");
         py::arg("config"), py::kw_only(), py::arg("mla") = "expanded", py::arg("mtp") = 0,
         py::arg("padded_vocab_size") = 0,
         R"(The cost of a model by its config: a dict, the path of a config.json or of a folder with one, or an object with
-to_dict() (a transformers config). What cannot be counted raises an Error that names the key.)");
+to_dict() (a transformers config), or a transformers model, whose class then decides the head. What cannot be counted raises an Error that names the key.)");
 }
 
 }  // namespace floptally::detail::python

@@ -12,6 +12,7 @@
 
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/rows.hpp>
@@ -104,23 +105,38 @@ inline void require_version(const py::handle& kept, const char* what) {
             .padded_vocab_size = to_count(padded_vocab_size, "padded_vocab_size")};
 }
 
-/// A cost of rows, of `Row` objects or of tuples of its arguments.
+/// A `Row`, or a tuple of its first four or five arguments.
+[[nodiscard]] inline whole_row to_row(py::handle item) {
+    if (py::isinstance<whole_row>(item)) {
+        return item.cast<whole_row>();
+    }
+    const bool is_tuple = is_sequence(item) && (py::len(item) == 4 || py::len(item) == 5);
+    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
+    if (!is_tuple || !py::isinstance<py::str>(of[0]) || !py::isinstance<py::str>(of[2])) {
+        throw error("row", "must be a floptally.Row or (component, unit, kind, flops_per_unit[, parameters]), got " +
+                               shown(item));
+    }
+    return make_row(of[0].cast<std::string>(), of[1], of[2].cast<std::string>(), of[3],
+                    of.size() == 5 ? py::object(of[4]) : py::int_(0), py::none(), "", "text");
+}
+
+/// The rows of a list, with an error that says which of them is none.
 [[nodiscard]] inline model_cost cost_from_rows(const py::iterable& rows, const std::string& model_type,
                                                const std::vector<std::string>& notes) {
-    const py::object row_type = py::type::of<whole_row>();
-    std::vector<whole_row> all;
+    cost sum;
     std::size_t index = 0;
     for (const py::handle item : rows) {
         try {
-            all.push_back(py::isinstance<whole_row>(item) ? item.cast<whole_row>()
-                                                          : row_type(*py::tuple(py::reinterpret_borrow<py::object>(item)))
-                                                                .cast<whole_row>());
+            const whole_row row = to_row(item);
+            sum.add_row(row.component, row.weight, row.row, row.attends);
+        } catch (const overflow&) {
+            throw;
         } catch (const error& problem) {
-            throw error(indexed("rows", index) + "." + std::string(problem.field()), problem.problem());
+            throw error(indexed("rows", index).append(".").append(problem.field()), problem.problem());
         }
         ++index;
     }
-    return model_cost({.model_type = model_type, .cost = cost_of_rows(all), .notes = notes, .stages = {}, .towers = {}});
+    return model_cost({.model_type = model_type, .cost = sum, .notes = notes, .stages = {}, .towers = {}});
 }
 
 /// A sum has no stages: a plan with rules takes it as one part.

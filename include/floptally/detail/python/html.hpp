@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,19 @@ namespace floptally::detail::python {
     row("forward", [&r](view seen) { return r.work.get(seen, phase::forward); });
     row("backward", [&r](view seen) { return r.work.backward(seen); });
     row("recompute", [&r](view seen) { return r.work.get(seen, phase::recompute); });
+    if (r.mfu) {
+        out.append("<tr><th style=\"text-align:left\">of the peak</th>");
+        for (const double fraction : {r.mfu->utilization.mfu, r.mfu->utilization.padded_mfu, r.mfu->utilization.hfu}) {
+            const auto hundredths = static_cast<std::uint64_t>(fraction * 10000 + 0.5);
+            const std::uint64_t rest = hundredths % 100;
+            out.append("<td style=\"text-align:right\">")
+                .append(std::to_string(hundredths / 100))
+                .append(rest < 10 ? ".0" : ".")
+                .append(std::to_string(rest))
+                .append(" %</td>");
+        }
+        out.append("</tr>");
+    }
     out.append("</table>");
     for (const std::string& note : r.notes) {
         out.append("<p>").append(escaped(note)).append("</p>");

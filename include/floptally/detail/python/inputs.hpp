@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/add_input.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
+#include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -23,26 +25,13 @@
 
 namespace floptally::detail::python {
 
-/// Below so many integers counting takes less than giving up the GIL and getting it back.
-inline constexpr std::size_t worth_releasing = 4096;
-
-/// Runs `work` without the GIL where there is much to do. It must touch nothing of Python, nor what another thread may
-/// reach.
-template <class Work>
-void without_gil(std::size_t integers, Work work) {
-    if (integers < worth_releasing) {
-        work();
-        return;
-    }
-    const py::gil_scoped_release released;
-    work();
-}
-
 /// (c, h, t) or (c, h, t, g) of an HSTU sequence.
 [[nodiscard]] inline sequence to_hstu_sequence(py::handle value, const std::string& field) {
     if (!is_sequence(value) || (py::len(value) != 3 && py::len(value) != 4)) {
-        throw error(field, "must be (c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group, "
-                           "got " + shown(value));
+        throw error(field,
+                    "must be (c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group, "
+                    "got " +
+                        shown(value));
     }
     const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
     const std::uint64_t group =
@@ -96,6 +85,7 @@ class input_arguments {
         if (const auto images = take("images")) {
             constexpr std::uint64_t most = 100'000'000;
             input_.images = to_count(*images, "images", 1, most);
+            integers_ += input_.images;
         }
         if (const auto frames = take("audio_frames")) {
             input_.audio_frames = keep(*frames, "audio_frames");
@@ -149,7 +139,7 @@ class input_arguments {
                 tally rows{masks};
                 const std::uint64_t row = to_count(*row_length, "row_length");
                 view.visit([&](const auto& numbers) { rows.add_padded(numbers, row); });
-                input_.tallies.push_back(rows);
+                input_.rows.push_back({"row_length", rows});
             } else {
                 input_.lengths.push_back({"lengths", view});
             }
@@ -192,8 +182,8 @@ class input_arguments {
     void read_counted(const mask_set& masks) {
         if (const auto flags = take("attention_mask")) {
             tally rows{masks};
-            integers_ += add_attention_mask(rows, *flags);
-            input_.tallies.push_back(rows);
+            add_attention_mask(rows, *flags);
+            input_.rows.push_back({"attention_mask", rows});
         }
         if (const auto routed = take("routed")) {
             if (!is_sequence(*routed) || py::len(*routed) != 2) {
@@ -208,8 +198,22 @@ class input_arguments {
             if (!py::isinstance<tally>(*counted)) {
                 throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
             }
-            input_.tallies.push_back(counted->cast<tally>());
+            const auto& sum = counted->cast<const tally&>();
+            if (!(sum.masks() == tally{masks}.masks())) {
+                throw error("tally", "keeps " + names_of(sum.masks()) + " and must keep " +
+                                         names_of(tally{masks}.masks()) +
+                                         ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
+            }
+            input_.tallies.push_back(sum);
         }
+    }
+
+    [[nodiscard]] static std::string names_of(const mask_set& masks) {
+        std::string names;
+        for (const mask& m : masks) {
+            append_item(names, m.name());
+        }
+        return names.empty() ? "no pairs" : "the pairs of " + names;
     }
 
     py::dict given_;

@@ -57,8 +57,10 @@ class mask_numbers : public mask {
 inline void bind_masks(py::module_& module) {
     py::class_<mask> type(module, "Mask",
                           "Which keys a query attends, as an immutable value. Made by its static methods.");
-    type.def_static("causal", [] { return mask::causal(); }, "A query sees itself and what came before: L(L+1)/2.")
-        .def_static("bidirectional", [] { return mask::bidirectional(); }, "Every query sees every key: L².")
+    type.def_static(
+            "causal", [] { return mask::causal(); }, "A query sees itself and what came before: L(L+1)/2.")
+        .def_static(
+            "bidirectional", [] { return mask::bidirectional(); }, "Every query sees every key: L².")
         .def_static("sliding_window", &mask::sliding_window, py::arg("tokens"),
                     "Causal over the last `tokens` tokens, the token itself among them.")
         .def_static("window", &mask::window, py::arg("left"), py::arg("right"),
@@ -67,9 +69,11 @@ inline void bind_masks(py::module_& module) {
         .def_static("top_k", &mask::top_k, py::arg("keys"), "Causal over the `keys` best keys only.")
         .def_static("compressed_keys", &mask::compressed_keys, py::arg("ratio"),
                     "Causal over compressed keys: each complete block of `ratio` tokens is one.")
-        .def_static("cross_attention", [] { return mask::cross_attention(); },
-                    "Every query sees every token of the other side.")
-        .def_static("encoder", [] { return mask::encoder(); }, "Every token of the other side sees every other.")
+        .def_static(
+            "cross_attention", [] { return mask::cross_attention(); },
+            "Every query sees every token of the other side.")
+        .def_static(
+            "encoder", [] { return mask::encoder(); }, "Every token of the other side sees every other.")
         .def_static("prefix_lm", &mask::prefix_lm, py::arg("tokens"),
                     "Causal, but the first `tokens` keys are seen by every query.")
         .def_static(
@@ -87,11 +91,12 @@ inline void bind_masks(py::module_& module) {
                     "Every patch of a clip sees every other, of all frames.")
         .def_static("merged_patches", &mask::merged_patches, py::arg("side"), py::arg("line_ends") = 0,
                     "No mask but a unit: patches after side x side of them were merged into one.");
-    type.def("in_tower",
-             [](const mask& m, const std::string& tower_name) {
-                 return m.in(from_word<tower>(tower_name, "tower", tower_words));
-             },
-             py::arg("tower"), "The same over the statistics of \"text\", \"vision\" or \"audio\".")
+    type.def(
+            "in_tower",
+            [](const mask& m, const std::string& tower_name) {
+                return m.in(from_word<tower>(tower_name, "tower", tower_words));
+            },
+            py::arg("tower"), "The same over the statistics of \"text\", \"vision\" or \"audio\".")
         .def(
             "pairs",
             [](const mask& m, const py::object& length, const py::object& past, const py::object& keys) {

@@ -10,7 +10,8 @@
 #include <string>
 #include <utility>
 
-#include <floptally/accelerators.hpp>
+#include <floptally/detail/python/accelerators.hpp>
+#include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -19,33 +20,29 @@
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/meter_log.hpp>
+#include <floptally/peak.hpp>
 #include <floptally/step_totals.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
 
-/// The peak of `accelerator` (a name, or an Accelerator) in a precision, or the one that is given.
 [[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
                                                   const py::object& peak_tflops, const std::string& used) {
-    const precision which = precision_named(used);
-    metered_hardware hardware{.gpus = to_count(gpus, "gpus", 1),
-                              .peak_tflops = 0,
-                              .accelerator = {},
-                              .precision = std::string(name(which))};
-    if (part.is_none() && peak_tflops.is_none()) {
-        throw error("accelerator", "is missing; give accelerator or peak_tflops");
+    const chosen_peak peak = to_peak(part, peak_tflops, used);
+    return {.gpus = to_count(gpus, "gpus", 1),
+            .peak_tflops = peak.tflops,
+            .accelerator = peak.accelerator,
+            .precision = peak.precision};
+}
+
+[[nodiscard]] inline meter::seconds_clock to_clock(const py::object& clock) {
+    if (clock.is_none()) {
+        return steady_seconds;
     }
-    if (!part.is_none()) {
-        const accelerator& known = py::isinstance<accelerator>(part)
-                                       ? part.cast<const accelerator&>()
-                                       : accelerator_named(py::str(part).cast<std::string>());
-        hardware.accelerator = known.name;
-        hardware.peak_tflops = peak_tflops.is_none() ? known.peak_tflops(which) : 0;
+    if (PyCallable_Check(clock.ptr()) == 0) {
+        throw error("clock", "must be callable, got " + shown(clock));
     }
-    if (!peak_tflops.is_none()) {
-        hardware.peak_tflops = to_number(peak_tflops, "peak_tflops");
-    }
-    return hardware;
+    return clock.cast<meter::seconds_clock>();
 }
 
 /// Totals of a step, an interval or a run, and what their steps took.
@@ -69,8 +66,7 @@ class held_meter {
                const py::object& clock)
         : model(measured),
           plan(to_plan(as)),
-          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used),
-             clock.is_none() ? meter::seconds_clock(steady_seconds) : clock.cast<meter::seconds_clock>()) {}
+          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used), to_clock(clock)) {}
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
     void add(const py::kwargs& batch) {
@@ -117,6 +113,20 @@ struct metered_step {
         put(which == 1 ? m.of.interval() : m.of.run());
     }
     return out;
+}
+
+[[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
+                                               const std::shared_ptr<const python_services>& with) {
+    const shown_totals done = m.span(span);
+    return {report{.model_type = m.model.model().model_type,
+                   .counted_as = m.of.model().counted_as(),
+                   .plan = m.plan,
+                   .masks = done.totals.batch.masks(),
+                   .batch = done.totals.batch,
+                   .work = m.of.model().evaluate(done.totals.batch),
+                   .mfu = {},
+                   .notes = m.model.model().notes},
+            with};
 }
 
 inline void bind_totals(py::module_& module) {
@@ -175,15 +185,16 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
                  s.meter.attr("begin_step")();
                  return s.meter;
              })
-        .def("__exit__",
-             [](const metered_step& s, const py::object& type, const py::object&, const py::object&) {
-                 if (type.is_none()) {
-                     s.meter.attr("end_step")(s.seconds);
-                 } else {
-                     s.meter.attr("discard_step")();
-                 }
-             },
-             py::arg("type"), py::arg("value"), py::arg("traceback"));
+        .def(
+            "__exit__",
+            [](const metered_step& s, const py::object& type, const py::object&, const py::object&) {
+                if (type.is_none()) {
+                    s.meter.attr("end_step")(s.seconds);
+                } else {
+                    s.meter.attr("discard_step")();
+                }
+            },
+            py::arg("type"), py::arg("value"), py::arg("traceback"));
 
     py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
 
@@ -204,36 +215,51 @@ Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function t
                  m.of.begin_step();
                  ++m.steps_begun;
              })
-        .def("end_step",
-             [](held_meter& m, const py::object& seconds) {
-                 if (seconds.is_none()) {
-                     m.of.end_step();
-                 } else {
-                     m.of.end_step(to_number(seconds, "seconds"));
-                 }
-             },
-             py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
-        .def("discard_step", [](held_meter& m) { m.of.discard_step(); }, "Forgets the open step: it failed.")
-        .def("step", [](const py::object& self, const py::object& seconds) { return metered_step{self, seconds}; },
-             py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
+        .def(
+            "end_step",
+            [](held_meter& m, const py::object& seconds) {
+                if (seconds.is_none()) {
+                    m.of.end_step();
+                } else {
+                    m.of.end_step(to_number(seconds, "seconds"));
+                }
+            },
+            py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
+        .def(
+            "discard_step", [](held_meter& m) { m.of.discard_step(); }, "Forgets the open step: it failed.")
+        .def(
+            "step",
+            [](const py::object& self, const py::object& seconds) {
+                return metered_step{self, seconds};
+            },
+            py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
         .def("add", &held_meter::add, R"(Counts one microbatch, with the keywords of flops(): lengths, cu_seqlens, …)")
+        .def(
+            "new_tally", [](const held_meter& m) { return tally{m.of.model().masks()}; },
+            "An empty tally that add(tally=…) takes.")
+        .def(
+            "breakdown", [with](const held_meter& m, const std::string& span) { return breakdown_of(m, span, with); },
+            py::arg("span") = "interval", "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.")
         .def_property_readonly("in_step", [](const held_meter& m) { return m.of.in_step(); })
         .def_property_readonly("last_step", [](const held_meter& m) { return m.span("step"); })
         .def_property_readonly("interval", [](const held_meter& m) { return m.span("interval"); })
         .def_property_readonly("run", [](const held_meter& m) { return m.span("run"); })
-        .def("reset_interval", [](held_meter& m) { m.of.reset_interval(); }, "As after each line of a log.")
+        .def(
+            "reset_interval", [](held_meter& m) { m.of.reset_interval(); }, "As after each line of a log.")
         .def("scalars", &scalars, py::arg("span") = "interval", py::arg("prefix") = "train/",
              "What a logger takes: name to value, of the \"step\", the \"interval\" or the \"run\".")
-        .def("state_dict",
-             [with](const held_meter& m) -> py::dict {
-                 return py::module_::import("json").attr("loads")(with->save_meter(m.of));
-             },
-             "The run's totals for a checkpoint: a dict of strings, numbers and lists.")
-        .def("load_state_dict",
-             [with](held_meter& m, const py::dict& state) {
-                 with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
-             },
-             py::arg("state"), "Goes on from a checkpoint, before the first step.")
+        .def(
+            "state_dict",
+            [with](const held_meter& m) -> py::dict {
+                return py::module_::import("json").attr("loads")(with->save_meter(m.of));
+            },
+            "The run's totals for a checkpoint: a dict of strings, numbers and lists.")
+        .def(
+            "load_state_dict",
+            [with](held_meter& m, const py::dict& state) {
+                with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
+            },
+            py::arg("state"), "Goes on from a checkpoint, before the first step.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
         .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
         .def_property_readonly("convention",

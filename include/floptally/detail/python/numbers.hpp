@@ -28,21 +28,21 @@ namespace py = pybind11;
 }
 [[nodiscard]] inline py::object to_int(flops work) { return to_int(work.value()); }
 
-/// An int below 2^128 as FLOPs.
-[[nodiscard]] inline flops to_flops(const py::int_& count) {
-    const py::int_ mask64(std::numeric_limits<std::uint64_t>::max());
-    if (PyObject_IsTrue((count >> py::int_(128)).ptr()) != 0) {
-        throw error("flops", "must be an integer from 0 to 2^128 - 1, got " + py::repr(count).cast<std::string>());
-    }
-    const auto limb = [&](int shift) { return ((count >> py::int_(shift)) & mask64).cast<std::uint64_t>(); };
-    return flops{(uint128{limb(64)} << 64) | limb(0)};
-}
-
 /// repr(value), for the text of an error.
 [[nodiscard]] inline std::string shown(py::handle value) {
     std::string text = py::repr(value);
     constexpr std::size_t most = 60;
     return text.size() > most ? text.substr(0, most).append("…") : text;
+}
+
+/// An int below 2^128 as FLOPs.
+[[nodiscard]] inline flops to_flops(const py::int_& count, std::string_view field) {
+    const py::int_ low_bits(std::numeric_limits<std::uint64_t>::max());
+    if (PyObject_IsTrue((count >> py::int_(128)).ptr()) != 0) {
+        throw error(field, "must be an integer from 0 to 2^128 - 1, got " + shown(count));
+    }
+    const auto limb = [&](int shift) { return ((count >> py::int_(shift)) & low_bits).cast<std::uint64_t>(); };
+    return flops{(uint128{limb(64)} << 64) | limb(0)};
 }
 
 /// The int that an object is (`operator.index`), or nothing where it is none.
@@ -89,10 +89,14 @@ namespace py = pybind11;
     return number;
 }
 
+/// What an instance of a subclass keeps in its __dict__; empty where there is none.
+[[nodiscard]] inline py::dict attributes_of(const py::object& self) {
+    return py::hasattr(self, "__dict__") ? py::dict(self.attr("__dict__")) : py::dict();
+}
+
 /// The enumerator whose word this is; `words` are in the order of the enumerators.
 template <class Enum>
-[[nodiscard]] Enum from_word(std::string_view word, std::string_view field,
-                             std::initializer_list<const char*> words) {
+[[nodiscard]] Enum from_word(std::string_view word, std::string_view field, std::initializer_list<const char*> words) {
     std::string known;
     std::size_t index = 0;
     for (const char* one : words) {

@@ -96,12 +96,11 @@ inline void bind_plans(py::module_& module) {
         .def_property_readonly("summary", [](const convention& c) { return std::string(c.summary); })
         .def("__str__", [](const convention& c) { return std::string(c.name); })
         .def("__repr__", [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; })
-        .def("__eq__", [](const convention& a, const convention& b) { return a.name == b.name; }, py::is_operator())
+        .def(
+            "__eq__", [](const convention& a, const convention& b) { return a.name == b.name; }, py::is_operator())
         .def("__hash__", [](const convention& c) { return py::hash(py::str(std::string(c.name))); })
-        .def("__reduce__", [](const py::object& self) {
-            return py::make_tuple(py::type::of(self).attr("_named"), py::make_tuple(self.attr("name")));
-        })
-        .def_static("_named", [](const std::string& name) { return convention_named(name); }, py::arg("name"));
+        .def(py::pickle([](const convention& c) { return py::make_tuple(std::string(c.name)); },
+                        [](const py::tuple& state) { return convention_named(state[0].cast<std::string>()); }));
     module.def(
         "conventions",
         [] {
@@ -146,10 +145,12 @@ only.)")
              py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
              py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1)
         .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, phase_words); })
-        .def_property_readonly("recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_words); })
+        .def_property_readonly("recompute",
+                               [](const training_plan& p) { return to_word(p.recomputed, recompute_words); })
         .def_property_readonly("flash_attention", [](const training_plan& p) { return p.flash_attention; })
-        .def_property_readonly("rules", [](const training_plan& p) { return plan_state(p)[3]; })
-        .def_property_readonly("recompute_components", [](const training_plan& p) { return plan_state(p)[4]; })
+        .def_property_readonly("rules", [](const training_plan& p) -> py::object { return plan_state(p)[3]; })
+        .def_property_readonly("recompute_components",
+                               [](const training_plan& p) -> py::object { return plan_state(p)[4]; })
         .def_property_readonly("recompute_every", [](const training_plan& p) { return p.recompute_every; })
         .def(py::self == py::self)
         .def("__repr__", [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; })

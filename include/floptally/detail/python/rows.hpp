@@ -20,12 +20,28 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> term_words{
-    "linear",       "input_linear", "preprocessing",    "router",   "lm_head",
-    "scores",       "values",       "state",            "delta_rule", "scan",
-    "scan_convolution", "detached", "detached_head",    "embedding", "tied_embedding",
-    "position_embedding", "norm",   "latent_norm",      "bias",     "softmax",
-    "gating",       "residual"};
+inline constexpr std::initializer_list<const char*> term_words{"linear",
+                                                               "input_linear",
+                                                               "preprocessing",
+                                                               "router",
+                                                               "lm_head",
+                                                               "scores",
+                                                               "values",
+                                                               "state",
+                                                               "delta_rule",
+                                                               "scan",
+                                                               "scan_convolution",
+                                                               "detached",
+                                                               "detached_head",
+                                                               "embedding",
+                                                               "tied_embedding",
+                                                               "position_embedding",
+                                                               "norm",
+                                                               "latent_norm",
+                                                               "bias",
+                                                               "softmax",
+                                                               "gating",
+                                                               "residual"};
 static_assert(term_words.size() == term_count);
 
 inline constexpr std::initializer_list<const char*> statistic_words{"count",  "tokens",  "keys",  "squares",
@@ -54,9 +70,9 @@ struct whole_row {
     [[nodiscard]] py::tuple numbers() const {
         return py::make_tuple(std::string(component.view()), weight, static_cast<unsigned>(row.what),
                               static_cast<unsigned>(row.kind), static_cast<unsigned>(row.in), row.useful, row.padded,
-                              row.parameters, row.flow.reads, row.flow.also_reads, row.flow.fused_with,
-                              row.flow.writes, row.per_rank.in, row.per_rank.out, row.per_rank.padded_out,
-                              row.per_rank.parameters, mask_numbers(attends).tuple());
+                              row.parameters, row.flow.reads, row.flow.also_reads, row.flow.fused_with, row.flow.writes,
+                              row.per_rank.in, row.per_rank.out, row.per_rank.padded_out, row.per_rank.parameters,
+                              mask_numbers(attends).tuple());
     }
     [[nodiscard]] static whole_row of_numbers(const py::tuple& n) {
         const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
@@ -110,7 +126,8 @@ struct whole_row {
     }
     row.kind = from_word<term>(kind, "kind", term_words);
     row.useful = to_count(flops_per_unit, "flops_per_unit");
-    row.padded = padded_flops_per_unit.is_none() ? row.useful : to_count(padded_flops_per_unit, "padded_flops_per_unit");
+    row.padded =
+        padded_flops_per_unit.is_none() ? row.useful : to_count(padded_flops_per_unit, "padded_flops_per_unit");
     row.parameters = to_count(parameters, "parameters");
     return made;
 }

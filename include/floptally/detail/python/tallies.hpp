@@ -3,14 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <pybind11/numpy.h>
 #include <pybind11/operators.h>
 #include <pybind11/pybind11.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
@@ -31,8 +34,11 @@ namespace floptally::detail::python {
     if (of.is_none()) {
         return {};
     }
+    if (py::isinstance<tally>(of)) {
+        return of.cast<const tally&>().masks();
+    }
     if (!is_sequence(of)) {
-        throw error("masks", "must be a floptally.Cost or a list of floptally.Mask, got " + shown(of));
+        throw error("masks", "must be a floptally.Cost, a Tally or a list of floptally.Mask, got " + shown(of));
     }
     return to_masks(of);
 }
@@ -55,8 +61,7 @@ void add_apart(tally& to, std::size_t integers, Add add) {
 }
 
 /// Words as an all-reduce of int64 leaves them: the same 64 bits.
-[[nodiscard]] inline tally tally_from_words(const py::object& of, const py::object& words, const py::object& how,
-                                            const py::object& plan) {
+[[nodiscard]] inline std::vector<std::uint64_t> word_bits(const py::object& words) {
     const integers numbers(words, "words");
     std::vector<std::uint64_t> bits;
     numbers.view().visit([&](const auto& all) {
@@ -64,14 +69,38 @@ void add_apart(tally& to, std::size_t integers, Add add) {
             bits.push_back(static_cast<std::uint64_t>(word));
         }
     });
-    return tally::from_words(masks_for(of, how, plan), bits);
+    return bits;
+}
+
+/// Words, masks, towers, and what a subclass keeps besides.
+[[nodiscard]] inline py::tuple tally_state(const py::object& self) {
+    const auto& t = self.cast<const tally&>();
+    py::list masks;
+    for (const mask& m : t.masks()) {
+        masks.append(py::cast(m));
+    }
+    py::list towers;
+    for (const char* name : tower_words) {
+        if (t.masks().has(from_word<tower>(name, "tower", tower_words))) {
+            towers.append(name);
+        }
+    }
+    return py::make_tuple(masks, towers, words_array(t).attr("tolist")(), attributes_of(self));
+}
+
+[[nodiscard]] inline std::pair<tally, py::dict> tally_of_state(const py::tuple& state) {
+    mask_set masks = to_masks(state[0]);
+    for (const py::handle name : state[1]) {
+        masks.include(from_word<tower>(name.cast<std::string>(), "tower", tower_words));
+    }
+    return {tally::from_words(masks, word_bits(state[2])), state[3].cast<py::dict>()};
 }
 
 inline void bind_tallies(py::module_& module) {
     py::class_<tally> type(module, "Tally", R"(Exact sums over sequences: what a batch is reduced to.
 
-Tally(cost) keeps what that cost needs in that convention and plan; Tally([masks]) those masks. Tallies of the same masks
-add up over microbatches, ranks and time in any order, bit for bit. Whatever raises leaves a tally as it was.)");
+Tally(cost) keeps what that cost needs in that convention and plan, Tally([masks]) those masks, and Tally(other) begins
+anew with the masks of another. Tallies of the same masks add up over microbatches, ranks and time in any order, bit for bit. Whatever raises leaves a tally as it was.)");
     type.def(py::init([](const py::object& of, const py::object& how, const py::object& plan) {
                  return tally{masks_for(of, how, plan)};
              }),
@@ -81,9 +110,8 @@ add up over microbatches, ranks and time in any order, bit for bit. Whatever rai
             "add_lengths",
             [](tally& t, const py::object& lengths) {
                 const integers numbers(lengths, "lengths");
-                add_apart(t, numbers.view().size(), [&](tally& sum) {
-                    numbers.view().visit([&](const auto& all) { sum.add_lengths(all); });
-                });
+                add_apart(t, numbers.view().size(),
+                          [&](tally& sum) { numbers.view().visit([&](const auto& all) { sum.add_lengths(all); }); });
             },
             py::arg("lengths"), "Sequences by their lengths in tokens: [n] integers.")
         .def(
@@ -160,9 +188,8 @@ add up over microbatches, ranks and time in any order, bit for bit. Whatever rai
             "add_grid_thw",
             [](tally& t, const py::object& grid_thw) {
                 const integers numbers(grid_thw, "grid_thw", 3);
-                add_apart(t, numbers.view().size(), [&](tally& sum) {
-                    numbers.view().visit([&](const auto& all) { sum.add_grid_thw(all); });
-                });
+                add_apart(t, numbers.view().size(),
+                          [&](tally& sum) { numbers.view().visit([&](const auto& all) { sum.add_grid_thw(all); }); });
             },
             py::arg("grid_thw"), "Images and clips [n, 3]: frames, rows and columns of patches before merging.")
         .def(
@@ -199,29 +226,25 @@ add up over microbatches, ranks and time in any order, bit for bit. Whatever rai
                                [](const tally& t) { return std::vector<mask>(t.masks().begin(), t.masks().end()); })
         .def_property_readonly("tokens", [](const tally& t) { return t.get(view::useful, statistic::tokens); })
         .def("words", &words_array, "All words as a new int64 array: what a SUM all-reduce takes.")
-        .def_static("from_words", &tally_from_words, py::arg("cost_or_masks"), py::arg("words"), py::kw_only(),
-                    py::arg("convention") = "exact", py::arg("plan") = py::none(),
-                    "The tally whose words() were summed elsewhere.")
+        .def_static(
+            "from_words",
+            [](const py::object& of, const py::object& words, const py::object& how, const py::object& plan) {
+                return tally::from_words(masks_for(of, how, plan), word_bits(words));
+            },
+            py::arg("cost_or_masks"), py::arg("words"), py::kw_only(), py::arg("convention") = "exact",
+            py::arg("plan") = py::none(), "The tally whose words() were summed elsewhere.")
         .def("copy", [](const tally& t) { return tally(t); })
-        .def("__iadd__", [](tally& t, const tally& other) -> tally& { return t += other; }, py::is_operator())
-        .def("__add__", [](tally t, const tally& other) { return t += other; }, py::is_operator())
+        .def(
+            "__iadd__", [](tally& t, const tally& other) -> tally& { return t += other; }, py::is_operator())
+        .def(
+            "__add__", [](tally t, const tally& other) { return t += other; }, py::is_operator())
         .def(py::self == py::self)
         .def("__repr__",
              [](const tally& t) {
                  return "<Tally of " + std::to_string(t.get(view::useful, statistic::count)) + " sequences, " +
                         std::to_string(t.get(view::useful, statistic::tokens)) + " tokens>";
              })
-        .def(py::pickle(
-            [](const tally& t) {
-                py::list masks;
-                for (const mask& m : t.masks()) {
-                    masks.append(py::cast(m));
-                }
-                return py::make_tuple(masks, words_array(t).attr("tolist")());
-            },
-            [](const py::tuple& state) {
-                return tally_from_words(state[0], state[1], py::str("exact"), py::none());
-            }));
+        .def(py::pickle(&tally_state, &tally_of_state));
     type.attr("__hash__") = py::none();
 }
 

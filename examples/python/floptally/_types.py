@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the functions of floptally take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias, Union
+
+from . import _core
+
+
+class HasDict(Protocol):
+    """A configuration that gives itself as a dict, as those of transformers do."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class HasConfig(Protocol):
+    """A model that carries its configuration, as those of transformers do."""
+
+    @property
+    def config(self) -> Any: ...
+
+
+class SupportsBuffer(Protocol):
+    """An object of the buffer protocol: NumPy arrays, array.array, memoryview."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+
+class SupportsDLPack(Protocol):
+    """An array or a tensor that exports itself by DLPack: PyTorch, JAX."""
+
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+#: [n] integers: int32, int64, uint32 or uint64 of a C-contiguous array or tensor in host memory, which is read where it
+#: stands, or a list of ints.
+Integers: TypeAlias = Union[Sequence[int], SupportsBuffer, SupportsDLPack]
+#: [n, 3] integers (t, h, w), or the same in one row.
+Grids: TypeAlias = Union[Integers, Sequence[Sequence[int]]]
+#: [batch, tokens] flags: bool, or integers that are 0 or 1.
+Flags: TypeAlias = Union[SupportsBuffer, SupportsDLPack, Sequence[Integers]]
+#: [samples] or [samples, loads] exact ints or finite numbers.
+Costs: TypeAlias = Union[Sequence[float], Sequence[Sequence[float]], SupportsBuffer, SupportsDLPack]
+#: (n, past): n new tokens after past cached ones.
+NewTokens: TypeAlias = Sequence[tuple[int, int]]
+#: (contextual, history, targets[, group of targets]).
+HstuSequences: TypeAlias = Sequence[Union[tuple[int, int, int], tuple[int, int, int, int]]]
+#: A dict, the path of a config.json or of its folder, a configuration, a model, or a cost.
+ConfigLike: TypeAlias = Union[dict[str, Any], str, os.PathLike[str], HasDict, HasConfig, _core.Cost]

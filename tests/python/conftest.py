@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python package share."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from typing import Any
+
+import pytest
+
+import floptally
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+LLAMA_3_8B = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 128256,
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+}
+
+
+def golden(name: str) -> Any:
+    """A file of tests/golden."""
+    return json.loads((SOURCE / "tests" / "golden" / name).read_text())
+
+
+@pytest.fixture(scope="session")
+def source() -> pathlib.Path:
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
+def llama() -> floptally.Cost:
+    return floptally.cost(LLAMA_3_8B)
+
+
+@pytest.fixture(scope="session")
+def mistral() -> floptally.Cost:
+    """With a window, so that a tally keeps pairs."""
+    return floptally.cost(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json")
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    """The executable floptally, which CI names."""
+    path = os.environ.get("FLOPTALLY_PROGRAM")
+    if not path:
+        pytest.skip("FLOPTALLY_PROGRAM does not name the executable floptally")
+    return path

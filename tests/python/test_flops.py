@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cost() and flops(): what they take, what they give, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+from typing import Any
+
+import pytest
+
+import floptally
+from conftest import LLAMA_3_8B, SOURCE
+
+#: Llama-3-8B on one sequence of 8192 tokens, as the README has it.
+EXACT = 421_651_971_833_856
+
+
+class Configuration:
+    """As transformers' configurations are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(LLAMA_3_8B)
+
+
+class LlamaForSequenceClassification:
+    """As transformers' models are: the class says which head there is."""
+
+    config = Configuration()
+
+
+def test_a_config_is_a_dict_a_path_an_object_or_a_model(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA_3_8B))
+    expected = floptally.cost(LLAMA_3_8B)
+    assert floptally.cost(str(tmp_path)) == expected
+    assert floptally.cost(tmp_path) == expected
+    assert floptally.cost(tmp_path / "config.json") == expected
+    assert floptally.cost(Configuration()) == expected
+    assert floptally.cost(expected) is not None
+    assert floptally.cost(expected) == expected
+    assert expected.parameters == 8_030_261_248
+    classifier = floptally.cost(LlamaForSequenceClassification())
+    assert classifier != expected
+    assert classifier.parameters == floptally.cost(
+        {**LLAMA_3_8B, "architectures": ["LlamaForSequenceClassification"]}
+    ).parameters
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (5, "config: must be a dict, a path, or an object with to_dict(), got 5"),
+        ({"model_type": "llama", "x": float("nan")}, "config: cannot be written as JSON: "),
+        ("/no/such/config.json", 'config: cannot read "/no/such/config.json"'),
+        ({}, "model_type: is missing; known: "),
+        ({**LLAMA_3_8B, "hidden_size": -3}, "hidden_size: "),
+    ],
+)
+def test_what_is_no_config_is_an_error(config: Any, message: str) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        floptally.cost(config)
+    assert str(raised.value).startswith(message)
+    assert raised.value.field == message.split(":")[0]
+    assert str(raised.value) == f"{raised.value.field}: {raised.value.problem}"
+
+
+def test_errors_are_values_and_travel() -> None:
+    assert issubclass(floptally.Error, ValueError)
+    assert issubclass(floptally.Overflow, (floptally.Error, OverflowError))
+    error = floptally.Error("gpus", "must be at least 1, got 0")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.field, again.problem) == ("gpus: must be at least 1, got 0", "gpus", error.problem)
+
+
+def test_flops_of_a_dict_and_of_a_cost_are_exact_ints(llama: floptally.Cost) -> None:
+    work = floptally.flops(LLAMA_3_8B, lengths=[8192])
+    assert isinstance(work.total, int)
+    assert work.total == work.useful.total == EXACT == llama.flops(lengths=[8192]).total
+    assert work.useful.forward + work.useful.backward + work.useful.recompute == EXACT
+    assert work.executed_total > work.padded_total == EXACT
+    parts = work.useful.components
+    assert list(parts) == ["attention.qkv", "attention.core", "attention.output", "mlp", "lm_head"]
+    assert sum(one.total for one in parts.values()) == EXACT
+    assert parts["mlp"].name == "mlp"
+    assert parts["mlp"].backward == 2 * parts["mlp"].forward
+    assert work.statistics["tokens"] == {"useful": 8192, "padded": 8192}
+    assert work.statistics["pairs"] == [
+        {"mask": "causal", "value": {"useful": 8192 * 8193 // 2, "padded": 8192 * 8193 // 2}}
+    ]
+
+
+def test_ints_beyond_64_bits_are_exact() -> None:
+    giant = floptally.cost(
+        {
+            **LLAMA_3_8B,
+            "hidden_size": 16384,
+            "intermediate_size": 53248,
+            "num_hidden_layers": 126,
+            "num_attention_heads": 128,
+        }
+    )
+    one = giant.flops(lengths=[131072])
+    many = giant.flops(lengths=[131072] * 1000)
+    assert many.total > 2**64
+    assert many.total == 1000 * one.total
+    assert int(many.to_dict()["flops"]["useful"]["total"]) == many.total
+    assert str(many.total) in str(many)
+    wide = floptally.Cost.from_rows([("a", "tokens", "linear", 2**59 // 3), ("b", "squares", "detached", 1)])
+    lengths = [2**32 - 1]
+    by_hand = 3 * (2**59 // 3) * (2**32 - 1) + (2**32 - 1) ** 2
+    assert wide.flops(lengths=lengths).total == by_hand > 2**90
+    assert floptally.readable(421_651_971_833_856) == "421.65 TFLOP"
+    assert floptally.readable(2**100) == "1.27 QFLOP"
+    with pytest.raises(floptally.Error, match="flops: must be an integer from 0 to"):
+        floptally.readable(2**128)
+    with pytest.raises(floptally.Error, match="flops: must be an integer from 0 to"):
+        floptally.readable(-1)
+
+
+def test_padding_and_mock_sequences_are_padded_and_never_useful(mistral: floptally.Cost) -> None:
+    work = mistral.flops(cu_seqlens=[0, 700, 6000, 8192], cu_seqlens_padded=[0, 768, 6144, 8448], num_real_seqs=2)
+    assert work.total == mistral.flops(lengths=[700, 5300]).total
+    assert work.padded_total == mistral.flops(lengths=[768, 5376, 2304]).total
+    assert work.statistics["tokens"] == {"useful": 6000, "padded": 8448}
+    assert work.padded.forward > work.useful.forward
+    assert work.executed.components["attention.core"].backward > work.padded.components["attention.core"].backward
+    rows = mistral.flops(lengths=[700, 5300], row_length=6144)
+    assert (rows.total, rows.padded_total) == (work.total, mistral.flops(lengths=[6144, 6144]).total)
+    flags = [[1] * 700 + [0] * 5444, [0] * 844 + [1] * 5300]
+    masked = mistral.flops(attention_mask=flags)
+    assert (masked.total, masked.padded_total) == (rows.total, rows.padded_total)
+
+
+def test_every_convention_has_a_name_that_travels(llama: floptally.Cost) -> None:
+    names = [one.name for one in floptally.conventions()]
+    assert names[0] == "exact" and len(set(names)) == len(names) > 10
+    table = {"megatron": 421_645_529_382_912, "verl": 447_466_872_766_464, "palm": 500_256_517_128_192}
+    for name, expected in table.items():
+        work = llama.flops(lengths=[8192], convention=name)
+        assert (work.total, work.convention) == (expected, name)
+    palm = next(one for one in floptally.conventions() if one.name == "palm")
+    assert str(palm) == "palm" and palm.summary and pickle.loads(pickle.dumps(palm)) == palm
+    assert llama.flops(lengths=[8192], convention=palm).total == table["palm"]
+    with pytest.raises(floptally.Error, match='convention: unknown name "megatorn"; known: exact, '):
+        llama.flops(lengths=[8192], convention="megatorn")
+
+
+def test_a_plan_says_what_runs_and_what_trains(llama: floptally.Cost) -> None:
+    def flops(**plan: Any) -> floptally.Breakdown:
+        return llama.flops(lengths=[4096], plan=floptally.Plan(**plan))
+
+    train = flops()
+    assert flops(phase="forward").total == train.useful.forward
+    assert flops(phase="backward").total == train.useful.backward
+    full = flops(recompute="full")
+    head = train.useful.components["lm_head"].forward
+    assert full.executed.recompute == train.useful.forward - head and full.useful.recompute == 0
+    core = train.useful.components["attention.core"].forward
+    assert flops(recompute="attention").executed.recompute == core
+    assert flops(recompute_components=["mlp"]).executed.recompute == train.useful.components["mlp"].forward
+    assert flops(recompute="full", recompute_every=2).executed.recompute == full.executed.recompute // 2
+    assert flops(flash_attention=False).executed_total == train.padded_total
+    assert train.executed_total - train.padded_total == core // 2
+
+
+def test_lora_and_frozen_weights_are_walked_layer_by_layer(llama: floptally.Cost) -> None:
+    train = llama.flops(lengths=[4096])
+    frozen = floptally.Rule("*", "frozen")
+    upper = llama.flops(
+        lengths=[4096], plan=floptally.Plan(rules=[frozen, floptally.Rule("*", "trainable", first_layer=16)])
+    )
+    mlp = train.useful.components["mlp"]
+    # Nothing flows into the lower half, where nothing trains: its stages are known, layer by layer.
+    assert upper.useful.components["mlp"].backward == mlp.backward // 2
+    lora = llama.flops(
+        lengths=[4096],
+        plan=floptally.Plan(rules=[frozen, floptally.Rule("attention.qkv/q_proj", "lora", rank=16)]),
+    )
+    # Layers pass gradients to data and have none to weights, but for the adapters of every layer, whose own input
+    # needs no gradient in the first.
+    adapter = 2 * 4096 * 16 * (4096 + 4096) * 32
+    qkv = train.useful.components["attention.qkv"]
+    assert lora.useful.components["attention.qkv"].forward == qkv.forward + adapter
+    assert lora.useful.components["mlp"].backward == mlp.forward
+    with pytest.raises(floptally.Error):
+        floptally.Rule("mlp", "thawed")
+
+
+def test_plans_and_rules_are_values() -> None:
+    plan = floptally.Plan(recompute="full", rules=[floptally.Rule("mlp", "lora", rank=8, first_layer=0, last_layer=3)])
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan and again.rules == plan.rules and again.rules[0].last_layer == 3
+    assert plan != floptally.Plan()
+    assert floptally.Plan().rules == [] and floptally.Rule().first_layer is None
+    assert "lora" in repr(plan)
+    assert floptally.Plan(flash_attention=False) != floptally.Plan()
+    assert pickle.loads(pickle.dumps(floptally.Plan(phase="forward", recompute_every=3))).recompute_every == 3
+
+
+def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> None:
+    again = pickle.loads(pickle.dumps(llama))
+    assert again == llama and again.model_type == "llama" and again.notes == llama.notes
+    rules = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*", first_layer=30)])
+    assert again.flops(lengths=[512], plan=rules).total == llama.flops(lengths=[512], plan=rules).total
+    both = llama + mistral
+    lengths = [100, 5000]
+    assert both.flops(lengths=lengths).total == sum(one.flops(lengths=lengths).total for one in (llama, mistral))
+    assert (3 * llama).flops(lengths=lengths).total == 3 * llama.flops(lengths=lengths).total
+    assert both.parameters == llama.parameters + mistral.parameters
+    assert both != llama and llama != "llama"
+    assert [mask.name for mask in both.masks] == ["causal", "sliding_window(4096)"]
+
+
+def test_the_rows_of_a_cost_make_it_again(llama: floptally.Cost) -> None:
+    assert floptally.Cost.from_rows(llama.rows) == llama
+    core = [row for row in llama.rows if row.component == "attention.core" and row.kind == "scores"]
+    assert [row.flops_per_unit for row in core] == [2 * 32 * 128 * 32]
+    assert core[0].unit == floptally.Mask.causal()
+    tuples = [(row.component, row.unit, row.kind, row.flops_per_unit, row.parameters) for row in llama.rows]
+    plain = floptally.Cost.from_rows(tuples, model_type="rows of llama", notes=["by hand"])
+    assert plain.model_type == "rows of llama" and plain.notes == ["by hand"]
+    assert plain.flops(lengths=[8192]).total == EXACT
+    assert plain.parameters == llama.parameters
+    row = floptally.Row("mlp", "tokens", "linear", 12, 6, padded_flops_per_unit=16, weight="up_proj")
+    assert pickle.loads(pickle.dumps(row)) == row and hash(row) == hash(pickle.loads(pickle.dumps(row)))
+    assert (row.padded_flops_per_unit, row.weight, row.tower) == (16, "up_proj", "text")
+    padded = floptally.Cost.from_rows([row]).flops(lengths=[10])
+    assert (padded.useful.forward, padded.padded.forward) == (120, 160)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("", "tokens", "linear", 1), "rows[0].component: a name must have 1 to 39 characters"),
+        (("a", "token", "linear", 1), "rows[0].unit: must be one of count, tokens, keys"),
+        (("a", 5, "linear", 1), "rows[0].unit: must be the name of a statistic or a floptally.Mask, got 5"),
+        (("a", "tokens", "liner", 1), "rows[0].kind: must be one of linear, input_linear"),
+        (("a", "tokens", "linear", -1), "rows[0].flops_per_unit: must be an integer from 0 to 18446744073709551615, got -1"),
+        (("a", "tokens", "linear", 2**64), "rows[0].flops_per_unit: must be an integer from 0"),
+        (("a", "tokens", "linear", 1.5), "rows[0].flops_per_unit: must be an integer from 0"),
+        (("a", "tokens", "linear"), "rows[0].row: must be a floptally.Row or (component, unit, kind, flops_per_unit"),
+        ((5, "tokens", "linear", 1), "rows[0].row: must be a floptally.Row or (component, unit, kind, flops_per_unit"),
+        (("a", "tokens", "linear", 1, "6"), "rows[0].parameters: must be an integer from 0"),
+    ],
+)
+def test_a_row_that_is_none_is_an_error(row: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        floptally.Cost.from_rows([row])
+    assert str(raised.value).startswith(message)
+
+
+def test_a_breakdown_prints_as_the_programs_table_and_json(llama: floptally.Cost) -> None:
+    work = llama.flops(lengths=[8192])
+    text = str(work)
+    assert text.startswith("llama: forward and backward, recompute none\nconvention exact: ")
+    assert f"useful total, exact: {EXACT} FLOP (floptally {floptally.__version__})" in text
+    report = work.to_dict()
+    assert list(report) == ["version", "model_type", "convention", "statistics", "flops", "notes"]
+    assert report["flops"]["useful"]["total"] == str(EXACT)
+    assert report["statistics"]["tokens"] == {"useful": "8192", "padded": "8192"}
+    assert repr(work) == f"<Breakdown of llama: {EXACT} useful FLOPs, exact>"
+
+
+def test_a_breakdown_is_a_small_escaped_table_in_a_notebook(llama: floptally.Cost) -> None:
+    html = llama.flops(lengths=[8192])._repr_html_()
+    assert html.startswith("<table>") and html.count("<tr>") == html.count("</tr>") == 1 + 6 + 1 + 3
+    assert "attention.core" in html and "421.65 TFLOP" in html and f'title="{EXACT}"' in html
+    hostile = floptally.Cost.from_rows(
+        [('<b>&"x"', "tokens", "linear", 2)], model_type="<script>alert(1)</script>", notes=["a < b & c"]
+    )
+    html = hostile.flops(lengths=[1])._repr_html_()
+    assert "<script>" not in html and "<b>" not in html
+    assert "&lt;script&gt;" in html and "&lt;b&gt;&amp;&quot;x&quot;" in html and "a &lt; b &amp; c" in html
+    measured = llama.flops(lengths=[8192]).measure(1.0, gpus=1, peak_tflops=989)._repr_html_()
+    assert "42.63 %" in measured
+
+
+def test_a_step_that_was_measured_has_an_mfu(llama: floptally.Cost) -> None:
+    work = llama.flops(lengths=[8192])
+    step = work.measure(0.8, gpus=2, accelerator="NVIDIA H100 80GB HBM3")
+    assert step.mfu == pytest.approx(EXACT / 0.8 / 2 / 989e12, rel=1e-15)
+    assert step.padded_mfu == step.mfu < step.hfu
+    assert step.tflops_per_gpu == pytest.approx(EXACT / 1e12 / 1.6)
+    assert step.tokens_per_second == 8192 / 0.8
+    assert step.to_dict()["mfu"]["accelerator"] == "H100 SXM" and "MFU" in str(step)
+    by_peak = work.measure(0.8, gpus=2, peak_tflops=494.5)
+    assert by_peak.mfu == pytest.approx(2 * step.mfu, rel=1e-15)
+    assert by_peak.to_dict()["mfu"]["accelerator"] is None
+    fp8 = work.measure(0.8, gpus=2, accelerator=floptally.accelerator("H100 SXM"), precision="fp8")
+    assert fp8.mfu < step.mfu
+    with pytest.raises(floptally.Error, match="seconds: no step was measured"):
+        _ = work.mfu
+    with pytest.raises(floptally.Error, match="seconds: must be a finite number above 0"):
+        work.measure(0, gpus=2, peak_tflops=989)
+    with pytest.raises(floptally.Error, match="accelerator: is missing"):
+        work.measure(1, gpus=2)
+    with pytest.raises(floptally.Error, match="gpus: must be an integer from 1"):
+        work.measure(1, gpus=0, peak_tflops=989)
+
+
+def test_accelerators_have_sources_and_refuse_look_alikes() -> None:
+    h100 = floptally.accelerator("NVIDIA H100 80GB HBM3")
+    assert (h100.name, h100.vendor, h100.peak_tflops(), h100.peak_tflops("fp8")) == ("H100 SXM", "NVIDIA", 989, 1978.9)
+    assert h100.source and h100.source_url.startswith("https://") and h100.dense_tflops["bf16"] == 989
+    assert "NVIDIA H100 80GB HBM3" in h100.driver_names and h100.form_factor == "SXM5"
+    assert h100.name in [one.name for one in floptally.accelerators()]
+    with pytest.raises(floptally.Error, match="accelerator: "):
+        floptally.accelerator("H100")
+    with pytest.raises(floptally.Error, match="precision: "):
+        h100.peak_tflops("fp4")
+
+
+def test_an_encoder_decoder_needs_both_sides() -> None:
+    t5 = floptally.cost({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]})
+    both = t5.flops(lengths=[50, 60], encoder_lengths=[80, 91])
+    assert both.useful.components["encoder.mlp"].forward > 0
+    for batch in ({"lengths": [50]}, {"attention_mask": [[1, 1, 0]]}, {"lengths": [5], "row_length": 8}):
+        with pytest.raises(floptally.Error, match="encoder_lengths: is missing; t5 has an encoder"):
+            t5.flops(**batch)
+    with pytest.raises(floptally.Error, match="encoder_lengths: needs lengths"):
+        t5.flops(attention_mask=[[1, 1, 0]], encoder_lengths=[3])
+    with pytest.raises(floptally.Error, match=r"encoder_lengths: must be as many as lengths \(2\), got 1"):
+        t5.flops(lengths=[5, 6], encoder_lengths=[5])
+
+
+VLM = {
+    "model_type": "llava",
+    "architectures": ["LlavaForConditionalGeneration"],
+    "text_config": {
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "vocab_size": 100,
+    },
+    "vision_config": {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "image_size": 28,
+        "patch_size": 7,
+    },
+}
+
+
+def test_a_model_with_a_tower_takes_images(llama: floptally.Cost) -> None:
+    model = floptally.cost(VLM)
+    by_number = model.flops(lengths=[200], images=2)
+    by_grid = model.flops(lengths=[200], grid_thw=[(1, 4, 4), (1, 4, 4)])
+    assert by_number.total == by_grid.total
+    assert by_number.statistics["vision"]["tokens"]["useful"] == 32
+    masked = model.flops(attention_mask=[[1] * 200], images=2)
+    assert masked.total == by_number.total
+    assert pickle.loads(pickle.dumps(model)).flops(lengths=[200], images=2).total == by_number.total
+    with pytest.raises(floptally.Error, match="lengths: must count the placeholders of images"):
+        model.flops(lengths=[5], images=2)
+    with pytest.raises(floptally.Error, match="grid_thw: llama has no vision tower"):
+        llama.flops(grid_thw=[(1, 4, 4)])
+    with pytest.raises(floptally.Error, match="images: llama has no vision tower"):
+        llama.flops(lengths=[5], images=2)
+    with pytest.raises(floptally.Error, match=r"grid_thw\[1\]: must have 3 numbers, got 2"):
+        model.flops(lengths=[200], grid_thw=[(1, 4, 4), (4, 4)])
+
+
+def test_hstu_sequences_and_cached_tokens(llama: floptally.Cost) -> None:
+    hstu = floptally.cost(
+        {
+            "model_type": "hstu",
+            "name": "ranking",
+            "hidden_size": 1024,
+            "num_layers": 8,
+            "num_attention_heads": 4,
+            "dim_per_head": 256,
+        }
+    )
+    work = hstu.flops(sequences=[(8, 900, 100), (0, 5, 5, 5)])
+    assert work.statistics["tokens"]["useful"] == 1018
+    tally = floptally.Tally(hstu)
+    tally.add_sequences([(8, 900, 100, 1), (0, 5, 5, 5)])
+    assert hstu.flops(tally=tally).total == work.total
+    cached = llama.flops(new_tokens=[(3, 100)])
+    tokens = llama.flops(lengths=[3])
+    per_pair = 3 * (2 * 2 * 32 * 128) * 32  # forward and backward of QKᵀ and PV
+    assert cached.total - tokens.total == 3 * 100 * per_pair
+    for bad, message in {
+        ("sequences", ((8, 900),)): r"sequences\[0\]: must be \(c, h, t\)",
+        ("sequences", ((8, 900, -1),)): r"sequences\[0\]\[2\]: must be an integer from 0",
+        ("new_tokens", (5,)): r"new_tokens\[0\]: must be \(n, past\)",
+        ("new_tokens", ((2**32 - 1, 1),)): r"new_tokens\[0\]: n \+ past must be at most 4294967295",
+    }.items():
+        with pytest.raises(floptally.Error, match=message):
+            (hstu if bad[0] == "sequences" else llama).flops(**{bad[0]: bad[1]})
+    with pytest.raises(floptally.Error, match="sequences: llama has no HSTU mask"):
+        llama.flops(sequences=[(0, 5, 5)])
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({}, "lengths: no batch is given; use lengths, cu_seqlens, "),
+        ({"lengths": None}, "lengths: no batch is given"),
+        ({"lengths": [-5, 3]}, "lengths[0]: must be at least 0, got -5"),
+        ({"lengths": [2**32]}, "lengths[0]: must be at most 4294967295, got 4294967296"),
+        ({"lengths": [10**30]}, "lengths[0]: must be a 64-bit integer, got 1000000000000000000000000000000"),
+        ({"cu_seqlens": [5, 6]}, "cu_seqlens[0]: "),
+        ({"cu_seqlens": [0, 6, 5]}, "cu_seqlens[2]: must be at least the boundary before it, 6, got 5"),
+        ({"cu_seqlens": [0, 5], "cu_seqlens_padded": [0, 4]}, "cu_seqlens_padded[1]: "),
+        ({"cu_seqlens": [0, 5], "cu_seqlens_padded": [0, 5, 6]}, "cu_seqlens_padded: has 3 boundaries"),
+        ({"cu_seqlens": [0, 5], "num_real_seqs": 2}, "num_real_seqs: must be at most the 1 sequences"),
+        ({"cu_seqlens_padded": [0, 5]}, "cu_seqlens_padded: needs cu_seqlens"),
+        ({"num_real_seqs": 5}, "num_real_seqs: needs cu_seqlens"),
+        ({"row_length": 5}, "row_length: needs lengths"),
+        ({"lengths": [5], "row_length": 4}, "lengths[0]: must be at most the row_length, 4, got 5"),
+        ({"attention_mask": [[1, 0, 1]]}, "attention_mask[2]: is 1 after the real tokens of row 0 have ended"),
+        ({"attention_mask": [[1, 2]]}, "attention_mask[1]: must be 0 or 1, got 2"),
+        ({"attention_mask": [[1, 1], [1]]}, "attention_mask[1]: must have 2 flags as the row before, got 1"),
+        ({"attention_mask": [1, 1]}, "attention_mask[0]: must be a list"),
+        ({"lengths": [5], "encoder_lengths": [5]}, "encoder_lengths: mistral has no encoder beside its decoder"),
+        ({"audio_frames": [5]}, "audio_frames: mistral has no audio tower"),
+        ({"routed": (5, 4)}, "routed: 4 padded visits are fewer than 5"),
+        ({"routed": 5}, "routed: must be (useful, padded) visits to experts, got 5"),
+        ({"tally": 5}, "tally: must be a floptally.Tally, got 5"),
+        ({"tally": floptally.Tally()}, "tally: keeps no pairs and must keep the pairs of sliding_window(4096)"),
+        ({"lengths": [2**32 - 1] * 2}, "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits"),
+    ],
+)
+def test_a_batch_that_cannot_be_is_an_error_that_names_it(
+    mistral: floptally.Cost, batch: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        mistral.flops(**batch)
+    assert str(raised.value).startswith(message)
+
+
+def test_an_overflow_is_one_of_pythons_too(mistral: floptally.Cost) -> None:
+    with pytest.raises(OverflowError):
+        mistral.flops(lengths=[2**32 - 1] * 2)
+
+
+def test_a_keyword_that_is_none_of_ours_is_a_type_error(mistral: floptally.Cost) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'lenghts'"):
+        mistral.flops(lenghts=[5])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'lenghts'"):
+        floptally.flops(mistral, lenghts=[5])  # type: ignore[call-arg]
+
+
+def test_options_of_the_reader(llama: floptally.Cost) -> None:
+    padded = floptally.flops(LLAMA_3_8B, lengths=[100], padded_vocab_size=128512)
+    assert padded.total == llama.flops(lengths=[100]).total < padded.padded_total
+    with pytest.raises(floptally.Error, match="mla: must be one of expanded, absorbed, got \"latent\""):
+        floptally.cost(LLAMA_3_8B, mla="latent")
+    with pytest.raises(floptally.Error, match="mla: llama has no latent attention to absorb"):
+        floptally.cost(LLAMA_3_8B, mla="absorbed")
+    with pytest.raises(floptally.Error, match="mtp: must be an integer from 0 to 100, got 101"):
+        floptally.cost(LLAMA_3_8B, mtp=101)
+
+
+def test_the_version_is_that_of_the_header() -> None:
+    numbers = [
+        line.split()[-1]
+        for line in (SOURCE / "include" / "floptally" / "version.hpp").read_text().splitlines()
+        if line.startswith("#define FLOPTALLY_VERSION_")
+    ]
+    assert floptally.__version__ == ".".join(numbers[:3])
+
+
+def test_models_are_those_of_the_reader() -> None:
+    assert {"llama", "qwen3_moe", "floptally"} <= set(floptally.models())

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The meter of a training loop."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import floptally
+from floptally import Meter
+
+
+def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
+    return Meter(cost, **{"gpus": 8, "peak_tflops": 989, **options})
+
+
+def test_steps_add_up_to_intervals_and_runs(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    for seconds, lengths in ((0.5, [512, 9000]), (0.25, [4096])):
+        meter.begin_step()
+        meter.add(lengths=lengths)
+        meter.add(cu_seqlens=[0, 5, 9], cu_seqlens_padded=[0, 8, 16], num_real_seqs=1)
+        meter.end_step(seconds)
+    batch = [512, 9000, 5, 4096, 5]
+    assert meter.run.useful == meter.interval.useful == mistral.flops(lengths=batch).total
+    assert meter.last_step.useful == mistral.flops(lengths=[4096, 5]).total
+    assert meter.last_step.padded == mistral.flops(lengths=[4096, 8, 8]).total
+    assert meter.last_step.executed > meter.last_step.padded > meter.last_step.useful
+    assert (meter.run.steps, meter.run.seconds, meter.run.gpu_seconds) == (2, 0.75, 6.0)
+    assert (meter.run.tokens, meter.run.padded_tokens, meter.run.samples) == (sum(batch), sum(batch) - 10 + 32, 5)
+    assert meter.run.mfu == pytest.approx(meter.run.useful / (0.75 * 8 * 989e12), rel=1e-14)
+    assert meter.run.padded_mfu > meter.run.mfu and meter.run.hfu > meter.run.padded_mfu
+    assert meter.run.tflops == pytest.approx(8 * meter.run.tflops_per_gpu)
+    assert meter.run.padded_tflops_per_gpu < meter.run.executed_tflops_per_gpu
+    assert meter.run.tokens_per_second == pytest.approx(sum(batch) / 0.75)
+    assert meter.run.tokens_per_second_per_gpu == pytest.approx(sum(batch) / 6)
+    assert meter.run.samples_per_second == pytest.approx(5 / 0.75)
+    assert meter.run.useful_fraction == pytest.approx(meter.run.tokens / meter.run.padded_tokens)
+    assert meter.run.useful_flops_fraction == pytest.approx(meter.run.useful / meter.run.padded)
+    assert meter.run.step_seconds == 0.375
+    assert (meter.run.min_step_seconds, meter.run.max_step_seconds) == (0.25, 0.5)
+    assert meter.run.percentile(50) == pytest.approx(0.25, rel=0.008)
+    assert meter.run.tally.tokens == sum(batch)
+    by_parts = meter.breakdown("run")
+    assert by_parts.total == meter.run.useful and by_parts.executed_total == meter.run.executed
+    assert meter.breakdown("step").total == meter.last_step.useful
+    meter.reset_interval()
+    assert (meter.interval.steps, meter.run.steps, meter.last_step.steps) == (0, 2, 1)
+
+
+def test_scalars_have_the_names_of_the_docs(mistral: floptally.Cost, source: Any) -> None:
+    meter = meter_of(mistral)
+    with meter.step(0.5):
+        meter.add(lengths=[512])
+    page = (source / "docs" / "meter.md").read_text()
+    names = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `train/")]
+    assert sorted(meter.scalars()) == sorted(names)
+    assert meter.scalars()["train/mfu_pct"] == 100 * meter.interval.mfu
+    assert meter.scalars("run", "x/")["x/steps"] == 1.0
+    step = meter.scalars("step", "")
+    assert "mfu_pct" in step and "steps" not in step
+    assert all(type(value) is float for value in meter.scalars().values())
+    with pytest.raises(floptally.Error, match="span: must be one of step, interval, run, got \"epoch\""):
+        meter.scalars("epoch")
+
+
+def test_a_step_is_a_context_and_one_that_raises_is_forgotten(mistral: floptally.Cost) -> None:
+    now = iter([10.0, 10.5, 20.0, 30.0, 31.0])
+    meter = meter_of(mistral, clock=lambda: next(now))
+    with meter.step() as same:
+        assert same is meter and meter.in_step
+        meter.add(lengths=[512])
+    assert not meter.in_step and meter.last_step.seconds == 0.5
+    with pytest.raises(KeyError), meter.step():
+        meter.add(lengths=[9000])
+        raise KeyError("out of data")
+    assert not meter.in_step and meter.run.steps == 1
+    with meter.step():
+        meter.add(lengths=[7])
+    assert meter.last_step.seconds == 1.0 and meter.run.tokens == 519
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda m: m.end_step(), "step: ends without a begin"),
+        (lambda m: m.discard_step(), "step: ends without a begin"),
+        (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside a step"),
+        (lambda m: m.add(lengths=[5]), "microbatch: is outside a step"),
+        (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),
+        (lambda m: (m.begin_step(), m.end_step(float("nan"))), "seconds: must be a finite number above 0"),
+        (lambda m: (m.begin_step(), m.end_step("1")), "seconds: must be a number, got '1'"),
+        (lambda m: (m.begin_step(), m.add()), "lengths: no batch is given"),
+        (lambda m: (m.begin_step(), m.add(lengths=[-1])), "lengths[0]: must be at least 0"),
+        (lambda m: m.run.mfu, "steps: no step has ended yet"),
+        (lambda m: m.scalars(), "steps: no step has ended yet"),
+        (lambda m: m.last_step.percentile(50), "step_seconds: a single step has no distribution"),
+    ],
+)
+def test_what_is_no_step_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
+    meter = meter_of(mistral)
+    with pytest.raises(floptally.Error) as raised:
+        act(meter)
+    assert str(raised.value).startswith(message)
+    assert meter.run.steps == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gpus": 0}, "gpus: must be an integer from 1 to 18446744073709551615, got 0"),
+        ({"gpus": 1.5}, "gpus: must be an integer"),
+        ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0"),
+        ({"peak_tflops": None}, "accelerator: is missing"),
+        ({"peak_tflops": None, "accelerator": "H100"}, 'accelerator: "H100" is not the whole name'),
+        ({"accelerator": 5}, "accelerator: must be a name or a floptally.Accelerator, got 5"),
+        ({"precision": "bf17"}, "precision: must be one of fp64"),
+        ({"convention": "megatorn"}, 'convention: unknown name "megatorn"'),
+        ({"convention": 5}, "convention: must be a name or a floptally.Convention, got 5"),
+        ({"plan": 5}, "plan: must be a floptally.Plan, got 5"),
+        ({"clock": 5}, "clock: must be callable, got 5"),
+    ],
+)
+def test_a_meter_that_cannot_be_is_an_error(mistral: floptally.Cost, options: Any, message: str) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        meter_of(mistral, **options)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_meter_says_what_it_measures_by(mistral: floptally.Cost) -> None:
+    plan = floptally.Plan(recompute="full")
+    meter = Meter(
+        mistral, gpus=4, accelerator="NVIDIA H100 80GB HBM3", precision="fp8", convention="megatron", plan=plan
+    )
+    assert (meter.gpus, meter.accelerator, meter.precision, meter.convention) == (4, "H100 SXM", "fp8", "megatron")
+    assert meter.peak_tflops == 1978.9 and meter.plan == plan and meter.cost == mistral
+    with meter.step(1.0):
+        meter.add(lengths=[9000])
+    expected = mistral.flops(lengths=[9000], convention="megatron", plan=plan)
+    assert (meter.run.useful, meter.run.executed) == (expected.total, expected.executed_total)
+
+
+def test_a_run_goes_on_from_a_checkpoint(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    for lengths in ([512, 9000], [4096]):
+        with meter.step(0.3):
+            meter.add(lengths=lengths)
+    state = json.loads(json.dumps(meter.state_dict()))
+    assert state["useful"] == str(meter.run.useful)
+    resumed = meter_of(mistral, gpus=16)
+    resumed.load_state_dict(state)
+    assert (resumed.run.useful, resumed.run.seconds, resumed.run.steps) == (meter.run.useful, 0.6, 2)
+    with resumed.step(0.3):
+        resumed.add(lengths=[7])
+    assert resumed.run.tokens == 512 + 9000 + 4096 + 7 and resumed.run.gpu_seconds == 0.6 * 8 + 0.3 * 16
+    with pytest.raises(floptally.Error, match="resume: must come before the first step"):
+        resumed.load_state_dict(state)
+    with pytest.raises(floptally.Error, match="convention: the totals to be resumed were counted with"):
+        meter_of(mistral, convention="verl").load_state_dict(state)
+    with pytest.raises(floptally.Error, match="words: is missing in the state of a meter"):
+        meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
+
+
+def test_a_tally_of_all_ranks_is_a_microbatch(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral, convention="palm")
+    ranks = []
+    for lengths in ([512], [9000]):
+        tally = meter.new_tally()
+        tally.add_lengths(lengths)
+        ranks.append(tally)
+    with meter.step(0.5):
+        meter.add(tally=ranks[0] + ranks[1])
+    assert meter.run.useful == mistral.flops(lengths=[512, 9000], convention="palm").total
+    meter.begin_step()
+    with pytest.raises(floptally.Error, match="tally: keeps the pairs of sliding_window"):
+        meter.add(tally=floptally.Tally(mistral))
+
+
+class Announced(Meter):
+    """A subclass overrides what `with meter.step()` calls."""
+
+    def __init__(self, cost: floptally.Cost) -> None:
+        super().__init__(cost, gpus=1, peak_tflops=1)
+        self.said: list[str] = []
+
+    def begin_step(self) -> None:
+        self.said.append("begin")
+        super().begin_step()
+
+    def end_step(self, seconds: float | None = None) -> None:
+        self.said.append("end")
+        super().end_step(seconds)
+
+
+def test_a_meter_can_be_subclassed(mistral: floptally.Cost) -> None:
+    meter = Announced(mistral)
+    with meter.step(1.0):
+        meter.add(lengths=[5])
+    assert meter.said == ["begin", "end"] and meter.run.steps == 1
+
+
+def test_any_thread_adds_to_an_open_step(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    lengths = np.full(5000, 70, np.int32)  # long enough to be counted without the GIL
+
+    def load() -> None:
+        for _ in range(50):
+            meter.add(lengths=lengths)
+            meter.add(lengths=[1])
+
+    with meter.step(1.0):
+        threads = [threading.Thread(target=load) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert meter.last_step.tokens == 300 * (5000 * 70 + 1)
+
+
+def test_a_microbatch_never_slips_into_the_next_step(mistral: floptally.Cost) -> None:
+    """One that is still being counted when its step ends is an error."""
+    meter = meter_of(mistral)
+    lengths = np.full(4_000_000, 700, np.int32)
+    problems: list[floptally.Error] = []
+
+    def load() -> None:
+        try:
+            meter.add(lengths=lengths)
+        except floptally.Error as error:
+            problems.append(error)
+
+    meter.begin_step()
+    thread = threading.Thread(target=load)
+    thread.start()
+    import time
+
+    time.sleep(0.002)
+    meter.end_step(1.0)
+    meter.begin_step()
+    thread.join()
+    meter.end_step(1.0)
+    if meter.run.tokens == 0:
+        assert "microbatch: " in str(problems[0])
+    else:  # it was done before its step ended
+        assert not problems
+    assert meter.last_step.tokens == 0

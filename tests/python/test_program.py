@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m floptally` is the program floptally: what it prints, where, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import floptally
+from conftest import LLAMA_3_8B, SOURCE
+
+CONFIG = str(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json")
+LENGTHS = str(SOURCE / "examples" / "data" / "man-pages.txt")
+
+
+def run(*arguments: str, given: str = "", command: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*(command or (sys.executable, "-m", "floptally")), *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+COMMAND_LINES = [
+    ["--version"],
+    ["--help"],
+    ["flops", "--help"],
+    ["models"],
+    ["models", "--format", "json"],
+    ["accelerators"],
+    ["accelerators", "--format", "json"],
+    ["conventions"],
+    ["conventions", "--format", "json"],
+    ["flops", "--config", CONFIG, "--lengths", "512,1024"],
+    ["flops", "--config", CONFIG, "--lengths-file", LENGTHS, "--format", "json"],
+    ["flops", "--config", CONFIG, "--cu-seqlens", "0,512,1536", "--cu-seqlens-padded", "0,512,1664", "--num-real-seqs=1"],
+    ["flops", "--config", CONFIG, "--new-tokens", "1@500,3@20", "--convention", "verl", "--recompute", "full"],
+    ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0.5", "--gpus", "2", "--accelerator", "H100 SXM"],
+    ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0.5", "--gpus", "2", "--peak-tflops", "500"],
+    [],
+    ["flop"],
+    ["flops"],
+    ["flops", "--config", CONFIG],
+    ["flops", "--config", CONFIG, "--lengths", "5,x"],
+    ["flops", "--config", CONFIG, "--lengths", "-5"],
+    ["flops", "--config", "/no/such.json", "--lengths", "5"],
+    ["flops", "--config", CONFIG, "--lengths", "5", "--bogus"],
+    ["flops", "--config", CONFIG, "--grid", "1,2,3"],
+    ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0", "--gpus", "2", "--peak-tflops", "500"],
+    ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "1", "--gpus", "2"],
+    ["flops", "--config", CONFIG, "--lengths", "5", "--convention", "\udcff\udcfe"],
+]
+
+
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_the_module_prints_what_the_executable_prints(program: str, arguments: list[str]) -> None:
+    module = subprocess.run([sys.executable, "-m", "floptally", *arguments], capture_output=True, check=False)
+    executable = subprocess.run([program, *arguments], capture_output=True, check=False)
+    assert (module.returncode, module.stdout, module.stderr) == (
+        executable.returncode,
+        executable.stdout,
+        executable.stderr,
+    )
+
+
+def test_flops_of_the_command_are_those_of_the_function() -> None:
+    result = run("flops", "--config", CONFIG, "--lengths-file", LENGTHS, "--format", "json")
+    assert (result.returncode, result.stderr) == (0, "")
+    lengths = [int(word) for word in pathlib.Path(LENGTHS).read_text().replace(",", " ").split()]
+    assert json.loads(result.stdout) == floptally.flops(CONFIG, lengths=lengths).to_dict()
+    table = run("flops", "--config", CONFIG, "--lengths-file", LENGTHS)
+    assert table.stdout == str(floptally.flops(CONFIG, lengths=lengths))
+
+
+def test_mfu_of_the_command_is_that_of_the_function() -> None:
+    step = ["--seconds", "0.8", "--gpus", "2", "--accelerator", "NVIDIA H100 80GB HBM3"]
+    result = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--format", "json")
+    work = floptally.flops(CONFIG, lengths=[8192]).measure(0.8, gpus=2, accelerator="NVIDIA H100 80GB HBM3")
+    assert json.loads(result.stdout) == work.to_dict()
+
+
+def test_a_config_may_come_from_standard_input() -> None:
+    result = run("flops", "--config", "-", "--lengths", "8192", "--format", "json", given=json.dumps(LLAMA_3_8B))
+    assert json.loads(result.stdout)["flops"]["useful"]["total"] == "421651971833856"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["flops", "--config", CONFIG, "--lengths", "5,-1"], "lengths[1]"),
+        (["flops", "--config", CONFIG, "--cu-seqlens", "0,5,3"], "cu_seqlens[2]"),
+        (["mfu", "--config", CONFIG, "--lengths", "5", "--seconds", "x", "--gpus", "1", "--peak-tflops", "1"], "seconds"),
+        (["nonsense"], "command"),
+    ],
+)
+def test_bad_input_is_status_2_and_one_line(arguments: list[str], field: str) -> None:
+    result = run(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"floptally: error: {field}: ") and result.stderr.count("\n") == 1
+
+
+def test_output_that_cannot_be_written_is_status_1() -> None:
+    result = subprocess.run(
+        f'"{sys.executable}" -m floptally models > /dev/full', shell=True, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert result.stderr == "floptally: error: output: standard output cannot be written\n"
+
+
+def test_what_was_printed_before_comes_first() -> None:
+    code = "import floptally.__main__ as m, sys; print('first'); sys.argv = ['', '--version']; sys.exit(m.main())"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout == f"first\nfloptally {floptally.__version__}\n"
+
+
+def test_the_script_of_the_package_is_the_same_program() -> None:
+    script = pathlib.Path(sys.executable).parent / "floptally"
+    if not script.exists():
+        pytest.skip("the package is not installed by pip: there is no script")
+    result = run("--version", command=(os.fspath(script),))
+    assert result.stdout == f"floptally {floptally.__version__}\n"
