@@ -71,7 +71,7 @@ def test_several_loads_capacities_and_groups() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([1, -1], 2), {}, "costs[1]: must be from 0 to 2^128 - 1, got -1"),
+        (([1, -1], 2), {}, "costs[1]: must be an integer from 0 to 2^128 - 1, got -1"),
         (([1, float("nan")], 2), {}, "costs[1]: must be finite and not negative"),
         ((np.array([1, -1]), 2), {}, "costs[1]: must not be negative, got -1"),
         ((np.array([1, 2], np.int16), 2), {}, "costs: must be int32, int64, uint32, uint64, float32 or float64"),

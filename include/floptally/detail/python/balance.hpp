@@ -33,9 +33,9 @@ inline constexpr std::initializer_list<const char*> balance_seed_words{"best", "
 
 /// What each sample costs: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
 /// or of such lists.
-class sample_costs {
+class cost_argument {
   public:
-    explicit sample_costs(const py::object& costs) : array_(array_argument::of(costs, "costs")) {
+    explicit cost_argument(const py::object& costs) : array_(array_argument::of(costs, "costs")) {
         if (array_) {
             view_array();
         } else if (is_sequence(costs)) {
@@ -44,8 +44,8 @@ class sample_costs {
             throw error("costs", "must be a list, an array or a tensor of numbers, got " + shown(costs));
         }
     }
-    sample_costs(const sample_costs&) = delete;  // a view may be of own numbers
-    sample_costs& operator=(const sample_costs&) = delete;
+    cost_argument(const cost_argument&) = delete;  // a view may be of own numbers
+    cost_argument& operator=(const cost_argument&) = delete;
 
     [[nodiscard]] std::size_t loads() const { return loads_; }
 
@@ -104,7 +104,7 @@ class sample_costs {
         }
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             if (exact) {
-                whole_.push_back(to_whole(numbers[i], indexed("costs", i / loads_)));
+                whole_.push_back(to_flops(py::int_(index_of(numbers[i])), indexed("costs", i / loads_)).value());
             } else {
                 fractions_.push_back(to_number(numbers[i], indexed("costs", i / loads_)));
             }
@@ -114,15 +114,6 @@ class sample_costs {
         } else {
             numbers_ = std::span<const double>(fractions_);
         }
-    }
-
-    [[nodiscard]] static uint128 to_whole(const py::object& number, const std::string& field) {
-        const py::object index = index_of(number);
-        const py::int_ zero(0);
-        if (index < zero || !(index >> py::int_(128)).equal(zero)) {
-            throw error(field, "must be from 0 to 2^128 - 1, got " + shown(number));
-        }
-        return to_flops(py::int_(index)).value();
     }
 
     std::optional<array_argument> array_;
@@ -169,7 +160,7 @@ template <class Number>
                                               const std::string& seed, const py::object& sizes,
                                               const py::object& capacity, const py::object& groups,
                                               const py::object& budget) {
-    const sample_costs given(costs);
+    const cost_argument given(costs);
     const std::uint64_t count = to_count(ranks, "ranks");
     const auto own_sizes = copied<std::uint64_t>(sizes, "sizes");
     const auto own_groups = copied<std::uint32_t>(groups, "groups");

@@ -76,7 +76,7 @@ class python_reducer {
     tally_scope all = to_scope(scope, "scope");
     const auto each = [](const auto& visit) {
         for (const tower in : {tower::text, tower::vision, tower::audio}) {
-            for (std::size_t what = 0; what < tally_scope::statistic_count; ++what) {
+            for (std::size_t what = 0; what < statistic_count; ++what) {
                 visit(in, static_cast<statistic>(what));
             }
         }
@@ -91,7 +91,7 @@ class python_reducer {
                 if (names_tower(name, in)) {
                     found = true;
                     all = of_towers ? all.with(what, held, in) : all;
-                } else if (name == tally_scope::name_of(in, what)) {
+                } else if (name == qualified(in, name_of(what))) {
                     found = true;
                     all = of_towers ? all : all.with(what, held, in);
                 }
