@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,8 @@ def test_positions_that_begin_again_are_packed_sequences() -> None:
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([3, 2, 1, 4]).total
     with_ones = {**batch, "attention_mask": np.ones((2, 5))}
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(with_ones)).total == work_of([3, 2, 1, 4]).total
+    inside = {"position_ids": np.array([[3, 4, 0, 1]]), "input_ids": np.zeros((1, 4))}
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments(inside)).total == work_of([2, 2]).total
     whole_rows = {"position_ids": np.array([[3, 4, 5]]), "input_ids": np.zeros((1, 3))}
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(whole_rows)).total == work_of([3]).total
 
@@ -142,6 +145,12 @@ def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
     scalars = adapter.scalars()
     assert set(scalars) == {f"mine/{name}" for name in NAMES} and scalars["mine/steps"] == 2
     assert adapter.scalars() == {}
+    adapter.pause()
+    for _ in range(100):
+        adapter._clock()
+    adapter.begin()
+    adapter.end()
+    assert meter.last_step.seconds == 1.0  # and not what passed before it began
     with pytest.raises(floptally.Error, match="^meter: must be a floptally.Meter, got 3$"):
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
     adapter.begin()
@@ -178,7 +187,7 @@ def examples() -> list[dict[str, Any]]:
 
 
 def trainer_in(folder: Path, meter: floptally.Meter, *, attach: bool = True, others: list[Any] | None = None,
-               **options: Any) -> tuple[Any, Any]:  # fmt: skip
+               clock: Any = time.perf_counter, **options: Any) -> tuple[Any, Any]:  # fmt: skip
     model = llama()
     import transformers
 
@@ -188,7 +197,7 @@ def trainer_in(folder: Path, meter: floptally.Meter, *, attach: bool = True, oth
         "train_sampling_strategy": "sequential",
     }  # fmt: skip
     arguments = transformers.TrainingArguments(**{**given, **options})
-    callback = callbacks.TrainerMeter(meter)
+    callback = callbacks.TrainerMeter(meter, clock=clock)
     found = [*(others or []), *([] if attach else [callback])]
     trainer = transformers.Trainer(
         model=model, args=arguments, train_dataset=examples(), eval_dataset=examples()[:4], callbacks=found
@@ -233,11 +242,22 @@ def test_hugging_face_loggers_see_the_scalars_where_the_callback_is_attached(tmp
 
 
 def test_hugging_face_microbatches_of_accumulation_are_one_step_and_evaluation_is_none(tmp_path: Path) -> None:
+    llama()
+    import transformers
+
+    clock = TestClock()
+
+    class SlowEvaluation(transformers.TrainerCallback):
+        def on_prediction_step(self, *given: Any, **others: Any) -> None:
+            clock.now += 1000.0
+
     meter = new_meter()
     trainer, _ = trainer_in(
-        tmp_path, meter, gradient_accumulation_steps=2, logging_steps=2, eval_strategy="steps", eval_steps=1
-    )
+        tmp_path, meter, gradient_accumulation_steps=2, logging_steps=2, eval_strategy="steps", eval_steps=1,
+        clock=clock, others=[SlowEvaluation()],
+    )  # fmt: skip
     trainer.train()
+    assert clock.now > 3000 and meter.run.seconds < 100
     assert meter.run.steps == 3
     assert meter.run.useful == work_of(LENGTHS, 8).total
     logs = [line for line in trainer.state.log_history if "loss" in line]

@@ -244,6 +244,48 @@ def test_a_meter_that_is_given_the_sum_counts_all_ranks(ranks: list[dict[str, An
     assert ranks[0]["metered"] == ranks[1]["metered"] == [step.total, sum(UNEVEN[0]) + sum(UNEVEN[1])]
 
 
+class Alone:
+    """A group of one rank."""
+
+    def sum(self, words: Any) -> None:
+        """Changes nothing."""
+
+    def max(self, words: Any) -> None:
+        """Changes nothing."""
+
+
+def test_equal_lengths_are_scaled_without_communication() -> None:
+    layout = floptally.ParallelLayout(rank=3, dp=4, cp=2)
+    mine = tally_of([7, 5000])
+    reduction = floptally.TallyReduction(mine, scope="microbatch", layout=layout, reducer=Alone())
+    assert reduction.scaled(mine) == mine + mine + mine + mine
+    slices = floptally.TallyReduction(mine, scope="context_slice", layout=layout, reducer=Alone())
+    assert slices.scaled(mine).tokens == 8 * mine.tokens
+    with pytest.raises(floptally.Error, match="^scope: must name a statistic .* or a tower, got \"tokes\"$"):
+        floptally.TallyReduction(
+            mine, scope="microbatch", layout=layout, reducer=Alone(), other_scopes={"tokes": "context_slice"}
+        )
+
+
+def test_what_a_reducer_raises_comes_through_and_words_that_it_keeps_stay_valid() -> None:
+    kept: list[Any] = []
+
+    class Breaks(Alone):
+        def max(self, words: Any) -> None:
+            kept.append(words)
+
+        def sum(self, words: Any) -> None:
+            raise ConnectionError("gone")
+
+    layout = floptally.ParallelLayout(rank=0)
+    reduction = floptally.TallyReduction(tally_of([]), scope="microbatch", layout=layout, reducer=Breaks())
+    before = [int(word) for word in kept[0]]
+    with pytest.raises(ConnectionError, match="^gone$"):
+        reduction.sum(tally_of([3]), reducer=Breaks())
+    del reduction
+    assert [int(word) for word in kept[0]] == before and len(before) == 12
+
+
 def test_without_torch_distributed_an_error_says_so() -> None:
     pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
     from floptally import distributed

@@ -127,16 +127,14 @@ class BalancedBatchSampler(Sampler[list[int]]):
         self._given = self._first = state["batches"]
 
     def _order(self) -> list[int]:
-        """All indices in the order of this epoch, cut off or filled up to what ranks divide."""
+        """All indices in the order of this epoch, filled up to what ranks divide where none is left out."""
         if self.shuffle:
             generator = torch.Generator()
             generator.manual_seed(self.seed + self.epoch)
             order: list[int] = torch.randperm(len(self.costs), generator=generator).tolist()
         else:
             order = list(range(len(self.costs)))
-        if self.drop_last:
-            return order[: len(self) * self.num_replicas * self.batch_size]
-        while len(order) % self.num_replicas != 0:
+        while not self.drop_last and len(order) % self.num_replicas != 0:
             order += order[: self.num_replicas - len(order) % self.num_replicas]
         return order
 

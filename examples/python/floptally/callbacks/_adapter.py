@@ -199,7 +199,7 @@ def _on_host(batch: Mapping[str, Any]) -> tuple[Any, Arguments]:
                 value = torch.empty(value.shape[:2], dtype=torch.bool)
             else:
                 value = value.to("cpu", non_blocking=True)
-                event = event or torch.cuda.Event()
+                event = event or torch.cuda.Event()  # type: ignore[no-untyped-call,unused-ignore]
                 event.record()
         found[key] = value.detach() if hasattr(value, "detach") else value
     return event, found

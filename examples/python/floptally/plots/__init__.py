@@ -6,7 +6,8 @@ as it ends, both where it ends in neither, the same bytes each time. Colours are
 Bad input is a `floptally.Error` (a ValueError) that begins with the name of the argument.
 """
 
-from .kernels import KernelTimes, kernel_heatmap, read_kernel_times
+from ..kernel_times import KernelTimes, read_kernel_times
+from .kernels import kernel_heatmap
 from .runs import comparison_bars, utilization_over_time
 from .steps import component_bars, convention_spread, convention_totals
 

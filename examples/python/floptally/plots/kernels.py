@@ -97,7 +97,10 @@ def _panel(axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[
     import numpy as np
     from matplotlib.patches import Rectangle
 
-    shown = np.ma.masked_invalid([[np.nan if value is None else value for value in row] for row in grid])
+    shown = np.ma.MaskedArray(  # type: ignore[no-untyped-call,unused-ignore]
+        [[0.0 if value is None else value for value in row] for row in grid],
+        mask=[[value is None for value in row] for row in grid],
+    )
     image = axes.imshow(shown, cmap="cividis", norm=norm, aspect="auto")
     for place, reason in enumerate(reasons):
         y, x = divmod(place, len(grid[0]))
