@@ -68,10 +68,11 @@ def from_torch(
         lengths: five lengths or more: three to fit, others to check. Where a model counts by chunks, multiples of them:
             the cost then holds for such lengths.
         components: names of components, by patterns of module names or as a function of them. Default: the module's
-            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts after the first.
+            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts of it.
         depth: cuts module names to so many parts, so that modules of one parent are one component.
         terms: terms of products of weights (``"router"``, ``"lm_head"``, …), by patterns of module names. Default:
             ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` where experts stand beside.
+            Of modules without a product, the term of their parameters: ``norm`` (default), ``latent_norm``.
 
     Returns:
         A cost as ``floptally.cost`` gives it. Its notes say which convention reproduces FlopCounterMode.

@@ -106,19 +106,27 @@ class Names:
 
     @staticmethod
     def short(names: Iterable[str]) -> dict[str, str]:
-        """Of at most 39 characters each: ``..`` in place of as few parts after the first as possible."""
+        """Of at most 39 characters each: ``..`` in place of as few parts as possible, the first of them that no other
+        name could stand for too."""
+        of_name = {name: name.split(".") for name in names}
         made: dict[str, str] = {}
-        for name in dict.fromkeys(names):
-            first, *parts = name.split(".")
-            kept = name
-            while len(kept) > MAX_NAME and len(parts) > 1:
-                parts = parts[1:]
-                kept = first + ".." + ".".join(parts)
-            if len(kept) > MAX_NAME or kept in made.values():
+        for name, parts in of_name.items():
+            forms = (
+                (parts[:at], parts[at + dropped :])
+                for dropped in range(0 if len(name) <= MAX_NAME else 1, len(parts))
+                for at in range(len(parts) - dropped)
+            )
+            for head, tail in forms:
+                kept = name if len(head) + len(tail) == len(parts) else ".".join(head) + ".." + ".".join(tail)
+                others = (one for other, one in of_name.items() if other != name and len(kept) < len(name))
+                alike = any(one[: len(head)] == head and one[-len(tail) :] == tail for one in others)
+                if len(kept) <= MAX_NAME and not alike and kept not in made.values():
+                    made[name] = kept
+                    break
+            else:
                 raise Error(
                     name, f"has no own name of at most {MAX_NAME} characters: name it with components= or give a depth="
                 )
-            made[name] = kept
         return made
 
 
@@ -183,6 +191,7 @@ class Table:
     terms: Mapping[str, str]
     rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     notes: list[str] = field(default_factory=list)
+    units: dict[str, set[str]] = field(default_factory=dict)  #: what the products of a module are counted by
     stored: set[str] = field(default_factory=set)  #: parameters that a row has
 
     def cost(self) -> Cost:
@@ -193,7 +202,8 @@ class Table:
         self.first_layer, self.last_layer = (min(places), max(places)) if places else (-1, 1 << 62)
         self.plain_cores: list[str] = []
         for one in series:
-            self.fit(one.module, one.first.op, one.forward)  # what has no form at all is said first
+            # What has no form at all is said first.
+            self.units.setdefault(one.module, set()).update(self.fit(one.module, one.first.op, one.forward))
         for one in series:
             if one.first.kind == "attention":
                 self.add_fused(one)
@@ -289,11 +299,17 @@ class Table:
         if not units and parameters:
             self.stored.difference_update(one.first.weights)
 
-    def weight_term(self, one: Series, times: int) -> str:
-        folded = self.names.folded(one.module)
+    def given_term(self, module: str) -> str | None:
+        folded = self.names.folded(module)
         for pattern, term in self.terms.items():
-            if fnmatchcase(one.module, pattern) or fnmatchcase(folded, pattern):
+            if fnmatchcase(module, pattern) or fnmatchcase(folded, pattern):
                 return term
+        return None
+
+    def weight_term(self, one: Series, times: int) -> str:
+        given = self.given_term(one.module)
+        if given is not None:
+            return given
         after = one.first.place > self.last_layer
         if times == 0:
             return "detached_head" if after else "detached"
@@ -392,9 +408,24 @@ class Table:
                     term = "tied_embedding"
             elif name in self.stored:
                 continue
+            elif module in with_product:
+                term = "bias"
             else:
-                term = "bias" if module in with_product else "norm"
-            self.put(module, "tokens", term, 2 * count, 0 if term == "tied_embedding" else count)
+                term = self.given_term(module) or "norm"
+            self.put(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
+
+    def side_of(self, module: str) -> str:
+        """What runs over a parameter that multiplies no matrix: what runs over the products around it."""
+        while True:
+            around = {
+                unit
+                for name, units in self.units.items()
+                if name == module or not module or name.startswith(module + ".")
+                for unit in units
+            }
+            if around or not module:
+                return "keys" if around and around <= {"keys", "key squares"} else "tokens"
+            module = module.rpartition(".")[0]
 
     # -- notes --------------------------------------------------------------------------------------------------------
 

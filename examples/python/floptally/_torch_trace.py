@@ -93,13 +93,13 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
             yield from tensors_in(inner)
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every operator of a step, below autograd."""
 
     supports_higher_order_operators = True
 
     def __init__(self, modules: list[str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.modules = modules  # the modules that run, innermost last
         self.step = Step(0)
         self.total = 0
