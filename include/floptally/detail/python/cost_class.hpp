@@ -13,6 +13,7 @@
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -105,12 +106,13 @@ row.)");
                 const integers numbers(lengths, "lengths");
                 const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
                 const auto folded = model.folded(to_convention(how), to_plan(plan));
+                std::vector<flops> costs;
+                numbers.view().visit(
+                    [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(*folded, all, as); }); });
                 py::list out;
-                numbers.view().visit([&](const auto& all) {
-                    for (const flops one : sample_costs(*folded, all, as)) {
-                        out.append(to_int(one));
-                    }
-                });
+                for (const flops one : costs) {
+                    out.append(to_int(one));
+                }
                 return out;
             },
             py::arg("lengths"), py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
