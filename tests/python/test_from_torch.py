@@ -609,3 +609,14 @@ def test_the_model_is_left_as_it_was():
         known, value, gradient = before[name]
         assert id(parameter) == known and torch.equal(parameter, value) and parameter.grad is gradient
     assert not model._forward_hooks and not model.blocks[0]._forward_pre_hooks
+
+
+def test_the_lines_of_the_page_run(capsys):
+    from test_readme import blocks
+
+    lines = [block for block in blocks("docs/python.md") if "floptally.from_torch" in block]
+    assert len(lines) == 1
+    scope = {}
+    exec(compile(lines[0], "docs/python.md", "exec"), scope)
+    assert capsys.readouterr().out.splitlines()[0] == "['*.qkv', '*', '*.out']"
+    assert scope["window"].masks == [Mask.sliding_window(512)]

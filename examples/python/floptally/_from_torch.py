@@ -292,7 +292,7 @@ class SeenMasks:
     def check(self) -> None:
         """What was read of modules must be what the config reader says, where it reads the config at all."""
         config = getattr(self.model, "config", None)
-        if not self.read or not hasattr(config, "to_dict"):
+        if not self.read or config is None or not hasattr(config, "to_dict"):
             return
         try:
             known = {mask.in_tower("text").name for mask in cost(config).masks}

@@ -93,13 +93,13 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
             yield from tensors_in(inner)
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Recorder(TorchDispatchMode):
     """Sees every operator of a step, below autograd."""
 
     supports_higher_order_operators = True
 
     def __init__(self, modules: list[str]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.modules = modules  # the modules that run, innermost last
         self.step = Step(0)
         self.total = 0
@@ -314,7 +314,7 @@ def run_step(
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
             with recorder, FlopCounterMode(display=False) as counter:
                 value = loss(model(*args, **kwargs))
-                value.backward()  # type: ignore[no-untyped-call]
+                value.backward()
     finally:
         for handle in handles:
             handle.remove()
