@@ -135,11 +135,11 @@ def logits(outputs):
 
 def units(cost):
     """Forward FLOPs by what they are counted by; a mask by its name."""
+    elementwise = ("norm", "latent_norm", "bias", "embedding", "position_embedding", "tied_embedding")
     sums = collections.Counter()
     for row in cost.rows:
-        kind = row.kind if row.kind in ("norm", "latent_norm", "bias", "embedding", "position_embedding", "tied_embedding") else ""
         core = row.kind if row.kind in ("scores", "values", "softmax") else ""
-        if not kind:
+        if row.kind not in elementwise:
             sums[(row.unit.name if isinstance(row.unit, Mask) else row.unit, core)] += row.flops_per_unit
     return sums
 

@@ -5,9 +5,9 @@ A product of matrices of a model whose cost has the library's form counts
 
     a·samples + b·tokens + c·squares
 
-with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs training
-steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use. What
-is not such a sum is an error that names the module.
+with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs
+training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use.
+What is not such a sum is an error that names the module.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         arity = sum(1 for one in parameters if one.default is one.empty and one.kind in (0, 1))
         if arity not in (1, 2, 3):
             raise Error(
-                "example_inputs", f"must take (batch), (batch, length) or (batch, length, keys), takes {arity} arguments"
+                "example_inputs",
+                f"must take (batch), (batch, length) or (batch, length, keys), takes {arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity
 

@@ -445,7 +445,7 @@ class Table:
             f"gives; fitted {self.said(self.sizes[: self.fitted])}, checked {self.said(self.sizes[self.fitted :])}"
         ]
         for module in dict.fromkeys(self.names.component(name) for name in self.plain_cores):
-            notes.append(f"{module}: its core ran as plain products beside fused ones of other modules: a state over pairs")
+            notes.append(f"{module}: its core ran as plain products beside fused ones elsewhere: a state over pairs")
         uncounted: dict[str, dict[str, None]] = {}
         for module, op in self.steps[0].uncounted:
             uncounted.setdefault(op, {})[self.names.component(module)] = None
@@ -503,7 +503,7 @@ class Table:
             if counted + excess != step.total:
                 raise Error(
                     "model",
-                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows made of it {counted}",
+                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it {counted}",
                 )
         return cost
 

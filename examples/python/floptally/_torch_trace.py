@@ -55,7 +55,7 @@ class Step:
 
     total: int
     products: list[Product] = field(default_factory=list)
-    softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and how many products ran before
+    softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and its place
     tables: dict[str, str] = field(default_factory=dict)  #: parameters that were looked up in, and by what: "data", ""
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
@@ -255,7 +255,7 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     with mode:
         for parameter in model.parameters():
             if type(parameter.data) is not torch.Tensor and hasattr(parameter, "device_mesh"):
-                raise Error("model", "its parameters are sharded over ranks (DTensor): give the model as one rank has it")
+                raise Error("model", "its parameters are sharded over ranks (DTensor): give it before that")
             empty = torch.empty(parameter.shape, dtype=parameter.dtype)
             memo[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
         for buffer in model.buffers():
