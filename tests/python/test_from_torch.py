@@ -155,7 +155,10 @@ def test_a_model_of_transformers_costs_what_its_config_says(name):
     cross = {"encoder_lengths": [9, 33, 20]} if model.config.is_encoder_decoder else {}
     batch = {"lengths": [1, 37, 300], **cross}
     eager = "torch_flop_counter_eager"
-    for convention in ("exact", eager, "megatron", "palm"):
+    # PaLM's rule multiplies biases too: the reader has those of cross attention's keys and values over the decoder's
+    # tokens, here they are over the encoder's, where they are added.
+    by_parameters = ("palm",) if name != "bart" else ()
+    for convention in ("exact", eager, "megatron", *by_parameters):
         assert by_phase(cost, convention, **batch) == by_phase(reader, convention, **batch), convention
     mixed = any("plain products" in note for note in cost.notes)
     if not mixed:
