@@ -5,9 +5,9 @@
 
 Prints the median of 21 repetitions, in microseconds a call, as the tables of docs/performance.md. The other counters
 are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's dependencies
-`ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of Megatron-Bridge only the
-file with the formula is run, because the package itself imports transformer-engine and mamba-ssm, which need CUDA: the
-classes that the file imports for type checks stand empty.
+`ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of Megatron-Bridge only
+the file with the formula is run, because the package itself imports transformer-engine and mamba-ssm, which need CUDA:
+the classes that the file imports for type checks stand empty.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def verl_counter() -> Any:
 
     # Its count ends with a look-up of the GPU's peak, which fails without one.
     flops_counter.get_device_flops = lambda *_, **__: 1.0
-    return flops_counter.FlopsCounter(transformers.LlamaConfig(**{k: v for k, v in LLAMA_3_8B.items() if k != "model_type"}))
+    fields = {key: value for key, value in LLAMA_3_8B.items() if key != "model_type"}
+    return flops_counter.FlopsCounter(transformers.LlamaConfig(**fields))
 
 
 def megatron_bridge_formula() -> Callable[[Any, int], Any]:
@@ -148,8 +149,8 @@ def counts() -> None:
             theirs = formula(config, sequences)
             ours = floptally.flops(cost, lengths=[8192] * sequences, convention="megatron").total
             assert abs(theirs - ours) <= 1e-9 * ours, (theirs, ours)
-            show(f"Megatron-Bridge's formula, {sequences} x 8192 tokens", microseconds(lambda: formula(config, sequences)),
-                 base)
+            show(f"Megatron-Bridge's formula, {sequences} x 8192 tokens",
+                 microseconds(lambda: formula(config, sequences)), base)
         except (ImportError, StopIteration) as missing:
             print(f"Megatron-Bridge's formula cannot be imported: {missing!r}")
 

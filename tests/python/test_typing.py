@@ -24,7 +24,8 @@ def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_stubs_have_the_names_and_the_signatures_of_the_extension() -> None:
     allowed = SOURCE / "tests" / "python" / "stubtest_allowlist.txt"
-    result = mypy("mypy.stubtest", "floptally", "--allowlist", str(allowed), "--ignore-unused-allowlist")
+    result = mypy("mypy.stubtest", "floptally", "--allowlist", str(allowed), "--ignore-unused-allowlist",
+                  "--mypy-config-file", str(SOURCE / "pyproject.toml"))
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -5,9 +5,9 @@ A product of matrices of a model whose cost has the library's form counts
 
     a·samples + b·tokens + c·squares
 
-with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs training
-steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use. What
-is not such a sum is an error that names the module.
+with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs
+training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use.
+What is not such a sum is an error that names the module.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         arity = sum(1 for one in parameters if one.default is one.empty and one.kind in (0, 1))
         if arity not in (1, 2, 3):
             raise Error(
-                "example_inputs", f"must take (batch), (batch, length) or (batch, length, keys), takes {arity} arguments"
+                "example_inputs",
+                f"must take (batch), (batch, length) or (batch, length, keys), takes {arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity
 
@@ -292,7 +293,7 @@ class SeenMasks:
     def check(self) -> None:
         """What was read of modules must be what the config reader says, where it reads the config at all."""
         config = getattr(self.model, "config", None)
-        if not self.read or not hasattr(config, "to_dict"):
+        if not self.read or config is None or not hasattr(config, "to_dict"):
             return
         try:
             known = {mask.in_tower("text").name for mask in cost(config).masks}

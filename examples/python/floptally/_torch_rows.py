@@ -250,9 +250,9 @@ class Table:
         size, value = wrong[0]
         base = f"{value} with {shown(size, self.arity)}, where samples, tokens and squares give {float(at(size)):.15g}"
         of_size = dict(zip(self.sizes, values))
-        batches = [(s, v) for s, v in wrong if (2, *s[1:]) in of_size and s[0] != 2]
+        batches = [(s, of_size[(2,) + s[1:]]) for s, _ in wrong if (2,) + s[1:] in of_size and s[0] != 2]
         if len(batches) == len(wrong):
-            before = of_size[(2, *batches[0][0][1:])]
+            before = batches[0][1]
             if before == value:
                 return base + ": the same for any batch, as a product that runs once for all samples"
             if value * 4 == before * batches[0][0][0] ** 2:
@@ -445,7 +445,7 @@ class Table:
             f"gives; fitted {self.said(self.sizes[: self.fitted])}, checked {self.said(self.sizes[self.fitted :])}"
         ]
         for module in dict.fromkeys(self.names.component(name) for name in self.plain_cores):
-            notes.append(f"{module}: its core ran as plain products beside fused ones of other modules: a state over pairs")
+            notes.append(f"{module}: its core ran as plain products beside fused ones elsewhere: a state over pairs")
         uncounted: dict[str, dict[str, None]] = {}
         for module, op in self.steps[0].uncounted:
             uncounted.setdefault(op, {})[self.names.component(module)] = None
@@ -494,15 +494,16 @@ class Table:
     def checked(self, cost: Cost) -> Cost:
         """The library's count of every step must be PyTorch's, but for what a note takes off."""
         for size, step in zip(self.sizes, self.steps):
-            batch: dict[str, list[int]] = {"lengths": [size[1] or 1] * size[0]}
-            if self.arity == 3:
-                batch["encoder_lengths"] = [size[2]] * size[0]
-            counted = cost.flops(convention=self.convention, **batch).total
+            counted = cost.flops(
+                convention=self.convention,
+                lengths=[size[1] or 1] * size[0],
+                encoder_lengths=[size[2]] * size[0] if self.arity == 3 else None,
+            ).total
             excess = sum(product.groups_excess for product in step.products)
             if counted + excess != step.total:
                 raise Error(
                     "model",
-                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows made of it {counted}",
+                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it {counted}",
                 )
         return cost
 

@@ -55,7 +55,7 @@ class Step:
 
     total: int
     products: list[Product] = field(default_factory=list)
-    softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and how many products ran before
+    softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and its place
     tables: dict[str, str] = field(default_factory=dict)  #: parameters that were looked up in, and by what: "data", ""
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
@@ -93,13 +93,13 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
             yield from tensors_in(inner)
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Recorder(TorchDispatchMode):
     """Sees every operator of a step, below autograd."""
 
     supports_higher_order_operators = True
 
     def __init__(self, modules: list[str]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.modules = modules  # the modules that run, innermost last
         self.step = Step(0)
         self.total = 0
@@ -255,7 +255,7 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     with mode:
         for parameter in model.parameters():
             if type(parameter.data) is not torch.Tensor and hasattr(parameter, "device_mesh"):
-                raise Error("model", "its parameters are sharded over ranks (DTensor): give the model as one rank has it")
+                raise Error("model", "its parameters are sharded over ranks (DTensor): give it before that")
             empty = torch.empty(parameter.shape, dtype=parameter.dtype)
             memo[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
         for buffer in model.buffers():
@@ -314,7 +314,7 @@ def run_step(
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
             with recorder, FlopCounterMode(display=False) as counter:
                 value = loss(model(*args, **kwargs))
-                value.backward()  # type: ignore[no-untyped-call]
+                value.backward()
     finally:
         for handle in handles:
             handle.remove()
