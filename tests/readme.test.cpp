@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The README's first command is run, and what it prints is what the README shows.
+// Programs are run, and what they print is what the documentation shows.
 
 #include <array>
 #include <cstdio>
@@ -9,6 +9,21 @@
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+
+namespace {
+
+std::string printed_by(const std::string& command) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    REQUIRE(pipe);
+    std::string printed;
+    std::array<char, 4096> buffer{};
+    for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
+        printed.append(buffer.data(), n);
+    }
+    return printed;
+}
+
+}  // namespace
 
 TEST_CASE("The README shows what its first command prints") {
     const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
@@ -20,12 +35,12 @@ TEST_CASE("The README shows what its first command prints") {
     const std::string arguments = line.substr(at + program.size());
 
     const std::string command = "cd '" + source_dir.string() + "' && '" FLOPTALLY_PROGRAM "' " + arguments;
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-    REQUIRE(pipe);
-    std::string printed;
-    std::array<char, 4096> buffer{};
-    for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
-        printed.append(buffer.data(), n);
-    }
-    CHECK(printed == fenced_blocks(readme, "text").at(0));
+    CHECK(printed_by(command) == fenced_blocks(readme, "text").at(0));
+}
+
+TEST_CASE("docs/balance.md has the table that compare_balancers prints, word for word") {
+    const std::string table = printed_by("'" FLOPTALLY_COMPARE_BALANCERS "'");
+    REQUIRE(table.starts_with("| workload | ranks |"));
+    const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/balance.md");
+    CHECK(page.find("\n\n" + table + "\n") != std::string::npos);
 }

@@ -6,18 +6,20 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <floptally/checked.hpp>
 #include <floptally/detail/whole_costs.hpp>
 #include <floptally/error.hpp>
+#include <floptally/flops.hpp>
 
 namespace floptally {
 
 /// Which rank has which samples, and what each rank has to do.
 struct assignment {
-    std::vector<std::uint32_t> rank_of{};  ///< of each sample
-    std::vector<std::uint32_t> samples{};  ///< those of rank 0, then those of rank 1, …; ascending within a rank
+    std::vector<std::uint32_t> rank_of{};   ///< of each sample
+    std::vector<std::uint32_t> samples{};   ///< those of rank 0, then those of rank 1, …; ascending within a rank
     std::vector<std::size_t> boundaries{};  ///< where those of each rank begin in `samples`, and its end
     std::vector<uint128> loads{};           ///< rank by rank, those of one rank together; in units of 2^exponent
     std::size_t loads_per_rank = 1;

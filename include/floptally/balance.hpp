@@ -125,11 +125,10 @@ template <detail::cost_range Costs>
     detail::whole_costs whole = detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs));
     const std::size_t samples = detail::samples_of(whole.values.size(), how.loads);
     detail::require_options(samples, count, how);
-    const detail::sample_items items(
-        whole.values, how.loads, how.groups, how.sizes,
-        how.mode == balance_mode::free       ? detail::no_capacity
-        : how.mode == balance_mode::capacity ? how.capacity
-                                             : samples / count);
+    const detail::sample_items items(whole.values, how.loads, how.groups, how.sizes,
+                                     how.mode == balance_mode::free       ? detail::no_capacity
+                                     : how.mode == balance_mode::capacity ? how.capacity
+                                                                          : samples / count);
     detail::rank_list found = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how)
                                                    : detail::search<uint128>(items, count, how);
     if (!found) {

@@ -78,8 +78,7 @@ struct balance_report {
         before.exponent != after.exponent) {
         throw error("before", "must be an assignment of the same samples");
     }
-    balance_report report{
-        .before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
+    balance_report report{.before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
     for (std::size_t sample = 0; sample < report.samples; ++sample) {
         report.moved += before.rank_of[sample] != after.rank_of[sample] ? 1U : 0U;
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <floptally/detail/python/accelerators.hpp>
-#include <floptally/detail/python/balance.hpp>
+#include <floptally/detail/python/balances.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_class.hpp>
 #include <floptally/detail/python/errors.hpp>
@@ -46,12 +46,10 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);
-    detail::python::bind_ranks(module);
-    detail::python::bind_reports(module);
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");
     module.def(
-        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count)); },
+        "readable", [with](const py::int_& count) { return with->readable(detail::python::to_flops(count, "flops")); },
         py::arg("flops"), "\"421.65 TFLOP\"");
     module.def(
         "run_program",

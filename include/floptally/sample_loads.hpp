@@ -23,7 +23,7 @@ namespace floptally {
 struct load_rule {
     component_name components = "*";  ///< "vision.*", as in a plan's rules; the last rule that matches decides
     std::size_t load = 0;             ///< 0, 1, …
-    std::uint64_t weight = 1;         ///< 1 ÷ efficiency, as integers in proportion: 3 beside 2 takes 1.5 times as long
+    std::uint64_t weight = 1;  ///< 1 ÷ efficiency, as integers in proportion: 3 beside 2 takes 1.5 times as long
 };
 
 /// A tally for each sequence: samples without images and sound.

@@ -12,7 +12,7 @@
 #include <floptally/floptally.hpp>
 #include <floptally/sample_loads.hpp>
 
-#include "../workloads.hpp"
+#include "../../examples/workloads.hpp"
 
 namespace {
 

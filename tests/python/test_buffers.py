@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import sys
 import threading
 import time
 from typing import Any
@@ -63,8 +64,6 @@ def test_a_dlpack_capsule_is_read_where_it_stands_and_given_back() -> None:
     assert address_of(exported) == lengths.ctypes.data
     assert address_of(Exported(lengths[2:])) == lengths.ctypes.data + 16
     assert tokens(exported) == sum(LENGTHS)
-    import sys
-
     before = sys.getrefcount(lengths)
     for _ in range(100):
         tokens(exported)
@@ -92,8 +91,20 @@ def test_torch_tensors_are_read_where_they_stand() -> None:
     tally.add_attention_mask(flags)
     tally.add_attention_mask(flags.to(torch.int64))
     assert (tally.tokens, tally.get("tokens", "padded")) == (26, 32)
-    with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type"):
+    with pytest.raises(floptally.Error, match="lengths: cannot be read through DLPack: "):
         tokens(torch.empty(3, dtype=torch.int64, device="meta"))
+
+
+class OnAccelerator(Exported):
+    """A tensor on a part that is neither a CPU nor one of CUDA: DLPack's 10 is ROCm."""
+
+    def __dlpack_device__(self) -> Any:
+        return (10, 0)
+
+
+def test_a_tensor_elsewhere_is_an_error() -> None:
+    with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type 10"):
+        tokens(OnAccelerator(np.array(LENGTHS)))
 
 
 class OnDevice:

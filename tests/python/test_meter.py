@@ -64,6 +64,13 @@ def test_scalars_have_the_names_of_the_docs(mistral: floptally.Cost, source: Any
     step = meter.scalars("step", "")
     assert "mfu_pct" in step and "steps" not in step
     assert all(type(value) is float for value in meter.scalars().values())
+    meter.reset_interval()
+    assert meter.scalars("run")["train/steps"] == 1.0
+    with pytest.raises(floptally.Error, match="steps: no step has ended yet"):
+        meter.scalars("interval")
+    with meter.step(0.25):
+        meter.add(lengths=[512])
+    assert (meter.scalars()["train/steps"], meter.scalars("run")["train/steps"]) == (1.0, 2.0)
     with pytest.raises(floptally.Error, match="span: must be one of step, interval, run, got \"epoch\""):
         meter.scalars("epoch")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import floptally
@@ -12,9 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from floptally.sampler import BalancedBatchSampler, sample_flops  # noqa: E402
+from floptally.sampler import BalancedBatchSampler  # noqa: E402
 
-CONFIG = Path(__file__).parents[2] / "examples" / "data" / "mistral-7b-v0.1.json"
 RANKS, BATCH = 4, 8
 
 
@@ -131,17 +129,6 @@ def test_a_state_of_another_sampler_is_an_error() -> None:
         with pytest.raises(floptally.Error) as raised:
             other.load_state_dict(state)
         assert raised.value.field == field
-
-
-def test_t1_costs_are_the_flops_that_mfu_is_made_of_and_add_up_to_the_batch() -> None:
-    cost = floptally.cost(CONFIG)
-    lengths = [1, 5000, 17, 5000, 4096]
-    costs = sample_flops(cost, lengths)
-    assert costs == [floptally.flops(cost, lengths=[length]).total for length in lengths]
-    assert sum(costs) == floptally.flops(cost, lengths=lengths).total
-    assert sample_flops(cost, torch.tensor(lengths).numpy(), convention="palm") == [
-        floptally.flops(cost, lengths=[length], convention="palm").total for length in lengths
-    ]
 
 
 def test_a_dataloader_takes_it_and_costs_may_be_arrays_of_several_loads() -> None:

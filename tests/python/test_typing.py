@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 import floptally
+from floptally import _core
 from conftest import SOURCE
 
 
@@ -53,3 +55,61 @@ def test_everything_that_is_exported_is_documented() -> None:
     for name in floptally.__all__:
         if not name.startswith("__"):
             assert getattr(floptally, name).__doc__, name
+
+
+def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
+    """Name and default of each parameter of the stub's functions; of methods without self."""
+    found: dict[str, list[tuple[str, str | None]]] = {}
+
+    def visit(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                visit(node.body, f"{node.name}.")
+            elif isinstance(node, ast.FunctionDef) and not node.decorator_list or (
+                isinstance(node, ast.FunctionDef) and "staticmethod" in map(ast.unparse, node.decorator_list)
+            ):
+                plain = node.args.args[1:] if node.args.args and node.args.args[0].arg == "self" else node.args.args
+                defaults = [None] * (len(plain) - len(node.args.defaults)) + [ast.unparse(d) for d in node.args.defaults]
+                pairs = [(one.arg, default) for one, default in zip(plain, defaults, strict=True)]
+                pairs += [
+                    (one.arg, None if default is None else ast.unparse(default))
+                    for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+                ]
+                found[prefix + node.name] = pairs
+
+    visit(ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text()).body, "")
+    return found
+
+
+def bound_parameters(signature: str) -> list[tuple[str, str | None]]:
+    """The same of the first line of what pybind11 documents: f(self: floptally.Tally, a: object, *, b: int = 5)."""
+    inside = signature[signature.index("(") + 1 : signature.rindex(")")]
+    parts, depth, start = [], 0, 0
+    for i, letter in enumerate(inside + ","):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append(inside[start:i].strip())
+            start = i + 1
+    pairs = []
+    for part in parts:
+        name, _, default = part.partition(" = ")
+        if part and part != "*" and name.split(":")[0] != "self" and not part.startswith("**"):
+            pairs.append((name.split(":")[0], default.replace("'", '"') or None))
+    return pairs
+
+
+def test_parameters_of_the_stubs_are_those_that_are_bound() -> None:
+    compared = 0
+    for name, expected in stub_parameters().items():
+        owner: object = _core
+        for part in name.split("."):
+            owner = getattr(owner, part)
+        text = (owner.__doc__ or "").splitlines()
+        special = name.split(".")[-1].startswith("__") and name.split(".")[-1] != "__init__"
+        if special or not text or "(" not in text[0] or name in ("Cost.flops", "Meter.add", "Error.__init__"):
+            continue
+        own = [(n, None if d is None else d.replace("'", '"')) for n, d in expected]
+        bound = [(n, "..." if d == "[]" else d) for n, d in bound_parameters(text[0])]
+        assert bound == own, name
+        compared += 1
+    assert compared >= 50

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Flags, Grids, HstuSequences, Integers, NewTokens
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens
 
 __version__: str
 
@@ -173,6 +173,14 @@ class Cost:
         routed: tuple[int, int] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
+    def sample_flops(
+        self,
+        lengths: Integers,
+        *,
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+        view: str = "useful",
+    ) -> list[int]: ...
     @property
     def model_type(self) -> str: ...
     @property
@@ -442,9 +450,36 @@ class Meter:
     @property
     def precision(self) -> str: ...
 
+class Assignment:
+    @property
+    def rank_of(self) -> list[int]: ...
+    @property
+    def ranks(self) -> list[list[int]]: ...
+    @property
+    def loads(self) -> list[list[int | float]]: ...
+    @property
+    def max_over_mean(self) -> float: ...
+    @property
+    def max_over_mean_before(self) -> float: ...
+    @property
+    def predicted_speedup(self) -> float: ...
+    @property
+    def moved(self) -> int: ...
+
 def accelerator(name: str) -> Accelerator: ...
 def accelerators() -> list[Accelerator]: ...
 def address_of(values: Integers) -> int: ...
+def balance(
+    costs: Costs,
+    ranks: int,
+    *,
+    mode: str = "equal_count",
+    sizes: Integers | None = None,
+    capacity: int = 0,
+    groups: Integers | None = None,
+    seed: str = "best",
+    budget: int | None = None,
+) -> Assignment: ...
 def conventions() -> list[Convention]: ...
 def cost(
     config: ConfigLike, *, mla: str = "expanded", mtp: int = 0, padded_vocab_size: int = 0
@@ -452,45 +487,6 @@ def cost(
 def models() -> list[str]: ...
 def readable(flops: int) -> str: ...
 def run_program(arguments: Sequence[str | bytes]) -> int: ...
-
-class Assignment:
-    """Which rank has which samples, and what each rank has to do."""
-
-    @property
-    def rank_of(self) -> npt.NDArray[np.int64]:
-        """The rank of each sample, as a new int64 array."""
-    @property
-    def ranks(self) -> list[npt.NDArray[np.int64]]:
-        """The samples of each rank, ascending, as new int64 arrays."""
-    @property
-    def loads(self) -> list[Any]:
-        """The load of each rank, exact where costs are ints; a tuple of several."""
-    @property
-    def report(self) -> dict[str, Any]:
-        """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
-        speed-up."""
-    def __len__(self) -> int: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-def balance(
-    costs: Any,
-    ranks: SupportsIndex,
-    *,
-    mode: str = "equal_count",
-    seed: str = "best",
-    sizes: Any = None,
-    capacity: SupportsIndex | None = None,
-    groups: Any = None,
-    budget: SupportsIndex | None = None,
-) -> Assignment:
-    """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
-
-    costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
-    mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
-    most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget:
-    exchanges to look at, 0 for the seeds alone.
-    """
 
 class _Reducer(Protocol):
     """Collectives over a group: each changes an array of words in place."""

@@ -42,6 +42,8 @@ Integers: TypeAlias = Union[Sequence[int], SupportsBuffer, SupportsDLPack]
 Grids: TypeAlias = Union[Integers, Sequence[Sequence[int]]]
 #: [batch, tokens] flags: bool, or integers that are 0 or 1.
 Flags: TypeAlias = Union[SupportsBuffer, SupportsDLPack, Sequence[Integers]]
+#: [samples] or [samples, loads] exact ints or finite numbers.
+Costs: TypeAlias = Union[Sequence[float], Sequence[Sequence[float]], SupportsBuffer, SupportsDLPack]
 #: (n, past): n new tokens after past cached ones.
 NewTokens: TypeAlias = Sequence[tuple[int, int]]
 #: (contextual, history, targets[, group of targets]).

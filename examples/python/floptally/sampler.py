@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A batch sampler for PyTorch that gives every rank as many samples as any other, and as many FLOPs.
 
-    costs = floptally.sampler.sample_flops(floptally.cost("config.json"), lengths)
+    costs = floptally.cost("config.json").sample_flops(lengths)
     batches = floptally.sampler.BalancedBatchSampler(costs, batch_size=8)
     loader = torch.utils.data.DataLoader(dataset, batch_sampler=batches)
     for epoch in range(epochs):
@@ -14,30 +14,15 @@ rank has which of them is chosen, by `floptally.balance`. Every rank computes th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.utils.data import Sampler
 
-from . import Cost, Error, Plan, balance
+from . import Error, balance
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-__all__ = ["BalancedBatchSampler", "sample_flops"]
-
-
-def sample_flops(
-    cost: Cost, lengths: Sequence[int] | npt.NDArray[np.integer[Any]], *, convention: str = "exact", plan: Plan | None = None
-) -> list[int]:
-    """Useful FLOPs of each sample by its length in tokens, exact: the costs that a meter's MFU is made of."""
-    known: dict[int, int] = {}
-    for length in map(int, lengths):
-        if length not in known:
-            known[length] = cost.flops(lengths=[length], convention=convention, plan=plan).total
-    return [known[int(length)] for length in lengths]
+__all__ = ["BalancedBatchSampler"]
 
 
 class BalancedBatchSampler(Sampler[list[int]]):

@@ -21,8 +21,13 @@ class complete_search {
 
     /// `known` has the peak to fall below; nothing where no assignment is known.
     complete_search(const balance_items<Load>& items, rank_list known, std::uint64_t budget)
-        : items_(items), best_(std::move(known)), budget_(budget), bound_(items.lower_bound()),
-          peak_(best_ ? items.peak_of(*best_) : 0), rank_of_(items.count()), sums_(items.ranks * items.loads),
+        : items_(items),
+          best_(std::move(known)),
+          budget_(budget),
+          bound_(items.lower_bound()),
+          peak_(best_ ? items.peak_of(*best_) : 0),
+          rank_of_(items.count()),
+          sums_(items.ranks * items.loads),
           room_(items.ranks, items.capacity) {}
 
     [[nodiscard]] rank_list run() {
@@ -62,7 +67,8 @@ class complete_search {
     [[nodiscard]] bool is_like_an_earlier(std::uint32_t rank) const {
         const Load* own = sums_.data() + rank * items_.loads;
         for (std::uint32_t other = 0; other < rank; ++other) {
-            if (room_[other] == room_[rank] && std::equal(own, own + items_.loads, sums_.data() + other * items_.loads)) {
+            if (room_[other] == room_[rank] &&
+                std::equal(own, own + items_.loads, sums_.data() + other * items_.loads)) {
                 return true;
             }
         }

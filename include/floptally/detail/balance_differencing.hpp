@@ -46,8 +46,9 @@ class differencing {
             }
         }
         const auto take = [&] {
-            return taken < items_.count() && (heap_.empty() || sum_of(taken) >= heap_.front().difference) ? take_single()
-                                                                                                        : pop();
+            return taken < items_.count() && (heap_.empty() || sum_of(taken) >= heap_.front().difference)
+                       ? take_single()
+                       : pop();
         };
         while (items_.count() - taken + heap_.size() > 1) {
             partial larger = take();

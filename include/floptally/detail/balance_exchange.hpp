@@ -31,9 +31,10 @@ struct item_bundle {
 };
 
 /// Makes an assignment better by exchanges between the rank with the largest load and another, the lightest first: a
-/// move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak of
-/// the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, near the lower
-/// bound, or where `budget` bundles (pairs of bundles, where items have several loads or sizes) have been looked at.
+/// move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak
+/// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, near the
+/// lower bound, or where `budget` bundles (pairs of bundles, where items have several loads or sizes) have been looked
+/// at.
 template <class Load>
 class balance_exchange {
   public:
@@ -45,9 +46,15 @@ class balance_exchange {
     static constexpr std::uint64_t sorting = 8;
 
     balance_exchange(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, std::uint64_t budget)
-        : items_(items), rank_of_(std::move(rank_of)), budget_(budget), equal_counts_(items.has_equal_counts()),
-          by_cost_(items.loads == 1 && (!items.is_limited() || equal_counts_)), ones_(items.ranks), twos_(items.ranks),
-          sums_(items.loads_of(rank_of_)), room_(items.ranks, items.capacity) {
+        : items_(items),
+          rank_of_(std::move(rank_of)),
+          budget_(budget),
+          equal_counts_(items.has_equal_counts()),
+          by_cost_(items.loads == 1 && (!items.is_limited() || equal_counts_)),
+          ones_(items.ranks),
+          twos_(items.ranks),
+          sums_(items.loads_of(rank_of_)),
+          room_(items.ranks, items.capacity) {
         for (std::uint32_t item = 0; item < items.count(); ++item) {
             ones_[rank_of_[item]].push_back(one(item));
             room_[rank_of_[item]] -= items.is_limited() ? items.sizes[item] : 0;
@@ -260,7 +267,7 @@ class balance_exchange {
     std::vector<std::vector<bundle>> ones_;  ///< of each rank, in the order of items; last none, where that may be
     std::vector<std::vector<bundle>> twos_;  ///< of each rank; empty where not needed yet
     std::vector<Load> sums_;
-    std::vector<std::uint64_t> room_;  ///< may wrap between the two halves of an exchange
+    std::vector<std::uint64_t> room_;   ///< may wrap between the two halves of an exchange
     std::vector<std::uint32_t> order_;  ///< ranks by their peaks
 };
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <floptally/checked.hpp>
 #include <floptally/detail/balance_complete.hpp>
 #include <floptally/detail/balance_differencing.hpp>
 #include <floptally/detail/balance_exchange.hpp>
@@ -31,8 +34,7 @@ class balance_search {
     /// Better than `given`, or that: where it fits, an assignment that must not become worse.
     [[nodiscard]] rank_list run(const rank_list& given) {
         if (how_.longest_first) {
-            rank_list found = longest_first(items_);
-            add(found ? std::move(found) : tightest_fit(items_));
+            add(longest_first(items_));
         }
         if (how_.differencing) {
             std::vector<std::uint32_t> found = differencing(items_).ranks();
@@ -40,6 +42,9 @@ class balance_search {
         }
         if (given && items_.fits(*given)) {
             add(given);
+        }
+        if (!best_) {
+            add(by_size());
         }
         if (how_.budget > 0) {
             refine();
@@ -52,6 +57,27 @@ class balance_search {
         std::vector<std::uint32_t> rank_of;
         Load peak;
     };
+
+    /// Where room is scarce: sizes balanced as if they were costs, which fits where their peak does.
+    [[nodiscard]] rank_list by_size() const {
+        std::vector<std::size_t> order(items_.count());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+            return items_.sizes[a] != items_.sizes[b] ? items_.sizes[a] > items_.sizes[b] : a < b;
+        });
+        balance_items<uint128> sizes{.ranks = items_.ranks, .sizes = std::vector<std::uint64_t>(order.size(), 1)};
+        for (const std::size_t item : order) {
+            sizes.costs.push_back(items_.sizes[item]);
+        }
+        // Whatever seeds and budget were asked for: they are for costs.
+        const search_plan both{.budget = std::max<std::uint64_t>(how_.budget, 65536)};
+        const rank_list balanced = balance_search<uint128>(sizes, both).run(std::nullopt);
+        std::vector<std::uint32_t> rank_of(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            rank_of[order[i]] = (*balanced)[i];
+        }
+        return items_.fits(rank_of) ? rank_list(std::move(rank_of)) : std::nullopt;
+    }
 
     void add(rank_list found) {
         if (found) {

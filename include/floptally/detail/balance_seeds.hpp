@@ -82,37 +82,8 @@ template <class Load>
     return rank_of;
 }
 
-/// Largest size first, each item to the rank with the least room that is enough (best-fit decreasing): where room is
-/// scarce it finds places that a search by cost does not.
-template <class Load>
-[[nodiscard]] rank_list tightest_fit(const balance_items<Load>& items) {
-    std::vector<std::size_t> order(items.count());
-    for (std::size_t item = 0; item < order.size(); ++item) {
-        order[item] = item;
-    }
-    std::sort(order.begin(), order.end(), [&items](std::size_t a, std::size_t b) {
-        return items.sizes[a] != items.sizes[b] ? items.sizes[a] > items.sizes[b] : a < b;
-    });
-    std::vector<std::uint32_t> rank_of(items.count());
-    std::vector<std::uint64_t> room(items.ranks, items.capacity);
-    for (const std::size_t item : order) {
-        std::uint32_t best = items.ranks;
-        for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
-            if (room[rank] >= items.sizes[item] && (best == items.ranks || room[rank] < room[best])) {
-                best = rank;
-            }
-        }
-        if (best == items.ranks) {
-            return std::nullopt;
-        }
-        rank_of[item] = best;
-        room[best] -= items.sizes[item];
-    }
-    return rank_of;
-}
-
-/// An assignment that knows no capacity, made to fit: ranks that are too full give up their cheapest items, which then
-/// go where there is room.
+/// An assignment that knows no capacity, made to fit: what finds no room beside costlier items goes
+/// where there is some.
 template <class Load>
 [[nodiscard]] rank_list made_to_fit(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
     std::vector<std::uint64_t> room(items.ranks, items.capacity);

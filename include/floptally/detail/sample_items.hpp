@@ -32,8 +32,8 @@ struct ordered_items {
 /// the search.
 ///
 /// One load stays exact; a power of two that divides every cost is taken out. Of several loads each is scaled to the
-/// same sum, 2^44, so that the largest of max ÷ mean is the largest of max; what is cut off is less than 2^-44 of the sum
-/// for each item.
+/// same sum, 2^44, so that the largest of max ÷ mean is the largest of max; what is cut off is less than 2^-44 of the
+/// sum for each item.
 class sample_items {
   public:
     std::vector<std::uint32_t> item_of{};  ///< of each sample; items in the order of their first samples

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <floptally/checked.hpp>
@@ -25,7 +25,10 @@ template <class Range>
 using cost_of_range = std::remove_cv_t<typename decltype(std::span{std::declval<const Range&>()})::element_type>;
 
 template <class Range>
-concept cost_range = requires(const Range& range) { std::span{range}; } && balance_cost<cost_of_range<Range>>;
+concept cost_range = requires(const Range& range) {
+    std::span{range};
+}
+&&balance_cost<cost_of_range<Range>>;
 
 /// Costs as integers, in units of 2^exponent of what was given.
 struct whole_costs {

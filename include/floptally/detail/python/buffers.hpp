@@ -136,7 +136,7 @@ class array_argument {
 
     [[nodiscard]] static array_argument from_dlpack(py::handle value, std::string_view field) {
         // Asked first: a tensor of a device would synchronise for its capsule.
-        const auto device = value.attr("__dlpack_device__")().cast<std::pair<std::int32_t, std::int32_t>>();
+        const auto device = exported(value, "__dlpack_device__", field).cast<std::pair<std::int32_t, std::int32_t>>();
         if (device.first == dl_cuda) {
             refuse_device(field, "a tensor on CUDA device " + std::to_string(device.second));
         }
@@ -144,13 +144,21 @@ class array_argument {
             throw error(field, "must be in host memory, got a tensor on DLPack's device type " +
                                    std::to_string(device.first) + "; pass a copy on the CPU");
         }
-        const py::capsule capsule(value.attr("__dlpack__")());
+        const py::capsule capsule(exported(value, "__dlpack__", field));
         auto* managed = static_cast<dl_managed_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
         if (managed == nullptr) {
             throw py::error_already_set();
         }
         PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on its deleter is ours to call
         return {managed, field};
+    }
+
+    [[nodiscard]] static py::object exported(py::handle value, const char* method, std::string_view field) {
+        try {
+            return value.attr(method)();
+        } catch (const py::error_already_set& problem) {
+            throw error(field, "cannot be read through DLPack: " + py::str(problem.value()).cast<std::string>());
+        }
     }
 
     [[noreturn]] static void refuse_device(std::string_view field, const std::string& what) {

@@ -14,6 +14,7 @@
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
+#include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/rows.hpp>
@@ -22,6 +23,7 @@
 #include <floptally/folded_cost.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
+#include <floptally/sample_loads.hpp>
 
 namespace floptally::detail::python {
 
@@ -96,6 +98,23 @@ row.)");
             },
             py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
             "FLOPs of a batch, with the keywords of floptally.flops().")
+        .def(
+            "sample_flops",
+            [](const model_cost& model, const py::object& lengths, const py::object& how, const py::object& plan,
+               const std::string& seen) {
+                const integers numbers(lengths, "lengths");
+                const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+                const auto folded = model.folded(to_convention(how), to_plan(plan));
+                py::list out;
+                numbers.view().visit([&](const auto& all) {
+                    for (const flops one : sample_costs(*folded, all, as)) {
+                        out.append(to_int(one));
+                    }
+                });
+                return out;
+            },
+            py::arg("lengths"), py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
+            py::arg("view") = "useful", "FLOPs of each sequence: what balance() takes. They add up to the batch's.")
         .def_property_readonly("model_type", [](const model_cost& c) { return c.model().model_type; })
         .def_property_readonly(
             "notes", [](const model_cost& c) { return c.model().notes; },

@@ -28,21 +28,21 @@ namespace py = pybind11;
 }
 [[nodiscard]] inline py::object to_int(flops work) { return to_int(work.value()); }
 
-/// An int below 2^128 as FLOPs.
-[[nodiscard]] inline flops to_flops(const py::int_& count) {
-    const py::int_ mask64(std::numeric_limits<std::uint64_t>::max());
-    if (PyObject_IsTrue((count >> py::int_(128)).ptr()) != 0) {
-        throw error("flops", "must be an integer from 0 to 2^128 - 1, got " + py::repr(count).cast<std::string>());
-    }
-    const auto limb = [&](int shift) { return ((count >> py::int_(shift)) & mask64).cast<std::uint64_t>(); };
-    return flops{(uint128{limb(64)} << 64) | limb(0)};
-}
-
 /// repr(value), for the text of an error.
 [[nodiscard]] inline std::string shown(py::handle value) {
     std::string text = py::repr(value);
     constexpr std::size_t most = 60;
     return text.size() > most ? text.substr(0, most).append("…") : text;
+}
+
+/// An int below 2^128 as FLOPs.
+[[nodiscard]] inline flops to_flops(const py::int_& count, std::string_view field) {
+    const py::int_ low_bits(std::numeric_limits<std::uint64_t>::max());
+    if (PyObject_IsTrue((count >> py::int_(128)).ptr()) != 0) {
+        throw error(field, "must be an integer from 0 to 2^128 - 1, got " + shown(count));
+    }
+    const auto limb = [&](int shift) { return ((count >> py::int_(shift)) & low_bits).cast<std::uint64_t>(); };
+    return flops{(uint128{limb(64)} << 64) | limb(0)};
 }
 
 /// The int that an object is (`operator.index`), or nothing where it is none.

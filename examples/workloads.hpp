@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <floptally/sequence.hpp>
+
 /// @file
 /// Samples whose costs differ as those of real batches do. Integers only, so that every compiler draws the same.
 
@@ -34,7 +36,9 @@ class generator {
 /// 2^(n / 65536), 16 bits after the point: a product of 2^(1/2), 2^(1/4), … as far as n has their bits.
 inline std::uint64_t power_of_two(std::uint32_t n) {
     // 2^(2^-k) in 2^-32, for k = 1 … 16.
-    constexpr std::array<std::uint64_t, 16> roots{6074000999, 5107605667, 4683695047, 4485121743, 4389014833, 4341736423, 4318288543, 4306612133, 4300785773, 4297875550, 4296421177, 4295694174, 4295330720, 4295149004, 4295058149, 4295012722};
+    constexpr std::array<std::uint64_t, 16> roots{
+        6074000999, 5107605667, 4683695047, 4485121743, 4389014833, 4341736423, 4318288543, 4306612133,
+        4300785773, 4297875550, 4296421177, 4295694174, 4295330720, 4295149004, 4295058149, 4295012722};
     std::uint64_t value = std::uint64_t{1} << 32;
     for (std::size_t k = 0; k < roots.size(); ++k) {
         if ((n >> (15 - k) & 1U) != 0) {
@@ -62,6 +66,51 @@ inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint
         length = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(drawn, 1, longest));
     }
     return lengths;
+}
+
+/// Lengths 64, 128, … up to `longest`; the n-th comes in proportion to 1 ÷ n.
+inline std::vector<std::uint32_t> zipf_lengths(std::size_t count, std::uint32_t longest, std::uint64_t seed) {
+    generator draw(seed);
+    std::vector<std::uint64_t> sums;
+    for (std::uint64_t n = 1; 64 * n <= longest; ++n) {
+        sums.push_back((sums.empty() ? 0 : sums.back()) + (std::uint64_t{1} << 32) / n);
+    }
+    std::vector<std::uint32_t> lengths(count);
+    for (std::uint32_t& length : lengths) {
+        const auto n = std::upper_bound(sums.begin(), sums.end(), draw.below(sums.back())) - sums.begin() + 1;
+        length = static_cast<std::uint32_t>(64 * n);
+    }
+    return lengths;
+}
+
+/// Images and text of one sample; tokens of images stand in the text and are not in `text_tokens`.
+struct visual_sample {
+    std::uint32_t text_tokens;
+    std::vector<floptally::grid> images;
+};
+
+/// 0 to 8 images of 448 x 448 pixels in patches of 14, and some text.
+inline std::vector<visual_sample> image_counts(std::size_t count, std::uint64_t seed) {
+    generator draw(seed);
+    const std::vector<std::uint32_t> texts = lognormal_lengths(count, 300, 80, 4096, seed + 1);
+    std::vector<visual_sample> samples;
+    for (const std::uint32_t text : texts) {
+        samples.push_back({text, std::vector<floptally::grid>(draw.below(9), floptally::grid{1, 32, 32})});
+    }
+    return samples;
+}
+
+/// As in CORD: one photo of a receipt, upright and of any size, and what is written on it.
+inline std::vector<visual_sample> receipts(std::size_t count, std::uint64_t seed) {
+    generator draw(seed);
+    const std::vector<std::uint32_t> texts = lognormal_lengths(count, 200, 60, 2048, seed + 1);
+    std::vector<visual_sample> samples;
+    for (const std::uint32_t text : texts) {
+        const auto width = static_cast<std::uint32_t>(2 * (15 + draw.below(30)));
+        const auto height = static_cast<std::uint32_t>(width + 2 * draw.below(width / 2));
+        samples.push_back({text, {floptally::grid{1, height, width}}});
+    }
+    return samples;
 }
 
 }  // namespace workloads

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Documents of a batch to data parallel ranks, so that each has the same FLOPs to do: the lengths are those of the
+// manual pages in examples/data, the model is Mistral-7B.
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <floptally/balance.hpp>
+#include <floptally/balance_report.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/sample_loads.hpp>
+
+#ifndef FLOPTALLY_SOURCE_DIR
+#define FLOPTALLY_SOURCE_DIR "."
+#endif
+
+namespace {
+
+std::vector<std::uint32_t> lengths_of(const std::string& path) {
+    std::ifstream file(path);
+    std::vector<std::uint32_t> lengths;
+    for (std::uint32_t length = 0; file >> length;) {
+        lengths.push_back(length);
+    }
+    if (!file.eof() || lengths.empty()) {
+        throw std::runtime_error(path + ": must have lengths, one a line");
+    }
+    return lengths;
+}
+
+void print(const char* name, const floptally::load_spread& of) {
+    const std::string over_min = of.max_over_min ? std::to_string(*of.max_over_min) : "-";
+    std::printf("%-8s %10.6f %10s %14.6f\n", name, of.max_over_mean.ratio(), over_min.c_str(), of.range_over_max);
+}
+
+void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
+    using namespace floptally;
+    lengths.resize(lengths.size() - lengths.size() % ranks);  // equal counts
+
+    // What a document costs is what MFU counts for it.
+    const folded_cost model(presets::mistral_7b.cost());
+    const std::vector<flops> costs = sample_costs(model, lengths);
+    const assignment balanced = partition(costs, ranks);
+
+    // Every rank adds its own lengths to its tally, as before; together they are the batch.
+    tally all{model.masks()};
+    for (std::size_t rank = 0; rank < balanced.ranks(); ++rank) {
+        tally own{model.masks()};
+        for (const std::uint32_t sample : balanced.samples_of(rank)) {
+            own.add(sequence{.length = lengths[sample]});
+        }
+        if (model.total(own).value() != balanced.loads[rank]) {
+            throw std::logic_error("a rank's samples are not its load");
+        }
+        all += own;
+        std::printf("rank %zu: %zu documents, %s tokens, %s FLOPs\n", rank, balanced.samples_of(rank).size(),
+                    std::to_string(own.get(view::useful, statistic::tokens)).c_str(),
+                    to_string(model.total(own)).c_str());
+    }
+    tally batch{model.masks()};
+    batch.add_lengths(lengths);
+    if (!(batch == all)) {
+        throw std::logic_error("a document was lost or doubled");
+    }
+
+    const balance_report report = report_of(costs, balanced);
+    std::printf("\n%-8s %10s %10s %14s\n", "", "max/mean", "max/min", "(max-min)/max");
+    print("before", report.before[0]);
+    print("after", report.after[0]);
+    std::printf("\n%zu of %zu documents moved, predicted speed-up %.3f\n", report.moved, report.samples,
+                report.predicted_speedup);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const std::uint64_t ranks = argc > 1 ? std::stoull(argv[1]) : 8;
+        balance(lengths_of(FLOPTALLY_SOURCE_DIR "/examples/data/man-pages.txt"), ranks);
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "balance_samples: %s\n", problem.what());
+        return 1;
+    }
+}

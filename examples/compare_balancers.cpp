@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints the table of docs/balance.md: ways to give samples to ranks, compared on workloads of different kinds.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <floptally/balance.hpp>
+#include <floptally/balance_report.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/sample_loads.hpp>
+
+#include "visual_loads.hpp"
+#include "workloads.hpp"
+
+namespace {
+
+using floptally::assignment;
+using floptally::balance_seed;
+using floptally::flops;
+using floptally::folded_cost;
+
+constexpr std::size_t samples_per_rank = 8;
+
+/// Costs of samples, one number or two for each.
+struct workload {
+    std::string name;
+    std::vector<flops> costs;
+    std::size_t loads;
+};
+
+workload of_text(const std::string& name, const std::vector<std::uint32_t>& lengths) {
+    static const folded_cost model(floptally::presets::llama_3_8b.cost());
+    return {name, floptally::sample_costs(model, lengths), 1};
+}
+
+workload of_images(const std::string& name, const std::vector<workloads::visual_sample>& samples) {
+    return {name, workloads::loads_of(samples), 2};
+}
+
+/// By descending cost (of all loads together), to the first rank … the last, the last … the first, and again.
+assignment snake(const workload& of, std::size_t ranks) {
+    const std::size_t count = of.costs.size() / of.loads;
+    std::vector<flops> sums(count);
+    for (std::size_t i = 0; i < of.costs.size(); ++i) {
+        sums[i / of.loads] += of.costs[i];
+    }
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
+    std::vector<std::uint32_t> rank_of(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t place = i % (2 * ranks);
+        rank_of[order[i]] = static_cast<std::uint32_t>(place < ranks ? place : 2 * ranks - 1 - place);
+    }
+    return floptally::assigned(of.costs, rank_of, ranks, of.loads);
+}
+
+void print_row(const workload& of, std::size_t ranks) {
+    const auto seed = [&](balance_seed which) {
+        return floptally::partition(of.costs, ranks, {.seed = which, .loads = of.loads, .budget = 0});
+    };
+    std::printf("| %s | %zu", of.name.c_str(), ranks);
+    for (const assignment& found :
+         {floptally::contiguous(of.costs, ranks, of.loads), snake(of, ranks), seed(balance_seed::longest_first),
+          seed(balance_seed::differencing), floptally::partition(of.costs, ranks, {.loads = of.loads})}) {
+        std::printf(" | %.4f", floptally::max_over_mean(floptally::spreads_of(found)));
+    }
+    std::printf(" |\n");
+}
+
+}  // namespace
+
+int main() {
+    std::printf("| workload | ranks | contiguous | snake | LPT | Karmarkar-Karp | floptally |\n");
+    std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (const std::size_t ranks : {8U, 64U}) {
+        const std::size_t count = samples_per_rank * ranks;
+        print_row(of_text("lognormal lengths", workloads::lognormal_lengths(count, 1000, 80, 8192, 1)), ranks);
+        print_row(of_text("Zipf lengths", workloads::zipf_lengths(count, 8192, 2)), ranks);
+        print_row(of_images("0 to 8 images", workloads::image_counts(count, 3)), ranks);
+        print_row(of_images("receipts", workloads::receipts(count, 4)), ranks);
+    }
+}

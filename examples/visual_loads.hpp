@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/sample_loads.hpp>
+
+#include "workloads.hpp"
+
+/// @file
+/// Samples with images, counted by a vision tower and a language model that both train.
+
+namespace workloads {
+
+/// Of Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
+inline const floptally::folded_cost& vision_language_model() {
+    using namespace floptally;
+    static const folded_cost counted = [] {
+        const layer block{0, 1280, mask::bidirectional()};
+        const cost layers =
+            mha{.num_heads = 16, .head_dim = 80}.cost(block) + gated_mlp{.intermediate_size = 3420}.cost(block);
+        const cost stem = patch_embedding{.patch_size = 14, .temporal_patch_size = 2}.cost(1280);
+        const cost merger = patch_merger{.hidden_size = 1280, .out_features = 3584}.cost();
+        const cost of_tower = ((stem + 32 * layers).in(tower::vision) + merger).renamed([](const component_name& own) {
+            return component_name("vision.", own.view());
+        });
+        const transformer<gqa, gated_mlp> language{.hidden_size = 3584,
+                                                   .num_layers = 28,
+                                                   .attention = {.num_heads = 28, .num_kv_heads = 4, .head_dim = 128},
+                                                   .feed_forward = {.intermediate_size = 18944},
+                                                   .vocab = {.size = 152064}};
+        return folded_cost(language.cost() + of_tower);
+    }();
+    return counted;
+}
+
+/// Four patches are one token of the text.
+inline std::vector<floptally::tally> tallies_of(const std::vector<visual_sample>& samples) {
+    std::vector<floptally::tally> tallies;
+    for (const visual_sample& sample : samples) {
+        floptally::tally& one = tallies.emplace_back(vision_language_model().masks());
+        std::uint64_t tokens = sample.text_tokens;
+        for (const floptally::grid& image : sample.images) {
+            one.add(image);
+            tokens += image.frame_patches() / 4;
+        }
+        one.add(floptally::sequence{.length = static_cast<std::uint32_t>(tokens)});
+    }
+    return tallies;
+}
+
+/// Two loads of each sample: the language model, and the vision tower.
+inline std::vector<floptally::flops> loads_of(const std::vector<visual_sample>& samples) {
+    const std::vector<floptally::load_rule> rules{{.components = "*", .load = 0},
+                                                  {.components = "vision.*", .load = 1}};
+    return floptally::sample_loads(vision_language_model(), tallies_of(samples), rules);
+}
+
+}  // namespace workloads
