@@ -94,10 +94,10 @@ namespace detail {
 
 /// An assignment that was made elsewhere. `costs`: `loads` for each sample, those of one together.
 template <detail::cost_range Costs>
-[[nodiscard]] assignment assigned(const Costs& costs, std::vector<std::uint32_t> rank_of, std::uint64_t ranks,
+[[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {
-    return detail::assign(detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs)), loads,
-                          std::move(rank_of), ranks);
+    return detail::assign(detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs)), loads, rank_of,
+                          ranks);
 }
 
 /// Samples as they come: what is before balancing. Where ranks do not divide them, counts differ by one.

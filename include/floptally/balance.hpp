@@ -104,15 +104,17 @@ template <class Load>
     return found;
 }
 
-[[noreturn]] inline void throw_no_room(const sample_items& samples, std::uint32_t ranks) {
+[[noreturn]] inline void throw_no_room(const sample_items& samples, std::uint32_t ranks, bool by_capacity) {
     uint128 sum = 0;
     for (const std::uint64_t size : samples.sizes) {
         sum += size;
     }
-    const uint128 all = uint128{samples.capacity} * ranks;
-    throw error("capacity", "sizes of " + to_string(sum) + (sum > all ? " do not fit " : " were not made to fit ") +
-                                std::to_string(ranks) + " ranks of " + std::to_string(samples.capacity) +
-                                (sum > all ? "" : "; another assignment may, the search does not try all of them"));
+    const bool too_many = sum > uint128{samples.capacity} * ranks;
+    std::string problem = by_capacity ? "sizes of " + to_string(sum) : to_string(sum) + " samples";
+    problem.append(too_many ? " do not fit " : " were not made to fit ").append(std::to_string(ranks));
+    problem.append(" ranks of ").append(std::to_string(samples.capacity));
+    problem.append(too_many ? "" : "; another assignment may, the search does not try all of them");
+    throw error(by_capacity ? "capacity" : "groups", problem);
 }
 
 }  // namespace detail
@@ -132,7 +134,7 @@ template <detail::cost_range Costs>
     detail::rank_list found = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how)
                                                    : detail::search<uint128>(items, count, how);
     if (!found) {
-        detail::throw_no_room(items, count);
+        detail::throw_no_room(items, count, how.mode == balance_mode::capacity);
     }
     return detail::assign(whole, how.loads, std::move(*found), ranks);
 }
