@@ -46,6 +46,8 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);
+    detail::python::bind_ranks(module);
+    detail::python::bind_reports(module);
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");
     module.def(
