@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pathlib
 import pickle
@@ -468,3 +469,47 @@ def test_the_version_is_that_of_the_header() -> None:
 
 def test_models_are_those_of_the_reader() -> None:
     assert {"llama", "qwen3_moe", "floptally"} <= set(floptally.models())
+
+
+def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
+    moe = floptally.Cost.from_rows([("moe.experts", "routed", "linear", 6, 1), ("mlp", "tokens", "linear", 2, 1)])
+    hstu = floptally.cost(
+        {"model_type": "hstu", "name": "r", "hidden_size": 64, "num_layers": 1, "num_attention_heads": 2, "dim_per_head": 32}
+    )
+    t5 = floptally.cost({"model_type": "t5"})
+    tally = floptally.Tally(llama)
+    tally.add_lengths([77])
+    sound = floptally.cost({"model_type": "qwen2_audio"})
+    batches: list[tuple[floptally.Cost, dict[str, Any]]] = [
+        (llama, {"lengths": [5, 7]}),
+        (llama, {"lengths": [5, 7], "row_length": 9}),
+        (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_padded": [0, 8, 16], "num_real_seqs": 1}),
+        (llama, {"attention_mask": [[1, 0]]}),
+        (llama, {"new_tokens": [(3, 9)]}),
+        (llama, {"tally": tally}),
+        (llama, {"lengths": [5], "convention": "verl", "plan": floptally.Plan(recompute="full")}),
+        (hstu, {"sequences": [(1, 5, 3)]}),
+        (t5, {"lengths": [5], "encoder_lengths": [9]}),
+        (floptally.cost(VLM), {"lengths": [99], "images": 1}),
+        (floptally.cost(VLM), {"lengths": [99], "grid_thw": [(1, 4, 4)]}),
+        (moe, {"lengths": [5], "routed": (9, 10)}),
+        (sound, {"lengths": [2000], "audio_frames": [3000]}),
+    ]
+    used = {name for _, batch in batches for name in batch}
+    options = {"config", "mla", "mtp", "padded_vocab_size"}
+    assert used | options == set(inspect.signature(floptally.flops).parameters)
+    for cost, batch in batches:
+        one, other = floptally.flops(cost, **batch), cost.flops(**batch)
+        assert one.to_dict() == other.to_dict() and one.total > 0
+        for left_out in batch:
+            rest = {name: value for name, value in batch.items() if name != left_out}
+            try:
+                less = floptally.flops(cost, **rest).to_dict()
+            except floptally.Error:
+                continue  # it was needed
+            assert less != one.to_dict(), left_out
+    latent = {"model_type": "deepseek_v3", "num_hidden_layers": 2}
+    for option, value in (("mla", "absorbed"), ("mtp", 1), ("padded_vocab_size", 2**18)):
+        work = floptally.flops(latent, lengths=[64], **{option: value})
+        assert work.padded_total == floptally.cost(latent, **{option: value}).flops(lengths=[64]).padded_total
+        assert work.padded_total != floptally.flops(latent, lengths=[64]).padded_total, option
