@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens, Reducer
 
 __version__: str
 
@@ -500,12 +500,6 @@ def balance(
     exchanges to look at, 0 for the seeds alone.
     """
 
-class _Reducer(Protocol):
-    """Collectives over a group: each changes an array of words in place."""
-
-    def sum(self, words: npt.NDArray[np.uint64], /) -> None: ...
-    def max(self, words: npt.NDArray[np.uint64], /) -> None: ...
-
 class ParallelLayout:
     """Where the ranks of a job stand, seen from one of them."""
 
@@ -558,13 +552,13 @@ class TallyReduction:
         *,
         scope: str | Scope,
         layout: ParallelLayout,
-        reducer: _Reducer,
+        reducer: Reducer,
         convention: str = "exact",
         other_scopes: dict[str, str | Scope] = {},
     ) -> None:
         """All ranks of the group make it together: by one MAX they compare masks, scope, layout, convention and version,
         and where one differs all of them raise."""
-    def sum(self, mine: Tally, *, reducer: _Reducer, visits: tuple[int, int] | None = None) -> Tally:
+    def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
         """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
         stages."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
@@ -576,12 +570,12 @@ def reduce_ratio(
     *,
     scope: str | Scope,
     layout: ParallelLayout,
-    reducer: _Reducer,
+    reducer: Reducer,
 ) -> tuple[int, int]:
     """Numerator and denominator of all ranks."""
 
 def reduce_extremes(
-    values: Iterable[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout, reducer: _Reducer
+    values: Iterable[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout, reducer: Reducer
 ) -> tuple[int, int | None, int | None]:
     """Count, least and largest of the values of all ranks; None where there are none."""
 

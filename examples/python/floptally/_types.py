@@ -35,6 +35,14 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 
+class Reducer(Protocol):
+    """Collectives over a group of ranks: each changes an array of uint64 words in place."""
+
+    def sum(self, words: Any, /) -> None: ...
+
+    def max(self, words: Any, /) -> None: ...
+
+
 #: [n] integers: int32, int64, uint32 or uint64 of a C-contiguous array or tensor in host memory, which is read where it
 #: stands, or a list of ints.
 Integers: TypeAlias = Union[Sequence[int], SupportsBuffer, SupportsDLPack]

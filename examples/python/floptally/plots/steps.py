@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-View = Literal["useful", "padded", "executed"]
-
 
 class HasDict(Protocol):
     """A Breakdown: its report, as `python -m floptally flops --format json` writes it."""
@@ -29,7 +27,7 @@ def component_bars(
     step: HasDict | Mapping[str, Any],
     *,
     by: Literal["view", "phase"] = "view",
-    view: View = "executed",
+    view: Literal["useful", "padded", "executed"] = "executed",
     title: str | None = None,
     ax: Axes | None = None,
     path: PathLike | None = None,
