@@ -36,7 +36,6 @@ def by_phase(cost, convention, **batch):
     return seen.forward, seen.backward
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Models of transformers, against the reader of their configs.
 
 DIMENSIONS = {"vocab_size": 101, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -209,7 +208,6 @@ def test_an_image_model_of_fixed_size_counts_by_images():
     assert cost.parameters == reader.parameters
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Models written by hand.
 
 
@@ -355,7 +353,6 @@ def test_what_does_not_reach_the_loss_is_forward_only():
     assert {row.kind for row in cost.rows if row.component == "aside"} == {"detached", "bias"}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Masks.
 
 
@@ -416,7 +413,6 @@ def test_tokens_in_no_length_have_a_form_under_a_bidirectional_mask_only():
         floptally.from_torch(Prefix(), {"x": torch.zeros(2, 9, 8)}, masks=Mask.causal())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Names.
 
 
@@ -459,7 +455,6 @@ def test_too_many_components_say_which_depth_fits():
     assert cost.components == ["parts"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What has no such cost.
 
 

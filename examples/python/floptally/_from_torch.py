@@ -125,7 +125,6 @@ def summed(outputs: Any) -> torch.Tensor:
     return total
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Inputs and sizes.
 
 
@@ -213,9 +212,6 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
     return found
 
 
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # What transformers' models say about themselves.
 
 
