@@ -123,7 +123,8 @@ TEST_CASE("what stands after the text of a contrastive model is its head, on the
     const folded_cost folded(clip.stages, conventions::exact, plan);
     tally batch{folded.masks()};
     fill(batch);
-    const component_flops& projection = folded.evaluate(batch)["lm_head"];
+    const breakdown work = folded.evaluate(batch);
+    const component_flops& projection = work["lm_head"];
     const flops one{2 * 512 * 512};
     CHECK(projection.get(view::useful, phase::forward) == one);
     CHECK(projection.get(view::useful, phase::backward_data) == one);
