@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,23 +15,9 @@
 #include <floptally/floptally.hpp>
 #include <floptally/sample_loads.hpp>
 
-#ifndef FLOPTALLY_SOURCE_DIR
-#define FLOPTALLY_SOURCE_DIR "."
-#endif
+#include "document_lengths.hpp"
 
 namespace {
-
-std::vector<std::uint32_t> lengths_of(const std::string& path) {
-    std::ifstream file(path);
-    std::vector<std::uint32_t> lengths;
-    for (std::uint32_t length = 0; file >> length;) {
-        lengths.push_back(length);
-    }
-    if (!file.eof() || lengths.empty()) {
-        throw std::runtime_error(path + ": must have lengths, one a line");
-    }
-    return lengths;
-}
 
 void print(const char* name, const floptally::load_spread& of) {
     const std::string over_min = of.max_over_min ? std::to_string(*of.max_over_min) : "-";
@@ -82,7 +67,7 @@ void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
 int main(int argc, char** argv) {
     try {
         const std::uint64_t ranks = argc > 1 ? std::stoull(argv[1]) : 8;
-        balance(lengths_of(FLOPTALLY_SOURCE_DIR "/examples/data/man-pages.txt"), ranks);
+        balance(document_lengths(), ranks);
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "balance_samples: %s\n", problem.what());
         return 1;

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <mpi.h>
 #include <numeric>
 #include <span>
@@ -22,24 +21,13 @@
 #include <floptally/exchange.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/mpi.hpp>
+#include <floptally/sample_loads.hpp>
 
-#ifndef FLOPTALLY_SOURCE_DIR
-#define FLOPTALLY_SOURCE_DIR "."
-#endif
+#include "document_lengths.hpp"
 
 namespace {
 
 constexpr std::uint64_t window = 2;
-
-/// Tokens of 121 documents.
-std::vector<std::uint64_t> read_lengths() {
-    std::ifstream file(FLOPTALLY_SOURCE_DIR "/examples/data/man-pages.txt");
-    std::vector<std::uint64_t> lengths;
-    for (std::uint64_t length = 0; file >> length;) {
-        lengths.push_back(length);
-    }
-    return lengths;
-}
 
 /// The token ids of a document, which only the rank that loads it calls, and whoever wants to know what was right.
 std::vector<std::int32_t> tokens_of(std::uint64_t document, std::uint64_t length) {
@@ -125,7 +113,7 @@ void train_on(const moving_samples& here, trained_samples& trained) {
 
 /// Results go to the ranks that loaded the documents, which compare them.
 void return_results(const floptally::rank_exchange& back, const std::vector<std::uint64_t>& results,
-                    const std::vector<std::uint64_t>& lengths, const floptally::mpi_exchanger& exchanger) {
+                    const std::vector<std::uint32_t>& lengths, const floptally::mpi_exchanger& exchanger) {
     std::vector<std::byte> returned(back.receive.bytes());
     exchanger.run(back,
                   floptally::filled(back.send,
@@ -150,14 +138,9 @@ void train() {
     const std::uint64_t rank = layout_of({.dp = ranks}, MPI_COMM_WORLD).rank();
 
     // The same on every rank: lengths, costs, who loads what and who trains on it. A slot is microbatch · ranks + rank.
-    const std::vector<std::uint64_t> lengths = read_lengths();
-    require(!lengths.empty(), "examples/data/man-pages.txt is not there");
+    const std::vector<std::uint32_t> lengths = document_lengths();
     const folded_cost model(presets::mistral_7b.cost());
-    std::vector<flops> costs;
-    costs.reserve(lengths.size());
-    for (const std::uint64_t length : lengths) {
-        costs.push_back(model.total(sequence{static_cast<std::uint32_t>(length)}));
-    }
+    const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment loaded = contiguous(costs, window * ranks);
     const assignment balanced = partition(costs, window * ranks, {.mode = balance_mode::free});
     if (rank == 0) {

@@ -5,18 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <random>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <floptally/exchange.hpp>
 #include <floptally/nccl.hpp>
 
 #include "../sample_payload.hpp"
+#include "gpu_ranks.hpp"
 
 namespace {
 
@@ -91,57 +89,22 @@ std::string exchange_and_return(const nccl_exchanger& over, const exchange_plan&
     return returned.read() == sent ? "" : "what came back is not what was sent";
 }
 
-std::string run_rank(std::uint64_t rank, std::uint64_t ranks, ncclUniqueId id) {
-    try {
-        detail::require_cuda(cudaSetDevice(static_cast<int>(rank)), "cudaSetDevice");
-        ncclComm_t group = nullptr;
-        detail::require_nccl(ncclCommInitRank(&group, static_cast<int>(ranks), id, static_cast<int>(rank)),
-                             "ncclCommInitRank");
-        cudaStream_t stream = nullptr;
-        detail::require_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
-        const nccl_exchanger over(group, stream);
-        std::string problem;
-        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{300}}) {
-            const std::string seen = exchange_and_return(over, random_plan(n, n, ranks), rank);
-            problem = seen.empty() ? problem : seen;
-        }
-        try {
-            over.start(random_plan(1, 1, ranks + 1).of(rank), {}, {});
-            problem = "a plan for other ranks was not refused";
-        } catch (const error& expected) {
-            problem = expected.field() == "ranks" ? problem : expected.what();
-        }
-        detail::require_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
-        detail::require_nccl(ncclCommDestroy(group), "ncclCommDestroy");
-        return problem;
-    } catch (const std::exception& problem) {
-        return problem.what();
+std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank, std::uint64_t ranks) {
+    const nccl_exchanger over(group, stream);
+    std::string problem;
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{300}}) {
+        const std::string seen = exchange_and_return(over, random_plan(n, n, ranks), rank);
+        problem = seen.empty() ? problem : seen;
     }
+    try {
+        over.start(random_plan(1, 1, ranks + 1).of(rank), {}, {});
+        problem = "a plan for other ranks was not refused";
+    } catch (const error& expected) {
+        problem = expected.field() == "ranks" ? problem : expected.what();
+    }
+    return problem;
 }
 
 }  // namespace
 
-int main() {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        std::puts("skipped: no GPU");
-        return 77;
-    }
-    ncclUniqueId id;
-    detail::require_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    const auto ranks = static_cast<std::uint64_t>(devices);
-    std::vector<std::string> problems(ranks);
-    std::vector<std::thread> threads;
-    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-        threads.emplace_back([&, rank] { problems[rank] = run_rank(rank, ranks, id); });
-    }
-    int failed = 0;
-    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-        threads[rank].join();
-        if (!problems[rank].empty()) {
-            std::fprintf(stderr, "rank %d: %s\n", static_cast<int>(rank), problems[rank].c_str());
-            failed = 1;
-        }
-    }
-    return failed;
-}
+int main() { return run_on_every_gpu(exchange_on); }
