@@ -27,9 +27,7 @@ class canonical_groups {
         }
         for (std::size_t module = 0; module < dp_sizes_.size(); ++module) {
             const std::uint64_t dp = dp_sizes_[module];
-            if (dp == 0) {
-                throw error(indexed("dp_sizes", module), "must be at least 1, got 0");
-            }
+            require_positive(dp, indexed("dp_sizes", module).c_str());
             size_ = checked_multiply(size_, dp / std::gcd(size_, dp), indexed("dp_sizes", module));
         }
     }
@@ -41,14 +39,14 @@ class canonical_groups {
 
     /// The groups that replica `dp_rank` of a module owns.
     [[nodiscard]] index_range groups_of(std::size_t module, std::uint64_t dp_rank) const {
-        detail::require_below(dp_size(module), "dp size", dp_rank, "dp_rank");
+        require_below(dp_size(module), "dp size", dp_rank, "dp_rank");
         const std::uint64_t each = groups_per_rank(module);
         return {dp_rank * each, (dp_rank + 1) * each};
     }
 
     /// The replica of a module that owns a group.
     [[nodiscard]] std::uint64_t rank_of(std::size_t module, std::uint64_t group) const {
-        detail::require_below(size_, "canonical groups", group, "group");
+        require_below(size_, "canonical groups", group, "group");
         return group / groups_per_rank(module);
     }
 
@@ -65,7 +63,7 @@ class canonical_groups {
 
   private:
     [[nodiscard]] std::uint64_t dp_size(std::size_t module) const {
-        detail::require_below(dp_sizes_.size(), "modules", module, "module");
+        require_below(dp_sizes_.size(), "modules", module, "module");
         return dp_sizes_[module];
     }
 

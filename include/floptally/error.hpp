@@ -40,6 +40,32 @@ constexpr void require_positive(std::uint64_t value, const char* field) {
     }
 }
 
+/// Throws where `value` is not below `bound`, which the error calls `bound_name`.
+constexpr void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
+                             std::string_view field) {
+    if (value >= bound) {
+        throw error(field, std::string("must be below ")
+                               .append(bound_name)
+                               .append(" = ")
+                               .append(std::to_string(bound))
+                               .append(", got ")
+                               .append(std::to_string(value)));
+    }
+}
+
+/// Throws where a list has `given` entries and not one for each of the `expected` of another, which the error calls
+/// `as`.
+constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t given, std::string_view field) {
+    if (given != expected) {
+        throw error(field, std::string("must be as many as ")
+                               .append(as)
+                               .append(" (")
+                               .append(std::to_string(expected))
+                               .append("), got ")
+                               .append(std::to_string(given)));
+    }
+}
+
 /// Appends to a list in an error's text: "exact, megatron, palm".
 inline void append_item(std::string& list, std::string_view item) {
     list.append(list.empty() ? "" : ", ").append(item);

@@ -76,8 +76,8 @@ class exchange_plan {
     exchange_plan(const Owners& owners, const Destinations& destinations, const Sizes& sizes, std::uint64_t ranks,
                   const exchange_options& options = {})
         : ranks_(ranks), window_(options.window) {
-        require_at_least_one("ranks", ranks);
-        require_at_least_one("window", options.window);
+        require_positive(ranks, "ranks");
+        require_positive(options.window, "window");
         const std::uint64_t slots = checked_multiply(ranks, options.window, "window");
         if (slots > std::numeric_limits<std::int32_t>::max()) {
             throw error("ranks", "times window must be at most 2147483647, got " + std::to_string(slots));
@@ -85,7 +85,7 @@ class exchange_plan {
         owners_ = detail::nonnegative_below(ranks, "ranks", owners, "owners");
         destinations_ =
             detail::nonnegative_below(slots, window_ == 1 ? "ranks" : "ranks x window", destinations, "destinations");
-        detail::require_as_many(owners_.size(), "owners", destinations_.size(), "destinations");
+        require_as_many(owners_.size(), "owners", destinations_.size(), "destinations");
         microbatches_.resize(window_);
         for (std::size_t i = 0; i < destinations_.size(); ++i) {
             microbatches_[destinations_[i] / ranks_].push_back(i);
@@ -114,13 +114,13 @@ class exchange_plan {
 
     /// The samples of a microbatch, on all ranks.
     [[nodiscard]] const std::vector<std::uint64_t>& samples_of(std::uint64_t microbatch) const {
-        detail::require_below(window_, "window", microbatch, "microbatch");
+        require_below(window_, "window", microbatch, "microbatch");
         return microbatches_[microbatch];
     }
 
     /// What a rank sends and receives for a microbatch.
     [[nodiscard]] rank_exchange of(std::uint64_t rank, std::uint64_t microbatch = 0) const {
-        detail::require_below(ranks_, "ranks", rank, "rank");
+        require_below(ranks_, "ranks", rank, "rank");
         const std::vector<std::uint64_t>& samples = samples_of(microbatch);
         return {rank, buffer(samples, rank, owners_, destinations_), buffer(samples, rank, destinations_, owners_)};
     }
@@ -143,19 +143,13 @@ class exchange_plan {
     }
 
   private:
-    static void require_at_least_one(std::string_view field, std::uint64_t value) {
-        if (value == 0) {
-            throw error(field, "must be at least 1, got 0");
-        }
-    }
-
     [[nodiscard]] static std::uint64_t padded(std::uint64_t bytes) { return aligned_length(bytes, exchange_alignment); }
 
     template <class Sizes>
     void set_sizes(const Sizes& sizes, std::uint64_t bytes_per_element, std::uint64_t max_buffer_bytes) {
-        require_at_least_one("bytes_per_element", bytes_per_element);
+        require_positive(bytes_per_element, "bytes_per_element");
         bytes_ = detail::nonnegative(sizes, "sizes");
-        detail::require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
+        require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             bytes_[i] = checked_multiply(bytes_[i], bytes_per_element, "sizes");
             if (bytes_[i] > max_buffer_bytes) {
@@ -232,7 +226,7 @@ template <class BytesOf>
     for (std::size_t place = 0; place < send.samples.size(); ++place) {
         const auto& given = bytes_of(send.samples[place]);
         const std::span<const std::byte> bytes{given};
-        detail::require_as_many(send.sizes[place], "planned", bytes.size(), indexed("bytes", send.samples[place]));
+        require_as_many(send.sizes[place], "planned", bytes.size(), indexed("bytes", send.samples[place]));
         std::copy(bytes.begin(), bytes.end(), buffer.begin() + static_cast<std::ptrdiff_t>(send.offsets[place]));
     }
     return buffer;
@@ -246,7 +240,7 @@ inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::
         throw error("rank", "must be that of this process, " + std::to_string(rank) + ", got an exchange of " +
                                 std::to_string(how.rank));
     }
-    detail::require_as_many(ranks, "ranks of the communicator", how.send.counts.size(), "ranks");
+    require_as_many(ranks, "ranks of the communicator", how.send.counts.size(), "ranks");
     const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> given,
                                    std::string_view field) {
         if (given.size() != planned.bytes()) {

@@ -133,7 +133,7 @@ template <detail::integer_range Lengths, detail::integer_range Rows>
     const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, alignment);
     packing made;
     made.row_of = detail::nonnegative_below(rows, "rows", row_of, "row_of");
-    detail::require_as_many(slots.size(), "lengths", made.row_of.size(), "row_of");
+    require_as_many(slots.size(), "lengths", made.row_of.size(), "row_of");
     made.rows.resize(rows);
     made.offset_of.reserve(slots.size());
     const std::span given{lengths};
@@ -154,9 +154,7 @@ template <detail::integer_range Lengths, detail::integer_range Rows>
 template <detail::integer_range Lengths>
 [[nodiscard]] packing pack_by_capacity(const Lengths& lengths, std::uint64_t capacity,
                                        const packing_options& options = {}) {
-    if (options.divisor == 0) {
-        throw error("divisor", "must be at least 1, got 0");
-    }
+    require_positive(options.divisor, "divisor");
     const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, options.alignment);
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (slots[i] > capacity) {

@@ -156,10 +156,7 @@ class tally {
                                        std::string_view field = "lengths") {
         const std::span own{lengths};
         const std::span other{encoder_lengths};
-        if (own.size() != other.size()) {
-            throw error("encoder_lengths", "must be as many as " + std::string(field) + " (" +
-                                               std::to_string(own.size()) + "), got " + std::to_string(other.size()));
-        }
+        require_as_many(own.size(), field, other.size(), "encoder_lengths");
         const detail::given_lengths<typename decltype(own)::value_type> decoder{own.data(), field};
         const detail::given_lengths<typename decltype(other)::value_type> encoder{other.data(), "encoder_lengths"};
         tally sum{masks()};

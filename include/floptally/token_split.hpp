@@ -59,9 +59,7 @@ constexpr void require_cp(std::uint64_t cp) {
 
 constexpr void require_cp_rank(std::uint64_t cp, std::uint64_t rank) {
     require_cp(cp);
-    if (rank >= cp) {
-        throw error("cp_rank", "must be below cp = " + std::to_string(cp) + ", got " + std::to_string(rank));
-    }
+    require_below(cp, "cp", rank, "cp_rank");
 }
 
 /// Throws where `tokens` are no multiple of `shards` shards, which the error calls `divisor`.

@@ -54,10 +54,7 @@ requires std::signed_integral<typename decltype(std::span{std::declval<const Par
 inline void add_tree(tally& batch, const Parents& parents, const Lengths& lengths) {
     const std::span<const typename decltype(std::span{parents})::value_type> above{parents};
     const std::span own{lengths};
-    if (above.size() != own.size()) {
-        throw error("parents", "must be as many as lengths (" + std::to_string(own.size()) + "), got " +
-                                   std::to_string(above.size()));
-    }
+    require_as_many(own.size(), "lengths", above.size(), "parents");
     const detail::given_lengths<typename decltype(own)::value_type> checked{own.data(), "lengths"};
     std::vector<std::uint64_t> ends(own.size());  // tokens from the root to the end of each node
     tally sum{batch.masks()};

@@ -14,19 +14,6 @@
 
 namespace floptally::detail {
 
-/// Throws where `value` is not below `bound`, which the error calls `bound_name`.
-inline void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
-                          std::string_view field) {
-    if (value >= bound) {
-        throw error(field, std::string("must be below ")
-                               .append(bound_name)
-                               .append(" = ")
-                               .append(std::to_string(bound))
-                               .append(", got ")
-                               .append(std::to_string(value)));
-    }
-}
-
 /// Integers of any width that a caller has, signed or not, as 64 bits without a sign.
 template <integer_range Integers>
 [[nodiscard]] std::vector<std::uint64_t> nonnegative(const Integers& integers, std::string_view field) {
@@ -53,18 +40,6 @@ template <integer_range Integers>
         }
     }
     return values;
-}
-
-/// Throws where `given` is not one value for each of `expected` samples.
-inline void require_as_many(std::size_t expected, std::string_view as, std::size_t given, std::string_view field) {
-    if (given != expected) {
-        throw error(field, std::string("must be as many as ")
-                               .append(as)
-                               .append(" (")
-                               .append(std::to_string(expected))
-                               .append("), got ")
-                               .append(std::to_string(given)));
-    }
 }
 
 }  // namespace floptally::detail

@@ -44,7 +44,8 @@ inline constexpr bart_kind speech_to_text{.model_type = "speech_to_text",
     constexpr std::array<std::uint64_t, 2> otherwise{5, 5};
     const std::vector<std::uint64_t> kernels = read_list(model, "conv_kernel_sizes", otherwise);
     const std::uint64_t layers = model.config.dimension({"num_conv_layers"}, 2);
-    require_length(model, "conv_kernel_sizes", kernels.size(), static_cast<std::size_t>(layers), "num_conv_layers");
+    require_as_many(static_cast<std::size_t>(layers), "num_conv_layers", kernels.size(),
+                    model.config.field("conv_kernel_sizes"));
     const std::uint64_t between = model.config.dimension({"conv_channels"}, 1024);
     if (between % 2 != 0) {
         throw error(model.config.field("conv_channels"), "must be even, got " + std::to_string(between));

@@ -45,18 +45,6 @@ inline constexpr conv_list thirteen_convolutions{
     .stride = {5, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1},
     .size = 13};
 
-inline void require_length(const hf_model& model, std::string_view key, std::size_t length, std::size_t expected,
-                           std::string_view like) {
-    if (length != expected) {
-        throw error(model.config.field(key), std::string("must be as many as ")
-                                                 .append(like)
-                                                 .append(" (")
-                                                 .append(std::to_string(expected))
-                                                 .append("), got ")
-                                                 .append(std::to_string(length)));
-    }
-}
-
 /// The convolutions over the waveform, none of them padded.
 template <const conv_list& Otherwise>
 [[nodiscard]] convolution_stem wave_convolutions(const hf_model& model) {
@@ -66,8 +54,8 @@ template <const conv_list& Otherwise>
     const std::vector<std::uint64_t> widths = listed("conv_dim", Otherwise.width);
     const std::vector<std::uint64_t> kernels = listed("conv_kernel", Otherwise.kernel);
     const std::vector<std::uint64_t> strides = listed("conv_stride", Otherwise.stride);
-    require_length(model, "conv_kernel", kernels.size(), widths.size(), "conv_dim");
-    require_length(model, "conv_stride", strides.size(), widths.size(), "conv_dim");
+    require_as_many(widths.size(), "conv_dim", kernels.size(), model.config.field("conv_kernel"));
+    require_as_many(widths.size(), "conv_dim", strides.size(), model.config.field("conv_stride"));
     if (widths.empty() || widths.size() > 16) {
         throw error(model.config.field("conv_dim"),
                     "must list 1 to 16 convolutions, got " + std::to_string(widths.size()));
@@ -252,8 +240,8 @@ template <const conv_list& Otherwise>
     const std::vector<std::uint64_t> widths = read_list(model, "tdnn_dim", widths_otherwise);
     const std::vector<std::uint64_t> kernels = read_list(model, "tdnn_kernel", kernels_otherwise);
     const std::vector<std::uint64_t> dilations = read_list(model, "tdnn_dilation", dilations_otherwise);
-    require_length(model, "tdnn_kernel", kernels.size(), widths.size(), "tdnn_dim");
-    require_length(model, "tdnn_dilation", dilations.size(), widths.size(), "tdnn_dim");
+    require_as_many(widths.size(), "tdnn_dim", kernels.size(), model.config.field("tdnn_kernel"));
+    require_as_many(widths.size(), "tdnn_dim", dilations.size(), model.config.field("tdnn_dilation"));
     if (widths.empty()) {
         throw error(model.config.field("tdnn_dim"), "must list at least one layer");
     }
