@@ -17,6 +17,7 @@
 #include <floptally/tally.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 
 namespace {
 
@@ -830,3 +831,18 @@ static_assert([] {
     t.add_routed(2, 3);
     return t.get(view::useful, statistic::routed) == 2 && t.get(view::padded, statistic::routed) == 3;
 }());
+
+TEST_CASE("A shape is its rows, one by one, and they fill their slots") {
+    const floptally::mask_set masks{mask::sliding_window(400), mask::chunked(7)};
+    tally shape{masks};
+    shape.add_shape(3, 1000);
+    tally rows{masks};
+    for (int row = 0; row < 3; ++row) {
+        rows.add({.length = 1000});
+    }
+    CHECK(shape == rows);
+    CHECK(error_of([&] { shape.add_shape(1, 4294967296); }) ==
+          "row_length: must be at most 4294967295, got 4294967296");
+    CHECK(error_of([&] { shape.add_shape(2, 4294967295); }) == "squares: the sum does not fit 64 bits");
+    CHECK(shape == rows);
+}

@@ -122,18 +122,20 @@ class tally {
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
         const std::span view_of{lengths};
         const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field);
-        if (row_length > max_sequence_length) {
-            throw error("row_length", "must be at most " + std::to_string(max_sequence_length) + ", got " +
-                                          std::to_string(row_length));
-        }
+        detail::require_row_length(row_length);
         for (std::size_t i = 0; i < view_of.size(); ++i) {
-            if (std::cmp_greater(view_of[i], row_length)) {
-                throw error(indexed(field, i), "must be at most the row_length, " + std::to_string(row_length) +
-                                                   ", got " + std::to_string(view_of[i]));
-            }
+            detail::require_in_row(field, i, static_cast<std::uint64_t>(view_of[i]), row_length);
         }
         const sequence row{static_cast<std::uint32_t>(row_length)};
         words_.commit(useful, words_.amounts_of(row, view_of.size()));
+    }
+
+    /// A BSHD batch without padding: `rows` sequences of `columns` tokens.
+    constexpr void add_shape(std::uint64_t rows, std::uint64_t columns) {
+        detail::require_row_length(columns);
+        check({static_cast<std::uint32_t>(columns)});
+        const auto shape = words_.amounts_of(sequence{static_cast<std::uint32_t>(columns)}, rows);
+        words_.commit(shape, shape);
     }
 
     /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row: its ones are useful, its shape is
@@ -193,8 +195,7 @@ class tally {
         const std::size_t sequences = real.size() - 1;
         const std::size_t real_sequences = num_real_seqs == all_sequences ? sequences : num_real_seqs;
         if (real_sequences > sequences) {
-            throw error("num_real_seqs", "must be at most the " + std::to_string(sequences) +
-                                             " sequences of cu_seqlens, got " + std::to_string(num_real_seqs));
+            detail::refuse_real_sequences(num_real_seqs, sequences);
         }
         detail::require_room(real.data(), slots.data(), real_sequences);
         if (real_sequences < sequences) {

@@ -21,6 +21,16 @@ concept flag_range = requires(const Range& range) {
 }
 &&std::integral<typename decltype(std::span{std::declval<const Range&>()})::value_type>;
 
+/// Throws what is wrong with the flag at `at`: 1 after a hole in its row, or neither 0 nor 1.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_flag(std::int64_t flag, std::size_t at, std::size_t columns) {
+    if (flag == 1) {
+        throw error(indexed("attention_mask", at),
+                    "is 1 after the real tokens of row " + std::to_string(at / columns) +
+                        " have ended: they must stand together, with padding before or after them");
+    }
+    throw error(indexed("attention_mask", at), "must be 0 or 1, got " + std::to_string(flag));
+}
+
 /// A row-major attention mask of `rows` x `columns`, seen as lengths: a row has its real tokens in one run.
 template <std::integral T>
 class attention_mask_rows {
@@ -50,22 +60,13 @@ class attention_mask_rows {
             } else if (flags_[at] == T{1} && !ended) {
                 ++ones;
             } else {
-                refuse(at);
+                refuse_flag(static_cast<std::int64_t>(flags_[at]), at, columns_);
             }
         }
         return ones;
     }
 
   private:
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t at) const {
-        if (flags_[at] == T{1}) {
-            throw error(indexed("attention_mask", at),
-                        "is 1 after the real tokens of row " + std::to_string(at / columns_) +
-                            " have ended: they must stand together, with padding before or after them");
-        }
-        throw error(indexed("attention_mask", at), "must be 0 or 1, got " + std::to_string(flags_[at]));
-    }
-
     const T* flags_;
     std::size_t columns_;
 };

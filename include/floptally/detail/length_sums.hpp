@@ -13,6 +13,7 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/length_block.hpp>
+#include <floptally/detail/length_refusals.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
@@ -27,9 +28,6 @@
 ///   is wrong and nothing overflows. Any other block goes to the plain form, so that every error comes from there.
 
 namespace floptally::detail {
-
-template <class T>
-concept integer = std::integral<T> && sizeof(T) >= 4 && sizeof(T) <= 8;
 
 /// A contiguous range of such integers: std::vector, std::array, std::span, a C array.
 template <class Range>
@@ -66,7 +64,7 @@ struct given_lengths {
 
     [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
         if (std::cmp_less(lengths[i], 0) || std::cmp_greater(lengths[i], max_sequence_length)) {
-            refuse(i);
+            refuse_length(field, i, lengths[i]);
         }
         return static_cast<std::uint32_t>(lengths[i]);
     }
@@ -78,11 +76,6 @@ struct given_lengths {
     [[nodiscard]] bool unwrapped(std::size_t, std::size_t) const { return true; }
 
     [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t added) const { return added; }
-
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
-        const std::string bound = std::cmp_less(lengths[i], 0) ? "at least 0" : "at most 4294967295";
-        throw error(indexed(field, i), "must be " + bound + ", got " + std::to_string(lengths[i]));
-    }
 };
 
 /// Lengths as the differences of boundaries, where the first is 0.
@@ -94,7 +87,7 @@ struct boundary_lengths {
     [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
         if (boundaries[i + 1] < boundaries[i] ||
             std::cmp_greater(boundaries[i + 1] - boundaries[i], max_sequence_length)) {
-            refuse(i);
+            refuse_boundary(field, i + 1, boundaries[i], boundaries[i + 1]);
         }
         return static_cast<std::uint32_t>(boundaries[i + 1] - boundaries[i]);
     }
@@ -111,18 +104,6 @@ struct boundary_lengths {
 
     [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*added*/) const {
         return static_cast<std::uint64_t>(boundaries[first + n] - boundaries[first]);
-    }
-
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
-        const T before = boundaries[i];
-        const T boundary = boundaries[i + 1];
-        std::string bound = "at most 4294967295 above the boundary before it, " + std::to_string(before);
-        if (std::cmp_less(boundary, 0)) {
-            bound = "at least 0";
-        } else if (boundary < before) {
-            bound = "at least the boundary before it, " + std::to_string(before);
-        }
-        throw error(indexed(field, i + 1), "must be " + bound + ", got " + std::to_string(boundary));
     }
 };
 
@@ -198,9 +179,7 @@ template <integer T>
     if (n == 0) {
         throw error(field, "needs at least one boundary");
     }
-    if (boundaries[0] != 0) {
-        throw error(indexed(field, 0), "must be 0, got " + std::to_string(boundaries[0]));
-    }
+    require_start(field, boundaries[0]);
     return {boundaries, field};
 }
 
@@ -240,12 +219,8 @@ template <integer T>
 template <integer T, integer S>
 constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences) {
     for (std::size_t i = 0; i < sequences; ++i) {
-        const auto length = static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]);
-        const auto slot = static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]);
-        if (slot < length) {
-            throw error(indexed("cu_seqlens_padded", i + 1), "leaves a slot of " + std::to_string(slot) +
-                                                                 " tokens for a sequence of " + std::to_string(length));
-        }
+        require_slot(i, static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]),
+                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]));
     }
 }
 
