@@ -140,17 +140,29 @@ class tally_reduction {
     template <word_reducer Reducer>
     [[nodiscard]] tally sum(const tally& mine, Reducer& over, const microbatch_visits& visits = {}) const {
         return tally::from_words(empty_.masks(), detail::globals(sum_, over, [&] {
-                                     require_masks(mine);
-                                     require_visits(visits);
+                                     require_sendable(mine.masks(), visits);
                                      return mine.words();
                                  }));
     }
 
-    /// The same without communication, where the caller says that all ranks have equal lengths: this rank's words times
+    /// What a rank sends, for those who add up messages of their own making: `device_reduction`.
+    [[nodiscard]] const detail::witnessed_sum& messages() const { return sum_; }
+    /// The tally of all ranks from the sum of their messages. Throws the same on every rank.
+    [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
+        return tally::from_words(empty_.masks(), sum_.globals(sums));
+    }
+    /// Throws where a tally of such masks, added so often, cannot be reduced.
+    void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
+        if (!(masks == empty_.masks())) {
+            throw error("masks", "this tally is of other masks than the reduction");
+        }
+        require_visits(visits);
+    }
+
+    /// `sum` without communication, where the caller says that all ranks have equal lengths: this rank's words times
     /// the parts of each.
     [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
-        require_masks(mine);
-        require_visits(visits);
+        require_sendable(mine.masks(), visits);
         const parallel_layout& layout = sum_.layout();
         std::vector<std::uint64_t> words;
         for (std::size_t i = 0; i < mine.words().size(); ++i) {
@@ -165,12 +177,6 @@ class tally_reduction {
     }
 
   private:
-    void require_masks(const tally& mine) const {
-        if (!(mine.masks() == empty_.masks())) {
-            throw error("masks", "this tally is of other masks than the reduction");
-        }
-    }
-
     void require_visits(const microbatch_visits& visits) const {
         const std::uint64_t vpp = sum_.layout().sizes().vpp;
         const bool told = visits.ran != 0 || visits.added != 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/error.hpp>
+#include <floptally/host_device.hpp>
 #include <floptally/parallel_axis.hpp>
 #include <floptally/parallel_layout.hpp>
 #include <floptally/statistic_scope.hpp>
@@ -38,6 +40,19 @@ namespace floptally::detail {
     }
     return sum;
 }
+
+/// One word of a message, from one value of a rank: so that a device can fill the message as the host does.
+struct message_part {
+    std::uint32_t value;  ///< which
+    std::uint32_t shift;
+    std::uint64_t bits;    ///< those that are kept, once shifted
+    std::uint64_t factor;  ///< modulo 2^64
+    bool must_be_zero;     ///< this rank does not hold the value
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of(const std::uint64_t* values) const {
+        return ((values[value] >> shift) & bits) * factor;
+    }
+};
 
 /// A sum of words over ranks that knows which ranks it is of.
 ///
@@ -69,30 +84,49 @@ class witnessed_sum {
     [[nodiscard]] const std::vector<word>& words() const { return words_; }
     [[nodiscard]] std::size_t message_size() const { return size_; }
 
+    /// What follows the header of a message, word by word.
+    [[nodiscard]] std::vector<message_part> parts() const {
+        std::vector<message_part> all;
+        for (std::uint32_t i = 0; i < words_.size(); ++i) {
+            const bool absent = !words_[i].scope.holds(layout_);
+            all.push_back({i, 0, low_half, 1, absent});
+            all.push_back({i, 32, low_half, 1, absent});
+            for (const parallel_axis axis : dense_axes) {
+                if (is_witnessed(words_[i], axis)) {
+                    all.push_back({i, 0, ~std::uint64_t{0}, weight(axis, layout_.coordinate(axis)), absent});
+                }
+            }
+        }
+        return all;
+    }
+
+    static constexpr std::size_t header_size = 4;  // ranks, Σ products of weights, ranks that refused, Σ their numbers
+    struct message_header {
+        std::uint64_t words[header_size];
+    };
+    [[nodiscard]] message_header header(bool refuses) const {
+        return {{1, product_of_weights({}), refuses ? std::uint64_t{1} : 0, refuses ? layout_.rank() : 0}};
+    }
+
     /// What this rank adds to the sum.
     [[nodiscard]] std::vector<std::uint64_t> message(std::span<const std::uint64_t> values) const {
-        std::vector<std::uint64_t> sent{1, product_of_weights({}), 0, 0};
+        const message_header first = header(false);
+        std::vector<std::uint64_t> sent(std::begin(first.words), std::end(first.words));
         sent.reserve(size_);
         for (std::size_t i = 0; i < words_.size(); ++i) {
             words_[i].scope.require_holder(words_[i].name, values[i], layout_);
-            sent.push_back(values[i] & low_half);
-            sent.push_back(values[i] >> 32U);
-            for (const parallel_axis axis : dense_axes) {
-                if (is_witnessed(words_[i], axis)) {
-                    sent.push_back(values[i] * weight(axis, layout_.coordinate(axis)));
-                }
-            }
+        }
+        for (const message_part& part : parts()) {
+            sent.push_back(part.of(values.data()));
         }
         return sent;
     }
 
     /// What a rank sends that has an error of its own: the others learn of it and nobody waits.
     [[nodiscard]] std::vector<std::uint64_t> refusal() const {
-        std::vector<std::uint64_t> sent(size_, 0);
-        sent[0] = 1;
-        sent[1] = product_of_weights({});
-        sent[2] = 1;
-        sent[3] = layout_.rank();
+        const message_header first = header(true);
+        std::vector<std::uint64_t> sent(std::begin(first.words), std::end(first.words));
+        sent.resize(size_, 0);
         return sent;
     }
 
@@ -155,7 +189,6 @@ class witnessed_sum {
     }
 
   private:
-    static constexpr std::size_t header_size = 4;  // ranks, Σ products of weights, ranks that refused, Σ their numbers
     static constexpr std::uint64_t low_half = 0xFFFF'FFFFU;
 
     [[nodiscard]] bool is_witnessed(const word& w, parallel_axis axis) const {
