@@ -189,7 +189,7 @@ class read_input {
         const floptally::integer_view real = keep(*boundaries, "cu_seqlens");
         const auto slots = args_.text("cu-seqlens-padded");
         const auto num_real_seqs = args_.text("num-real-seqs");
-        input_.boundaries = {real, slots ? keep(*slots, "cu_seqlens_padded") : real,
+        input_.boundaries = {real, slots ? std::optional(keep(*slots, "cu_seqlens_padded")) : std::nullopt,
                              num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1)
                                            : floptally::all_sequences};
     }

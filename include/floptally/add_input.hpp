@@ -46,11 +46,7 @@ class input_adder {
             sum += rows.sum;
         }
         if (batch_.boundaries) {
-            const model_input::packed& row = *batch_.boundaries;
-            row.cu_seqlens.visit([&](const auto& real) {
-                row.cu_seqlens_padded.visit(
-                    [&](const auto& slots) { sum.add_cu_seqlens(real, slots, row.num_real_seqs); });
-            });
+            batch_.boundaries->add_to(sum);
         }
         add_sequences(sum);
         for (const grid& patches : batch_.grids) {

@@ -43,8 +43,21 @@ struct model_input {
     /// Boundaries of a packed row, as `tally::add_cu_seqlens` has them.
     struct packed {
         integer_view cu_seqlens;
-        integer_view cu_seqlens_padded;  ///< `cu_seqlens` again where there is no padding
+        std::optional<integer_view> cu_seqlens_padded{};
         std::size_t num_real_seqs = all_sequences;
+
+        /// Without padding or mock sequences both views are one sum.
+        void add_to(tally& sum) const {
+            cu_seqlens.visit([&](const auto& real) {
+                if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
+                    sum.add_cu_seqlens(real);
+                    return;
+                }
+                cu_seqlens_padded.value_or(cu_seqlens).visit([&](const auto& slots) {
+                    sum.add_cu_seqlens(real, slots, num_real_seqs);
+                });
+            });
+        }
     };
 
     std::vector<list> lengths{};

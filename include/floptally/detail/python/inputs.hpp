@@ -160,7 +160,7 @@ class input_arguments {
             return;
         }
         const integer_view real = keep(*cu_seqlens, "cu_seqlens");
-        input_.boundaries = {real, padded ? keep(*padded, "cu_seqlens_padded") : real,
+        input_.boundaries = {real, padded ? std::optional(keep(*padded, "cu_seqlens_padded")) : std::nullopt,
                              num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences};
     }
 

@@ -50,6 +50,9 @@ struct shown_totals {
     step_totals totals;
     std::optional<duration_histogram> step_seconds;  ///< none of a single step
 
+    explicit shown_totals(const step_totals& of) : totals(of) {}
+    explicit shown_totals(const step_series& of) : totals(of.totals), step_seconds(of.step_seconds) {}
+
     [[nodiscard]] const duration_histogram& durations() const {
         if (!step_seconds) {
             throw error("step_seconds", "a single step has no distribution of durations");
@@ -79,12 +82,20 @@ class held_meter {
         of.microbatch() += counted;
     }
 
-    [[nodiscard]] shown_totals span(const std::string& which) const {
-        if (which == "step") {
-            return {of.last_step(), std::nullopt};
+    /// Calls `visit` with the totals of "step", "interval" or "run".
+    template <class Visit>
+    auto visit_span(const std::string& which, Visit visit) const {
+        switch (from_word<int>(which, "span", {"step", "interval", "run"})) {
+            case 0:
+                return visit(of.last_step());
+            case 1:
+                return visit(of.interval());
+            default:
+                return visit(of.run());
         }
-        const step_series& series = from_word<int>(which, "span", {"interval", "run"}) == 0 ? of.interval() : of.run();
-        return {series.totals, series.step_seconds};
+    }
+    [[nodiscard]] shown_totals span(const std::string& which) const {
+        return visit_span(which, [](const auto& done) { return shown_totals(done); });
     }
 
     model_cost model;
@@ -101,17 +112,11 @@ struct metered_step {
 
 [[nodiscard]] inline py::dict scalars(const held_meter& m, const std::string& span, const std::string& prefix) {
     py::dict out;
-    const auto put = [&](const auto& done) {
+    m.visit_span(span, [&](const auto& done) {
         for (const metric& one : metrics(m.of, done, prefix)) {
             out[py::str(one.name)] = one.value;
         }
-    };
-    const int which = from_word<int>(span, "span", {"step", "interval", "run"});
-    if (which == 0) {
-        put(m.of.last_step());
-    } else {
-        put(which == 1 ? m.of.interval() : m.of.run());
-    }
+    });
     return out;
 }
 

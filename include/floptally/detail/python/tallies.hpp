@@ -21,6 +21,7 @@
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask_set.hpp>
+#include <floptally/model_input.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
@@ -128,19 +129,15 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             "add_cu_seqlens",
             [](tally& t, const py::object& cu_seqlens, const py::object& padded, const py::object& num_real_seqs) {
                 const integers real(cu_seqlens, "cu_seqlens");
+                model_input::packed row{.cu_seqlens = real.view()};
                 std::optional<integers> slots;
                 if (!padded.is_none()) {
-                    slots.emplace(padded, "cu_seqlens_padded");
+                    row.cu_seqlens_padded = slots.emplace(padded, "cu_seqlens_padded").view();
                 }
-                const std::size_t count =
-                    num_real_seqs.is_none() ? all_sequences : to_count(num_real_seqs, "num_real_seqs");
-                add_apart(t, 2 * real.view().size(), [&](tally& sum) {
-                    real.view().visit([&](const auto& own) {
-                        (slots ? slots->view() : real.view()).visit([&](const auto& all) {
-                            sum.add_cu_seqlens(own, all, count);
-                        });
-                    });
-                });
+                if (!num_real_seqs.is_none()) {
+                    row.num_real_seqs = to_count(num_real_seqs, "num_real_seqs");
+                }
+                add_apart(t, 2 * real.view().size(), [&](tally& sum) { row.add_to(sum); });
             },
             py::arg("cu_seqlens"), py::arg("cu_seqlens_padded") = py::none(), py::arg("num_real_seqs") = py::none(),
             "Boundaries [n + 1] of a packed row, and of the slots that kernels process.")
