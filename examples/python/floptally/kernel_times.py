@@ -24,10 +24,11 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from . import Error, flops
+from . import Cost, Error, cost
 
 PHASES = ("fwd", "bwd", "e2e")
 _KEYS = (
@@ -62,10 +63,14 @@ class KernelTimes:
         seen = {phase for _, _, phase in (*self.milliseconds, *self.reasons)}
         return tuple(phase for phase in PHASES if phase in seen)
 
-    def flops(self, batch: int, sequence_length: int, phase: str) -> int:
-        """Useful FLOPs of one call, exact: of the forward, the backward, or both."""
+    @cached_property
+    def _cost(self) -> Cost:
         if self.config is None:
             raise Error("config", "must say what the kernel computes where FLOPs are asked for, got none")
+        return cost(self.config)
+
+    def flops(self, batch: int, sequence_length: int, phase: str) -> int:
+        """Useful FLOPs of one call, exact: of the forward, the backward, or both."""
         if self.contextual or self.targets:
             history = sequence_length - self.contextual - self.targets
             if history < 0:
@@ -73,10 +78,10 @@ class KernelTimes:
                     "sequence_lengths",
                     f"must be at least contextual + targets, {self.contextual + self.targets}, got {sequence_length}",
                 )
-            step = flops(self.config, sequences=[(self.contextual, history, self.targets)] * batch,
-                         convention=self.convention)  # fmt: skip
+            step = self._cost.flops(sequences=[(self.contextual, history, self.targets)] * batch,
+                                    convention=self.convention)  # fmt: skip
         else:
-            step = flops(self.config, lengths=[sequence_length] * batch, convention=self.convention)
+            step = self._cost.flops(lengths=[sequence_length] * batch, convention=self.convention)
         counted = step.useful.components
         for name in self.components:
             if name not in counted:

@@ -55,12 +55,12 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     elif has("decoder_input_ids"):
         found["lengths"] = lengths("decoder_attention_mask", "decoder_input_ids")
         found["encoder_lengths"] = lengths("attention_mask", "input_ids", "inputs_embeds")
-    elif has("attention_mask") and array("attention_mask").ndim == 2 and not _is_packed(batch):
-        found["attention_mask"] = np.ascontiguousarray(array("attention_mask").astype(bool))
     elif _is_packed(batch):
         starts = array("position_ids") == 0
         starts[:, 0] = True  # where a row begins inside of a sequence
         found["cu_seqlens"] = np.append(np.flatnonzero(starts), starts.size).astype(np.int64)
+    elif has("attention_mask") and array("attention_mask").ndim == 2:
+        found["attention_mask"] = np.ascontiguousarray(array("attention_mask").astype(bool))
     elif has("input_ids") or has("inputs_embeds"):
         found["lengths"] = lengths("", "input_ids", "inputs_embeds")
     grids = [array(key).reshape(-1, 3) for key in ("image_grid_thw", "video_grid_thw") if has(key)]
@@ -125,6 +125,9 @@ class MeterAdapter:
         self.prefix = prefix
         self._arguments = arguments
         self._reduce = reduce
+        self._mine: Meter | None = None  # what is counted apart, and then that of all ranks as one
+        if reduce is not None:
+            self._mine = Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
         self._clock = clock
         self._mark: float | None = None
         self._waiting: list[tuple[Any, Arguments]] = []
@@ -147,22 +150,22 @@ class MeterAdapter:
     def end(self) -> None:
         """Closes the step with the time since the last one ended."""
         now = self._clock()
-        meter = self.meter
-        mine = meter
-        if self._reduce is not None:  # counted apart, and then that of all ranks as one
-            mine = Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
-            mine.begin_step()
-        for ready, found in self._waiting:
-            if ready is not None:
-                ready.synchronize()
-            mine.add(**(batch_arguments(found) if self._arguments is None else found))
-        if self._reduce is not None:
-            mine.end_step(seconds=1.0)
-            meter.add(tally=self._reduce(mine.last_step.tally))
+        if self._mine is None or self._reduce is None:
+            self._count(self.meter)
+        else:
+            with self._mine.step(seconds=1.0):
+                self._count(self._mine)
+            self.meter.add(tally=self._reduce(self._mine.last_step.tally))
         self._waiting.clear()
         started = now if self._mark is None else self._mark
         self.meter.end_step(seconds=now - started)
         self._mark = now
+
+    def _count(self, meter: Meter) -> None:
+        for ready, found in self._waiting:
+            if ready is not None:
+                ready.synchronize()
+            meter.add(**(batch_arguments(found) if self._arguments is None else found))
 
     def pause(self) -> None:
         """The next step begins anew: what happened since the last one is not training."""
