@@ -59,6 +59,12 @@ class folded_cost {
     /// The masks whose pairs a tally must keep for this cost.
     [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
     [[nodiscard]] constexpr const convention& counted_as() const { return how_; }
+    /// What each word of a tally with these masks is worth, all components and phases together.
+    [[nodiscard]] constexpr std::span<const std::uint64_t> coefficients(view seen) const {
+        return {totals_[static_cast<std::size_t>(seen)], detail::tally_words::before_masks(masks_) + masks_.size()};
+    }
+    /// Whether experts are counted by visits, which a tally with tokens must then have.
+    [[nodiscard]] constexpr bool needs_routed() const { return needs_routed_; }
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include <floptally/cuda/cuda_error.hpp>
 #include <floptally/detail/failed_call.hpp>
 #include <floptally/exchange_plan.hpp>
 
@@ -22,13 +23,6 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
                          int line = __builtin_LINE()) {
     if (result != ncclSuccess) {
         throw_failed_call(call, ncclGetErrorString(result), file, line);
-    }
-}
-
-inline void require_cuda(cudaError_t result, std::string_view call, const char* file = __builtin_FILE(),
-                         int line = __builtin_LINE()) {
-    if (result != cudaSuccess) {
-        throw_failed_call(call, cudaGetErrorString(result), file, line);
     }
 }
 
@@ -70,11 +64,11 @@ class nccl_reducer {
         if (capacity <= capacity_) {
             return;
         }
-        detail::require_cuda(cudaFree(words_), "cudaFree");
+        require_cuda(cudaFree(words_), "cudaFree");
         words_ = nullptr;
         capacity_ = 0;
         void* memory = nullptr;
-        detail::require_cuda(cudaMalloc(&memory, capacity * sizeof(std::uint64_t)), "cudaMalloc");
+        require_cuda(cudaMalloc(&memory, capacity * sizeof(std::uint64_t)), "cudaMalloc");
         words_ = static_cast<std::uint64_t*>(memory);
         capacity_ = capacity;
     }
@@ -82,12 +76,12 @@ class nccl_reducer {
     void all_reduce(std::span<std::uint64_t> words, ncclRedOp_t operation) {
         reserve(words.size());
         const std::size_t bytes = words.size_bytes();
-        detail::require_cuda(cudaMemcpyAsync(words_, words.data(), bytes, cudaMemcpyHostToDevice, stream_),
-                             "cudaMemcpyAsync to the device");
+        require_cuda(cudaMemcpyAsync(words_, words.data(), bytes, cudaMemcpyHostToDevice, stream_),
+                     "cudaMemcpyAsync to the device");
         detail::require_nccl(ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
                              "ncclAllReduce");
-        detail::require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
-                             "cudaMemcpyAsync to the host");
+        require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
+                     "cudaMemcpyAsync to the host");
         detail::finish(group_, stream_, "ncclAllReduce");
     }
 
@@ -95,6 +89,22 @@ class nccl_reducer {
     cudaStream_t stream_;
     std::uint64_t* words_ = nullptr;
     std::size_t capacity_ = 0;
+};
+
+/// Adds up words of the device over the ranks of an NCCL communicator, in place, on whatever stream it is told, and
+/// does not wait: for a `device_reduction`. The communicator is the caller's and must outlive it.
+class nccl_stream_reducer {
+  public:
+    explicit nccl_stream_reducer(ncclComm_t group) : group_(group) {}
+
+    void sum_async(std::span<std::uint64_t> device_words, cudaStream_t stream) const {
+        detail::require_nccl(ncclAllReduce(device_words.data(), device_words.data(), device_words.size(), ncclUint64,
+                                           ncclSum, group_, stream),
+                             "ncclAllReduce");
+    }
+
+  private:
+    ncclComm_t group_;
 };
 
 /// Carries out exchanges over an NCCL communicator, on a stream: what is queued there before has filled the sending

@@ -26,11 +26,11 @@ class device_bytes {
   public:
     explicit device_bytes(std::size_t size) : size_(size) {
         if (size != 0) {
-            detail::require_cuda(cudaMalloc(&memory_, size), "cudaMalloc");
+            require_cuda(cudaMalloc(&memory_, size), "cudaMalloc");
         }
     }
     explicit device_bytes(const bytes& from) : device_bytes(from.size()) {
-        detail::require_cuda(cudaMemcpy(memory_, from.data(), size_, cudaMemcpyHostToDevice), "cudaMemcpy");
+        require_cuda(cudaMemcpy(memory_, from.data(), size_, cudaMemcpyHostToDevice), "cudaMemcpy");
     }
     device_bytes(const device_bytes&) = delete;
     device_bytes& operator=(const device_bytes&) = delete;
@@ -39,7 +39,7 @@ class device_bytes {
     [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(memory_), size_}; }
     [[nodiscard]] bytes read() const {
         bytes host(size_);
-        detail::require_cuda(cudaMemcpy(host.data(), memory_, size_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        require_cuda(cudaMemcpy(host.data(), memory_, size_, cudaMemcpyDeviceToHost), "cudaMemcpy");
         return host;
     }
 

@@ -18,14 +18,14 @@ template <class Run>
 std::string run_rank(std::uint64_t rank, std::uint64_t ranks, ncclUniqueId id, Run run) {
     using namespace floptally;
     try {
-        detail::require_cuda(cudaSetDevice(static_cast<int>(rank)), "cudaSetDevice");
+        require_cuda(cudaSetDevice(static_cast<int>(rank)), "cudaSetDevice");
         ncclComm_t group = nullptr;
         detail::require_nccl(ncclCommInitRank(&group, static_cast<int>(ranks), id, static_cast<int>(rank)),
                              "ncclCommInitRank");
         cudaStream_t stream = nullptr;
-        detail::require_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
+        require_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
         const std::string problem = run(group, stream, rank, ranks);
-        detail::require_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+        require_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
         detail::require_nccl(ncclCommDestroy(group), "ncclCommDestroy");
         return problem;
     } catch (const std::exception& problem) {

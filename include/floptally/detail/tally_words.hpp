@@ -10,6 +10,7 @@
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/error.hpp>
+#include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
@@ -26,7 +27,7 @@ class tally_words {
     static constexpr std::size_t most = fixed * tower_count + max_masks;
 
     /// Where a fixed statistic of a tower stands in a view.
-    [[nodiscard]] static constexpr std::size_t index_of(tower in, statistic what) {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::size_t index_of(tower in, statistic what) {
         return fixed * static_cast<std::size_t>(in) + static_cast<std::size_t>(what);
     }
     /// How many words stand before those of the masks.

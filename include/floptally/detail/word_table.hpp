@@ -42,6 +42,12 @@ class word_table {
         padded = mapped_[1];
     }
 
+    [[noreturn]] static void refuse_unrouted() {
+        throw error("routed",
+                    "this cost counts experts by measured visits, and the tally has none: call "
+                    "add_routed");
+    }
+
     const std::uint64_t* useful = nullptr;
     const std::uint64_t* padded = nullptr;
 
@@ -50,9 +56,7 @@ class word_table {
     static constexpr void require_routed(const tally& batch) {
         for (const view seen : {view::useful, view::padded}) {
             if (batch.get(seen, statistic::tokens) != 0 && batch.get(seen, statistic::routed) == 0) {
-                throw error("routed",
-                            "this cost counts experts by measured visits, and the tally has none: call "
-                            "add_routed");
+                refuse_unrouted();
             }
         }
     }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <string_view>
+
+#include <floptally/accelerators.hpp>
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/error.hpp>
+
+/// @file
+/// Which part a CUDA device is, and so its peak.
+
+namespace floptally {
+
+/// What the CUDA runtime says of a device.
+struct device_identity {
+    std::string name{};  ///< the driver's: "NVIDIA H100 80GB HBM3"
+    int multiprocessors = 0;
+    double clock_ghz = 0;  ///< highest of the multiprocessors; 0 where the driver does not say
+    std::uint64_t memory_bytes = 0;
+    int compute_major = 0;
+    int compute_minor = 0;
+};
+
+[[nodiscard]] inline device_identity identity_of(int device) {
+    cudaDeviceProp seen{};
+    require_cuda(cudaGetDeviceProperties(&seen, device), "cudaGetDeviceProperties");
+    int clock_khz = 0;  // no longer among the properties since CUDA 13
+    require_cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "cudaDeviceGetAttribute");
+    return {.name = seen.name,
+            .multiprocessors = seen.multiProcessorCount,
+            .clock_ghz = clock_khz * 1e-6,
+            .memory_bytes = seen.totalGlobalMem,
+            .compute_major = seen.major,
+            .compute_minor = seen.minor};
+}
+
+/// "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute capability 9.0"
+[[nodiscard]] inline std::string describe(const device_identity& device) {
+    std::string text = device.name;
+    text.append(", ").append(std::to_string(device.multiprocessors)).append(" multiprocessors");
+    if (device.clock_ghz > 0) {
+        text.append(" at up to ").append(detail::fixed_decimal(device.clock_ghz, 3)).append(" GHz");
+    }
+    constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+    text.append(", ").append(detail::fixed_decimal(static_cast<double>(device.memory_bytes) / gib, 1)).append(" GiB");
+    text.append(", compute capability ").append(std::to_string(device.compute_major));
+    return text.append(".").append(std::to_string(device.compute_minor));
+}
+
+namespace detail {
+
+/// Dense fp16 FLOPs that one multiprocessor does per clock, as NVIDIA's whitepapers of Volta (8 tensor cores of 64
+/// multiply-adds), Ampere (4 of 256; 4 of 128 in GA10x), Ada (as GA10x) and Hopper (twice Ampere) say; 0 where no such
+/// document does.
+[[nodiscard]] constexpr int tensor_flops_per_clock(int compute_major, int compute_minor) {
+    switch (10 * compute_major + compute_minor) {
+        case 70:
+            return 1024;
+        case 80:
+            return 2048;
+        case 86:
+        case 89:
+            return 1024;
+        case 90:
+            return 4096;
+        default:
+            return 0;
+    }
+}
+
+/// The fp16 rate that the device's multiprocessors can have at most, in TFLOP/s; 0 where that is not known.
+[[nodiscard]] constexpr double attainable_tflops(const device_identity& device) {
+    return device.multiprocessors * device.clock_ghz *
+           tensor_flops_per_clock(device.compute_major, device.compute_minor) * 1e-3;
+}
+
+[[noreturn]] inline void refuse_device(const device_identity& device, std::string_view problem) {
+    std::string text(problem);
+    text.append(contains_words(device.name, "MIG") ? "; the device is a share of a card (MIG): " : "; the device is ");
+    throw error("accelerator", text.append(describe(device)).append("; peak_tflops can be given instead"));
+}
+
+}  // namespace detail
+
+/// The part that a device is, by the whole name that its driver gives it, as `accelerator_named` takes it.
+///
+/// A device under such a name whose multiprocessors cannot come near the part's peak is a share of it (MIG, MPS) and
+/// refused. Every error is of the field "accelerator" and ends with what the device says of itself.
+[[nodiscard]] inline const accelerator& accelerator_of(const device_identity& device) {
+    const accelerator* part = nullptr;
+    try {
+        part = &accelerator_named(device.name);
+    } catch (const error& unknown) {
+        detail::refuse_device(device, unknown.problem());
+    }
+    // Whole parts attain what is published, which is for a clock at or below their highest; a tenth is for rounding.
+    const double attainable = detail::attainable_tflops(device);
+    const double published = part->published_tflops(precision::fp16);
+    if (attainable > 0 && attainable < 0.9 * published) {
+        detail::refuse_device(device, std::string(part->name)
+                                          .append(" has ")
+                                          .append(detail::fixed_decimal(published, 0))
+                                          .append(" dense fp16 TFLOP/s, of which these multiprocessors reach ")
+                                          .append(detail::fixed_decimal(attainable, 0)));
+    }
+    return *part;
+}
+
+[[nodiscard]] inline const accelerator& accelerator_of(int device) { return accelerator_of(identity_of(device)); }
+
+}  // namespace floptally

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <string>
+#include <string_view>
+
+#include <floptally/error.hpp>
+
+namespace floptally {
+
+/// A CUDA call that failed: `field()` is the call, the text what the runtime says of it and where it stands.
+class cuda_error : public error {
+  public:
+    cuda_error(cudaError_t status, std::string_view call, const char* file, int line)
+        : error(call, std::string(cudaGetErrorName(status))
+                          .append(", ")
+                          .append(cudaGetErrorString(status))
+                          .append(" (")
+                          .append(file)
+                          .append(":")
+                          .append(std::to_string(line))
+                          .append(")")),
+          status_(status) {}
+
+    [[nodiscard]] cudaError_t status() const noexcept { return status_; }
+
+  private:
+    cudaError_t status_;
+};
+
+/// Throws where a CUDA call failed; `call` is its name. File and line are the caller's.
+inline void require_cuda(cudaError_t status, std::string_view call, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+    if (status != cudaSuccess) {
+        throw cuda_error(status, call, file, line);
+    }
+}
+
+}  // namespace floptally

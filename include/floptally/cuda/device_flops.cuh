@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/detail/cuda/dot_product.hpp>
+#include <floptally/detail/cuda/kernels.cuh>
+#include <floptally/detail/cuda/launch.cuh>
+#include <floptally/detail/cuda/memory.hpp>
+#include <floptally/detail/cuda/snapshot_ring.cuh>
+#include <floptally/error.hpp>
+#include <floptally/folded_cost.hpp>
+
+namespace floptally {
+
+/// FLOPs of a `device_tally`, evaluated in its stream: for code that adds up FLOPs over ranks itself. `words()` are
+/// unsigned 64-bit words of the device that any SUM all-reduce adds up, exactly; `flops_of_device` reads them.
+class device_flops {
+  public:
+    static constexpr std::size_t word_count = detail::flops_words::count;
+
+    explicit device_flops(const folded_cost& model, std::uint32_t snapshots = 64)
+        : masks_(model.masks()),
+          memory_(detail::make_device_words(coefficient_words + word_count)),
+          staging_(detail::make_pinned_words(word_count)),
+          ring_(snapshots, word_count) {
+        const detail::dot_coefficients coefficients(model);
+        require_cuda(cudaMemcpy(memory_.get(), &coefficients, sizeof(coefficients), cudaMemcpyHostToDevice),
+                     "cudaMemcpy");
+    }
+
+    /// Sets `words()` to the FLOPs of what the stream has counted so far, in one launch.
+    void evaluate_async(const device_tally& batch, cudaStream_t stream) {
+        if (!(batch.masks() == masks_)) {
+            throw error("masks", "the tally was built with other masks than those of the cost");
+        }
+        detail::launch({}, stream, "evaluate_async", detail::evaluate_kernel<>, batch.words(), batch.refusals(),
+                       reinterpret_cast<const detail::dot_coefficients*>(memory_.get()), words());
+    }
+
+    /// Keeps the words, as the stream has them then, for `poll`.
+    void snapshot_async(cudaStream_t stream) { ring_.take_async(words(), false, stream); }
+    /// The next snapshot that is there, or none. Never blocks. Throws for what the tally left out, or could not hold.
+    [[nodiscard]] std::optional<flops_by_view> poll() {
+        const std::optional<std::vector<std::uint64_t>> words = ring_.next();
+        return words ? std::optional(flops_of_device(*words)) : std::nullopt;
+    }
+    /// The words as they are then. Blocks until the stream has done all that is queued on it.
+    [[nodiscard]] flops_by_view read(cudaStream_t stream) const {
+        require_cuda(cudaMemcpyAsync(staging_.get(), words(), word_count * sizeof(std::uint64_t),
+                                     cudaMemcpyDeviceToHost, stream),
+                     "cudaMemcpyAsync");
+        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        return flops_of_device({staging_.get(), word_count});
+    }
+
+    /// In device memory, `word_count` of them.
+    [[nodiscard]] std::uint64_t* words() const { return memory_.get() + coefficient_words; }
+
+  private:
+    static constexpr std::size_t coefficient_words = (sizeof(detail::dot_coefficients) + 7) / 8;
+
+    mask_set masks_;
+    detail::device_words memory_;  // the coefficients, the words
+    detail::pinned_words staging_;
+    detail::snapshot_ring ring_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <optional>
+#include <string>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/cuda/step_timer.hpp>
+#include <floptally/error.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+/// Steps of a training loop whose lengths and times are on the device. They reach the meter when the device has done
+/// them, in order, a few steps later; no step waits for one.
+///
+///     begin_step(stream); microbatch().add_cu_seqlens(…, stream); end_step(stream); poll();
+class device_meter {
+  public:
+    /// The meter must outlive it and is not stepped by anybody else. So many steps can be under way.
+    explicit device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
+        : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {}
+
+    void begin_step(cudaStream_t stream) { timer_.begin(stream); }
+
+    /// The tally that the next microbatch is added to.
+    [[nodiscard]] device_tally& microbatch() {
+        if (!timer_.in_step()) {
+            throw error("microbatch", "is outside a step: begin_step() comes first");
+        }
+        return batch_;
+    }
+
+    void end_step(cudaStream_t stream) {
+        timer_.end(stream);
+        batch_.snapshot_and_reset_async(stream);
+    }
+
+    /// Forgets the open step: it failed, or is to be repeated.
+    void discard_step(cudaStream_t stream) {
+        timer_.discard();
+        batch_.reset_async(stream);
+    }
+
+    /// Hands every step that is done to the meter and says how many those were. Never blocks. A step of which sequences
+    /// were left out is not counted, and is the error; the next call goes on behind it.
+    std::size_t poll() {
+        std::size_t steps = 0;
+        while (timer_.in_flight() != 0 && take_one()) {
+            ++steps;
+        }
+        return steps;
+    }
+
+    /// The same of all steps. Blocks until the stream has done them.
+    std::size_t finish(cudaStream_t stream) {
+        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        return poll();
+    }
+
+    /// Steps that the meter has not got yet.
+    [[nodiscard]] std::size_t in_flight() const { return timer_.in_flight(); }
+
+  private:
+    bool take_one() {
+        std::optional<tally> batch;
+        try {
+            batch = batch_.poll();
+        } catch (const error&) {
+            static_cast<void>(timer_.wait());
+            throw;
+        }
+        if (!batch) {
+            return false;
+        }
+        // The snapshot stands behind the event in the stream, so that this does not wait.
+        const double seconds = timer_.wait();
+        totals_.begin_step();
+        try {
+            totals_.microbatch() += *batch;
+            totals_.end_step(seconds);
+        } catch (const error&) {
+            totals_.discard_step();
+            throw;
+        }
+        return true;
+    }
+
+    meter& totals_;
+    device_tally batch_;
+    step_timer timer_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/detail/cuda/fill_message.hpp>
+#include <floptally/detail/cuda/kernels.cuh>
+#include <floptally/detail/cuda/launch.cuh>
+#include <floptally/detail/cuda/memory.hpp>
+#include <floptally/detail/cuda/snapshot_ring.cuh>
+#include <floptally/detail/witnessed_sum.hpp>
+#include <floptally/error.hpp>
+#include <floptally/reduction.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+/// Adds up words of devices over a group of ranks, in place and on a stream: `nccl_stream_reducer`.
+template <class Reducer>
+concept device_word_reducer = requires(Reducer& over, std::span<std::uint64_t> device_words, cudaStream_t stream) {
+    over.sum_async(device_words, stream);
+};
+
+/// The tally of all ranks, step after step, without waiting for one: a `tally_reduction` whose message is filled,
+/// summed and kept on the stream. What the host would have seen of a wrong group or scope, `poll` throws, on every
+/// rank.
+class device_reduction {
+  public:
+    /// A reduction that all ranks have constructed together, over any reducer of the host.
+    explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
+        : reduction_(reduction),
+          message_size_(static_cast<std::uint32_t>(reduction.messages().message_size())),
+          words_(detail::make_device_words(message_size_)),
+          ring_(snapshots, message_size_) {
+        const std::vector<detail::message_part> parts = reduction.messages().parts();
+        const std::size_t bytes = parts.size() * sizeof(detail::message_part);
+        parts_ = detail::make_device_words((bytes + 7) / 8);
+        require_cuda(cudaMemcpy(parts_.get(), parts.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        message_ = {reduction.messages().header(false), reduction.messages().header(true),
+                    reinterpret_cast<const detail::message_part*>(parts_.get()),
+                    static_cast<std::uint32_t>(parts.size())};
+    }
+
+    /// Queues the sum of what each rank's stream has counted so far. A rank whose own call throws takes part in it all
+    /// the same, as one that refuses.
+    template <device_word_reducer Reducer>
+    void sum_async(const device_tally& mine, Reducer& over, cudaStream_t stream, const microbatch_visits& visits = {}) {
+        std::optional<error> own;
+        try {
+            reduction_.require_sendable(mine.masks(), visits);
+        } catch (const error& problem) {
+            own = problem;
+        }
+        detail::launch({.threads = 4 * detail::warp_size, .shared_words = 1}, stream, "sum_async",
+                       detail::fill_message_kernel<>, mine.words(), mine.refusals(), message_, own.has_value(),
+                       words_.get());
+        over.sum_async({words_.get(), message_size_}, stream);
+        ring_.take_async(words_.get(), false, stream);
+        if (own) {
+            throw error(*own);
+        }
+    }
+
+    /// The next sum that is there, or none. Never blocks.
+    [[nodiscard]] std::optional<tally> poll() {
+        const std::optional<std::vector<std::uint64_t>> sums = ring_.next();
+        return sums ? std::optional(reduction_.global(*sums)) : std::nullopt;
+    }
+
+  private:
+    tally_reduction reduction_;
+    std::uint32_t message_size_;
+    detail::device_words words_;
+    detail::device_words parts_;
+    detail::message_parts message_{};
+    detail::snapshot_ring ring_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/device_reading.hpp>
+#include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/cuda/kernels.cuh>
+#include <floptally/detail/cuda/launch.cuh>
+#include <floptally/detail/cuda/memory.hpp>
+#include <floptally/detail/cuda/snapshot_ring.cuh>
+#include <floptally/detail/cuda/word_schema.hpp>
+#include <floptally/detail/length_refusals.hpp>
+#include <floptally/detail/tower_checks.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask_set.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/tower.hpp>
+
+namespace floptally {
+
+struct device_tally_options {
+    std::uint32_t snapshots = 64;  ///< that wait for `poll` at most
+    std::uint32_t max_blocks = 0;  ///< of one launch; 0: as many as the device runs at once
+};
+
+/// A tally in the memory of the device that is current where it is constructed: exact sums of lengths that are on the
+/// device already, without a copy to the host and without waiting for one.
+///
+/// Everything but `read` is queued on a stream and returns at once; each add is one launch, whatever the number of
+/// masks, and can be captured in a graph. Arrays are of 32- or 64-bit integers in device memory, and must stay until
+/// the stream has passed. What cannot be counted is left out and remembered: `read` and `poll` throw `left_out` for it,
+/// with the words that a tally of the host would have thrown. Adds on several streams add up; a snapshot or a reset
+/// must be ordered after them, by a stream or an event. One host thread at a time.
+class device_tally {
+  public:
+    explicit device_tally(const mask_set& masks, const device_tally_options& options = {})
+        : empty_(masks),
+          schema_(masks),
+          words_(detail::make_device_words(schema_words + state_words())),
+          staging_(detail::make_pinned_words(state_words())),
+          ring_(options.snapshots, state_words()) {
+        require_cuda(cudaMemcpy(words_.get(), &schema_, sizeof(schema_), cudaMemcpyHostToDevice), "cudaMemcpy");
+        int device = 0;
+        int multiprocessors = 0;
+        require_cuda(cudaGetDevice(&device), "cudaGetDevice");
+        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+                     "cudaDeviceGetAttribute");
+        max_blocks_ = options.max_blocks != 0 ? options.max_blocks : 8 * static_cast<std::uint32_t>(multiprocessors);
+    }
+
+    /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
+    [[nodiscard]] device_tally_ref ref() const {
+        return {reinterpret_cast<const detail::word_schema*>(words_.get()), words(), refusals()};
+    }
+
+    /// Boundaries 0, L₁, L₁+L₂, … of a packed row, `count` of them: 1 at least.
+    template <detail::integer T>
+    void add_cu_seqlens(const T* cu_seqlens, std::size_t count, cudaStream_t stream) {
+        require_boundaries("cu_seqlens", count);
+        add_lengths_of(detail::listed_boundaries<T>(cu_seqlens, count), "add_cu_seqlens", stream);
+    }
+    /// Boundaries of the real sequences and of their slots; the sequences from `num_real_seqs` on are mock sequences.
+    template <detail::integer T, detail::integer S>
+    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, std::size_t num_real_seqs,
+                        cudaStream_t stream) {
+        require_boundaries("cu_seqlens", count);
+        if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
+            detail::refuse_real_sequences(num_real_seqs, count - 1);
+        }
+        add_pack(detail::padded_boundaries<T, S>(cu_seqlens, cu_seqlens_padded, count),
+                 detail::real_sequences<std::int32_t>(num_real_seqs == all_sequences ? count - 1 : num_real_seqs),
+                 stream);
+    }
+    /// The same, where the number of real sequences is on the device too.
+    template <detail::integer T, detail::integer S, detail::integer N>
+    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, const N* num_real_seqs,
+                        cudaStream_t stream) {
+        require_boundaries("cu_seqlens", count);
+        add_pack(detail::padded_boundaries<T, S>(cu_seqlens, cu_seqlens_padded, count),
+                 detail::real_sequences<N>(num_real_seqs), stream);
+    }
+
+    /// Lengths of sequences that fill their slots.
+    template <detail::integer T>
+    void add_lengths(const T* lengths, std::size_t count, cudaStream_t stream) {
+        add_lengths_of(detail::listed_lengths<T>(lengths, count), "add_lengths", stream);
+    }
+    /// A BSHD batch: one row for each length, all of them padded to `row_length`.
+    template <detail::integer T>
+    void add_padded(const T* lengths, std::size_t count, std::uint64_t row_length, cudaStream_t stream) {
+        detail::require_row_length(row_length);
+        add_lengths_of(detail::listed_rows<T>(lengths, count, static_cast<std::uint32_t>(row_length)), "add_padded",
+                       stream);
+    }
+    /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row, of 1 to 8 bytes each.
+    template <std::integral T>
+    void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
+        detail::require_row_length(columns);
+        static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
+        add_units_of(detail::attention_rows<T>{flags, rows, columns}, tower::text, "attention_mask", stream);
+    }
+    /// A BSHD batch without padding.
+    void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
+        tally shape{empty_.masks()};
+        shape.add_shape(rows, columns);
+        add(shape, stream);
+    }
+
+    /// Images and clips, three numbers (t, h, w) for each of `grids`.
+    template <detail::integer T>
+    void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
+        add_units_of(detail::listed_grids<T>{grid_thw, grids}, tower::vision, "grid_thw", stream);
+    }
+    /// Clips of sound by their frames.
+    template <detail::integer T>
+    void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
+        add_units_of(detail::listed_clips<T>{audio_frames, clips}, tower::audio, "audio_frames", stream);
+    }
+
+    /// Samples of HSTU: their lengths with everything in them, and of that contextual tokens and targets, which are in
+    /// groups of `target_group`. A null list is all zeros.
+    template <detail::integer T>
+    void add_hstu(const T* lengths, const T* contextual, const T* targets, std::size_t count,
+                  std::uint32_t target_group, cudaStream_t stream) {
+        add_units_of(detail::hstu_samples<T>{lengths, contextual, targets, count, target_group}, tower::text, "lengths",
+                     stream);
+    }
+
+    /// What the host has counted, with the same masks.
+    void add(const tally& counted, cudaStream_t stream) {
+        if (!(counted.masks() == empty_.masks())) {
+            throw error("masks", "two tallies of different masks cannot be added");
+        }
+        detail::counted_words words{};
+        std::copy(counted.words().begin(), counted.words().end(), words.words);
+        ++calls_;
+        detail::launch({.threads = 2 * detail::warp_size}, stream, "add", detail::add_counted_kernel<>, words, ref());
+    }
+
+    /// Begins anew, error included.
+    void reset_async(cudaStream_t stream) {
+        require_cuda(cudaMemsetAsync(words(), 0, state_words() * sizeof(std::uint64_t), stream), "cudaMemsetAsync");
+        calls_ = 0;
+    }
+
+    /// Keeps what the stream has counted so far for `poll`.
+    void snapshot_async(cudaStream_t stream) { ring_.take_async(words(), false, stream); }
+    /// The same, and begins anew: the end of a step, in one launch.
+    void snapshot_and_reset_async(cudaStream_t stream) {
+        ring_.take_async(words(), true, stream);
+        calls_ = 0;
+    }
+
+    /// The next snapshot that is there, in the order in which they were taken, or none. Never blocks: it makes no call
+    /// to the runtime. Throws where sequences were left out (`left_out` has the others), where a sum does not fit, and
+    /// where a snapshot was overwritten before; the one after it is then the next.
+    [[nodiscard]] std::optional<tally> poll() {
+        const std::optional<std::vector<std::uint64_t>> words = ring_.next();
+        return words ? std::optional(detail::tally_of_device(empty_.masks(), *words)) : std::nullopt;
+    }
+
+    /// What the stream has counted so far. Blocks until the stream has done all that is queued on it.
+    [[nodiscard]] tally read(cudaStream_t stream) const {
+        require_cuda(cudaMemcpyAsync(staging_.get(), words(), state_words() * sizeof(std::uint64_t),
+                                     cudaMemcpyDeviceToHost, stream),
+                     "cudaMemcpyAsync");
+        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        return detail::tally_of_device(empty_.masks(), {staging_.get(), state_words()});
+    }
+
+    [[nodiscard]] const mask_set& masks() const { return empty_.masks(); }
+    /// Bytes of shared memory that a block needs for `device_tally_ref::local`.
+    [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
+    /// The words of both views in device memory, as `tally::words` has them.
+    [[nodiscard]] std::uint64_t* words() const { return words_.get() + schema_words; }
+    /// What was refused, in device memory.
+    [[nodiscard]] detail::refusal_record* refusals() const {
+        return reinterpret_cast<detail::refusal_record*>(words() + schema_.size());
+    }
+
+  private:
+    static constexpr std::size_t schema_words = (sizeof(detail::word_schema) + 7) / 8;
+
+    /// Words of both views, and of the record behind them.
+    [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + detail::refusal_words; }
+
+    static void require_boundaries(const char* field, std::size_t count) {
+        if (count == 0) {
+            throw error(field, "needs at least one boundary");
+        }
+    }
+
+    /// So many threads that the words which they have of their own fit 48 KiB, and no more blocks than there is work.
+    template <class List>
+    [[nodiscard]] detail::launch_shape shape_for_lengths(std::size_t lengths) const {
+        const std::uint32_t threads = List::views * schema_.mask_count > 16 ? 128 : 256;
+        return {.blocks = blocks_for(lengths, std::size_t{4} * threads),
+                .threads = threads,
+                .shared_words = detail::shared_words_of_lengths<List>(schema_, threads)};
+    }
+    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one) const {
+        const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
+        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, max_blocks_));
+    }
+
+    template <class List>
+    void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
+        detail::require_tower(empty_.masks(), tower::text, "lengths");
+        detail::launch(shape_for_lengths<List>(list.size()), stream, name, detail::add_lengths_kernel<List>, list,
+                       ref(), ++calls_);
+    }
+    template <class T, class S, class N>
+    void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
+                  cudaStream_t stream) {
+        detail::require_tower(empty_.masks(), tower::text, "lengths");
+        detail::launch(shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens",
+                       detail::add_pack_kernel<T, S, N>, pack, num_real, ref(), ++calls_);
+    }
+    template <class List>
+    void add_units_of(const List& list, tower in, const char* field, cudaStream_t stream) {
+        detail::require_tower(empty_.masks(), in, field);
+        constexpr std::uint32_t threads = 256;
+        detail::launch({.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
+                        .threads = threads,
+                        .shared_words = schema_.size()},
+                       stream, field, detail::add_units_kernel<List>, list, ref(), ++calls_);
+    }
+
+    tally empty_;
+    detail::word_schema schema_;
+    detail::device_words words_;  // the schema, both views, the record
+    detail::pinned_words staging_;
+    detail::snapshot_ring ring_;
+    std::uint32_t max_blocks_ = 0;
+    std::uint32_t calls_ = 0;  // since the last reset
+};
+
+}  // namespace floptally

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
+#include <floptally/detail/cuda/word_schema.hpp>
+#include <floptally/detail/sequence_checks.hpp>
+#include <floptally/detail/tally_words.hpp>
+#include <floptally/detail/tower_checks.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tower.hpp>
+
+namespace floptally {
+
+/// A `device_tally` as a kernel sees it: a value that any thread adds to. The owner must outlive it.
+///
+/// What cannot be counted is left out and remembered; reading the owner raises it. Threads of one block that add much
+/// do so to words of the block (`local`), which are merged once.
+class device_tally_ref {
+  public:
+    device_tally_ref() = default;
+    /// Which words there are, those of both views as `tally::words` has them, and the record of what was refused: all
+    /// in memory of the device.
+    device_tally_ref(const detail::word_schema* schema, std::uint64_t* words, detail::refusal_record* refusals)
+        : schema_(schema), words_(words), refusals_(refusals) {}
+
+    /// One sequence that fills its slot. `index` is what an error calls it.
+    FLOPTALLY_HOST_DEVICE void add(const sequence& real, std::uint64_t index = 0) const { add_unit(real, real, index); }
+    /// One sequence and the slot that it is padded to; {} for `real` is a mock sequence.
+    FLOPTALLY_HOST_DEVICE void add(const sequence& real, const sequence& slot, std::uint64_t index = 0) const {
+        add_unit(real, slot, index);
+    }
+    /// The same of an image or a clip.
+    template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
+    FLOPTALLY_HOST_DEVICE void add(const Grid& real, std::uint64_t index = 0) const {
+        add_unit(real, real, index);
+    }
+    template <std::same_as<grid> Grid>
+    FLOPTALLY_HOST_DEVICE void add(const Grid& real, const Grid& slot, std::uint64_t index = 0) const {
+        add_unit(real, slot, index);
+    }
+    /// And of a clip of sound.
+    template <std::same_as<audio_clip> Clip>
+    FLOPTALLY_HOST_DEVICE void add(const Clip& real, std::uint64_t index = 0) const {
+        add_unit(real, real, index);
+    }
+    template <std::same_as<audio_clip> Clip>
+    FLOPTALLY_HOST_DEVICE void add(const Clip& real, const Clip& slot, std::uint64_t index = 0) const {
+        add_unit(real, slot, index);
+    }
+
+    /// Visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
+    FLOPTALLY_HOST_DEVICE void add_routed(std::uint64_t useful, std::uint64_t padded) const {
+        if (padded < useful) {
+            detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0},
+                           {detail::refused::routed, useful, padded});
+            return;
+        }
+        constexpr std::uint32_t word = detail::tally_words::index_of(tower::text, statistic::routed);
+        add_to(0, word, useful);
+        add_to(1, word, padded);
+    }
+
+    /// The same tally over words of a block: `words` points to `size()` words of shared memory. What it refuses goes
+    /// to the owner at once.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE device_tally_ref local(std::uint64_t* words) const {
+        device_tally_ref here = *this;
+        here.words_ = words;
+        return here;
+    }
+    /// Sets the words to 0, by all threads of a block together: `thread` of `threads`. Then synchronise.
+    FLOPTALLY_HOST_DEVICE void clear(std::uint32_t thread, std::uint32_t threads) const {
+        for (std::uint32_t word = thread; word < size(); word += threads) {
+            words_[word] = 0;
+        }
+    }
+    /// Adds the words of a block, by all of its threads together, once they have synchronised.
+    FLOPTALLY_HOST_DEVICE void merge(const device_tally_ref& block, std::uint32_t thread, std::uint32_t threads) const {
+        for (std::uint32_t word = thread; word < size(); word += threads) {
+            if (block.words_[word] != 0) {
+                add_to(word / schema_->stride(), word % schema_->stride(), block.words_[word]);
+            }
+        }
+    }
+
+    /// Words of both views.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return schema_->size(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t* words() const { return words_; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE const detail::word_schema& schema() const { return *schema_; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE detail::refusal_record* refusals() const { return refusals_; }
+
+    /// Adds to word `word` of a view, 0 useful or 1 padded.
+    FLOPTALLY_HOST_DEVICE void add_to(std::uint32_t seen, std::uint32_t word, uint128 amount) const {
+        const auto low = static_cast<std::uint64_t>(amount);
+        if (amount != low || (low != 0 && detail::add_overflows(words_ + seen * schema_->stride() + word, low))) {
+            detail::atomic_or(&refusals_->overflowed[seen], std::uint64_t{1} << word);
+        }
+    }
+
+    /// Whether a tally of the host would take it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const sequence& real, const sequence& slot) const {
+        return schema_->has_tower(tower::text) && detail::is_valid(real) && detail::is_valid(slot) &&
+               detail::has_room(real, slot);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& real, const grid& slot) const {
+        return is_valid(real) && is_valid(slot) && detail::has_room(real, slot);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const audio_clip& real, const audio_clip& slot) const {
+        return schema_->has_tower(tower::audio) && slot.frames >= real.frames;
+    }
+
+  private:
+    template <class Unit>
+    FLOPTALLY_HOST_DEVICE void add_unit(const Unit& real, const Unit& slot, std::uint64_t index) const {
+        if (!is_valid(real, slot)) {
+            detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
+            return;
+        }
+        for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
+            if (schema_->is_of(detail::tower_of(real), word)) {
+                add_to(0, word, detail::amount_of(*schema_, word, real));
+                add_to(1, word, detail::amount_of(*schema_, word, slot));
+            }
+        }
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& g) const {
+        if (!schema_->has_tower(tower::vision) || detail::has_too_large_a_frame(g)) {
+            return false;
+        }
+        for (std::uint32_t i = 0; i < schema_->mask_count; ++i) {
+            if (!detail::is_valid_for(g, schema_->masks[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    const detail::word_schema* schema_ = nullptr;
+    std::uint64_t* words_ = nullptr;
+    detail::refusal_record* refusals_ = nullptr;
+};
+
+}  // namespace floptally

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally {
+
+/// Times steps by pairs of events on their stream, a bounded number of them at once. Nothing waits but `wait`. One host
+/// thread at a time.
+class step_timer {
+  public:
+    /// So many steps can be under way before the first is asked for.
+    explicit step_timer(std::uint32_t steps_in_flight = 64) {
+        require_positive(steps_in_flight, "steps_in_flight");
+        for (std::uint32_t i = 0; i < steps_in_flight; ++i) {
+            pairs_.push_back({make_event(), make_event()});
+        }
+    }
+
+    void begin(cudaStream_t stream) {
+        if (open_) {
+            throw error("begin", "a step is open: end() or discard() comes first");
+        }
+        if (in_flight() == pairs_.size()) {
+            throw error("begin",
+                        std::to_string(in_flight()) + " steps are under way, which is all that fit: call poll()");
+        }
+        require_cuda(cudaEventRecord(at(last_).begin.get(), stream), "cudaEventRecord");
+        open_ = true;
+    }
+    void end(cudaStream_t stream) {
+        if (!open_) {
+            throw error("end", "no step is open: begin() comes first");
+        }
+        require_cuda(cudaEventRecord(at(last_).end.get(), stream), "cudaEventRecord");
+        open_ = false;
+        ++last_;
+    }
+    /// Forgets the open step.
+    void discard() { open_ = false; }
+
+    /// Seconds of the next step that has ended on its device, or none. Never blocks.
+    [[nodiscard]] std::optional<double> poll() {
+        if (in_flight() == 0) {
+            return std::nullopt;
+        }
+        const cudaError_t state = cudaEventQuery(at(first_).end.get());
+        if (state == cudaErrorNotReady) {
+            return std::nullopt;
+        }
+        require_cuda(state, "cudaEventQuery");
+        return take();
+    }
+    /// Seconds of the next step. Blocks until it has ended.
+    [[nodiscard]] double wait() {
+        if (in_flight() == 0) {
+            throw error("wait", "no step has ended");
+        }
+        require_cuda(cudaEventSynchronize(at(first_).end.get()), "cudaEventSynchronize");
+        return take();
+    }
+
+    /// Steps that have ended on the host and were not asked for.
+    [[nodiscard]] std::size_t in_flight() const { return last_ - first_; }
+    [[nodiscard]] bool in_step() const { return open_; }
+
+  private:
+    struct destroy {
+        void operator()(cudaEvent_t event) const noexcept { cudaEventDestroy(event); }
+    };
+    using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
+    struct event_pair {
+        event begin;
+        event end;
+    };
+
+    [[nodiscard]] static event make_event() {
+        cudaEvent_t made = nullptr;
+        require_cuda(cudaEventCreate(&made), "cudaEventCreate");
+        return event(made);
+    }
+    [[nodiscard]] event_pair& at(std::size_t step) { return pairs_[step % pairs_.size()]; }
+
+    [[nodiscard]] double take() {
+        float milliseconds = 0;
+        const event_pair& pair = at(first_);
+        require_cuda(cudaEventElapsedTime(&milliseconds, pair.begin.get(), pair.end.get()), "cudaEventElapsedTime");
+        ++first_;
+        return double{milliseconds} / 1000;
+    }
+
+    std::vector<event_pair> pairs_;
+    std::size_t first_ = 0;
+    std::size_t last_ = 0;
+    bool open_ = false;
+};
+
+}  // namespace floptally

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/host_device.hpp>
+
+/// @file
+/// Words that several threads write: of a device, or, with the same meaning, of the host.
+
+namespace floptally::detail {
+
+/// Adds, and returns what was there.
+inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_add(std::uint64_t* word, std::uint64_t amount) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(amount));
+#else
+    return __atomic_fetch_add(word, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+inline FLOPTALLY_HOST_DEVICE void atomic_or(std::uint64_t* word, std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+    atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
+#else
+    __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+#endif
+}
+
+/// Adds, and says whether the sum no longer fits.
+inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64_t amount) {
+    return atomic_add(word, amount) + amount < amount;
+}
+
+/// The word as it is now, though others write it.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_load(const std::uint64_t* word) {
+#if defined(__CUDA_ARCH__)
+    return *static_cast<const volatile std::uint64_t*>(word);
+#else
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
+}
+
+/// A word that another processor waits for: what was written before is seen before it.
+inline FLOPTALLY_HOST_DEVICE void publish(std::uint64_t* word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();
+    *static_cast<volatile std::uint64_t*>(word) = value;
+    __threadfence_system();
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/// Runs `apply` while no other thread does so under the same lock. The lock is taken and given back in one iteration,
+/// so that threads of one warp do not wait for each other.
+template <class Apply>
+FLOPTALLY_HOST_DEVICE void with_lock(std::uint64_t* lock, const Apply& apply) {
+    for (bool done = false; !done;) {
+#if defined(__CUDA_ARCH__)
+        if (atomicCAS(reinterpret_cast<unsigned long long*>(lock), 0ULL, 1ULL) == 0) {
+            __threadfence();
+            apply();
+            __threadfence();
+            atomicExch(reinterpret_cast<unsigned long long*>(lock), 0ULL);
+            done = true;
+        }
+#else
+        if (__atomic_exchange_n(lock, std::uint64_t{1}, __ATOMIC_ACQUIRE) == 0) {
+            apply();
+            __atomic_store_n(lock, std::uint64_t{0}, __ATOMIC_RELEASE);
+            done = true;
+        }
+#endif
+    }
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// @file
+/// What a kernel needs of the block that it runs in. Bodies of kernels are templates over it, so that tests run the
+/// same text on the host, over a block of fibers (tests/cuda/emulated_block.hpp).
+
+namespace floptally::detail {
+
+inline constexpr std::uint32_t warp_size = 32;
+
+#if defined(__CUDACC__)
+/// The block of a launch: of one dimension, whole warps.
+class cuda_block {
+  public:
+    [[nodiscard]] __device__ std::uint32_t thread() const { return threadIdx.x; }
+    [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
+    [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
+    [[nodiscard]] __device__ std::uint32_t count() const { return gridDim.x; }
+    /// The words of shared memory that the launch asked for.
+    [[nodiscard]] __device__ std::uint64_t* shared() const {
+        extern __shared__ std::uint64_t floptally_shared_words[];
+        return floptally_shared_words;
+    }
+    __device__ void sync() const { __syncthreads(); }
+    /// The value of the lane `delta` above this one in its warp, which all lanes call together.
+    [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
+        return __shfl_down_sync(0xFFFF'FFFFU, static_cast<unsigned long long>(value), delta);
+    }
+};
+#endif
+
+}  // namespace floptally::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/detail/cuda/length_lists.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
+#include <floptally/detail/length_refusals.hpp>
+#include <floptally/host_device.hpp>
+
+namespace floptally::detail {
+
+/// A pack: boundaries of its sequences and of their slots. Those from `num_real` on hold nothing real.
+template <integer T, integer S>
+class padded_boundaries {
+  public:
+    static constexpr std::uint32_t views = 2;
+    struct four {
+        typename listed_boundaries<T>::four real;
+        typename listed_boundaries<S>::four slots;
+        std::size_t first;
+    };
+
+    padded_boundaries(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count)
+        : real_(cu_seqlens, count), slots_(cu_seqlens_padded, count, input_field::cu_seqlens_padded) {}
+
+    /// The same, of which so many are real.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE padded_boundaries of(std::size_t num_real) const {
+        padded_boundaries counted = *this;
+        counted.num_real_ = num_real;
+        return counted;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return real_.size(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
+        return {real_.load(first), slots_.load(first), first};
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& loaded, std::size_t first) const {
+        bool roomy = first + 4 <= num_real_;
+        for (std::size_t k = 0; k < 4; ++k) {
+            roomy = roomy && slots_.real(loaded.slots, k) >= real_.real(loaded.real, k);
+        }
+        return roomy && real_.is_plain(loaded.real, first) && slots_.is_plain(loaded.slots, first);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t i,
+                                                  refusal& why) const {
+        if (!real_.find(loaded.real, k, i, why) || !slots_.find(loaded.slots, k, i, why)) {
+            return false;
+        }
+        if (slot(loaded, k) < real(loaded, k)) {
+            why = {refused::slot, real(loaded, k), slot(loaded, k)};
+            return false;
+        }
+        return true;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
+        return loaded.first + k < num_real_ ? real_.real(loaded.real, k) : 0;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const four& loaded, std::size_t k) const {
+        return slots_.real(loaded.slots, k);
+    }
+
+  private:
+    listed_boundaries<T> real_;
+    listed_boundaries<S> slots_;
+    std::size_t num_real_ = 0;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+/// Reads snapshots in the order in which they were taken. It looks at memory and at nothing else: it cannot wait.
+class snapshot_reader {
+  public:
+    explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots) {}
+
+    /// The words of the next one, or none. One that was overwritten is an error, after which the oldest that is still
+    /// there is the next.
+    [[nodiscard]] std::optional<std::vector<std::uint64_t>> next() {
+        const std::uint64_t* const slot = slots_.slot(next_);
+        const std::uint64_t before = atomic_load(slot);
+        if (before == 0 || before < next_) {
+            return std::nullopt;
+        }
+        std::vector<std::uint64_t> words(slots_.size);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            words[i] = atomic_load(slot + 1 + i);
+        }
+        std::atomic_thread_fence(std::memory_order_acquire);
+        const std::uint64_t after = atomic_load(slot);
+        if (after != next_) {
+            skip(after == 0 ? before : after);
+        }
+        ++next_;
+        return words;
+    }
+
+    /// The number of the one that comes next.
+    [[nodiscard]] std::uint64_t next_number() const { return next_; }
+
+  private:
+    /// `newer` stands, or stood a moment ago, where the next was.
+    [[noreturn]] void skip(std::uint64_t newer) {
+        const std::uint64_t lost = next_;
+        const std::uint64_t last = newer <= next_ ? next_ : newer - slots_.count;
+        next_ = last + 1;
+        throw error("snapshot", std::to_string(lost) + (last == lost ? "" : " … " + std::to_string(last)) +
+                                    " overwritten before poll() read it: the ring has " + std::to_string(slots_.count) +
+                                    " slots; poll more often, or make it larger");
+    }
+
+    snapshot_slots slots_;
+    std::uint64_t next_ = 1;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <optional>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/cuda/kernels.cuh>
+#include <floptally/detail/cuda/launch.cuh>
+#include <floptally/detail/cuda/memory.hpp>
+#include <floptally/detail/cuda/snapshot_reader.hpp>
+#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+/// Snapshots of `size` words of a device: taken on a stream, read without a call to the runtime.
+class snapshot_ring {
+  public:
+    snapshot_ring(std::uint32_t count, std::uint32_t size)
+        : taken_(make_device_words(1)),
+          memory_(make_pinned_words(std::size_t{positive(count)} * (std::size_t{1} + size))),
+          slots_{on_device(memory_.get()), taken_.get(), count, size},
+          reader_({memory_.get(), nullptr, count, size}) {}
+
+    /// One launch. With `reset` the words begin anew behind it.
+    void take_async(std::uint64_t* words, bool reset, cudaStream_t stream) {
+        launch({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream, "snapshot_async",
+               take_snapshot_kernel<>, words, slots_, reset);
+    }
+    [[nodiscard]] std::optional<std::vector<std::uint64_t>> next() { return reader_.next(); }
+
+  private:
+    [[nodiscard]] static std::uint32_t positive(std::uint32_t count) {
+        require_positive(count, "snapshots");
+        return count;
+    }
+    [[nodiscard]] static std::uint64_t* on_device(std::uint64_t* pinned) {
+        void* seen = nullptr;
+        require_cuda(cudaHostGetDevicePointer(&seen, pinned, 0), "cudaHostGetDevicePointer");
+        return static_cast<std::uint64_t*>(seen);
+    }
+
+    device_words taken_;
+    pinned_words memory_;
+    snapshot_slots slots_;
+    snapshot_reader reader_;
+};
+
+}  // namespace floptally::detail

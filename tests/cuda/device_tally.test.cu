@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device's tally against the host's, bit for bit; streams, graphs, snapshots and errors. Without a device it exits
+// 77: skipped.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
+
+#include "../error_of.hpp"
+#include "gpu_test.hpp"
+
+namespace {
+
+using namespace floptally;
+using gpu_test::check;
+using gpu_test::device_copy;
+
+const mask_set every_text_mask{mask::sliding_window(5),
+                               mask::sliding_window(400),
+                               mask::window(64, 3),
+                               mask::window(-1, 5),
+                               mask::chunked(7),
+                               mask::top_k(11),
+                               mask::compressed_keys(4),
+                               mask::box(400),
+                               mask::squares_of(mask::chunked(7)),
+                               mask::prefix_lm(9),
+                               mask::hstu(),
+                               mask::hstu({.is_causal = false, .contextual = false}),
+                               mask::hstu_history_squares_of(mask::hstu()),
+                               mask::hstu_others_of(mask::hstu()),
+                               mask::hstu_part(hstu_rows::targets, 2),
+                               mask::within(mask::sliding_window(400))};
+
+std::vector<std::uint32_t> random_lengths(std::mt19937_64& random, std::size_t count) {
+    std::vector<std::uint32_t> lengths(count);
+    for (std::uint32_t& length : lengths) {
+        const std::uint64_t kind = random() % 16;
+        length = kind == 0 ? 0U : static_cast<std::uint32_t>(random() % (kind < 8 ? 500U : 9000U));
+    }
+    return lengths;
+}
+
+template <class T>
+std::vector<T> boundaries_of(const std::vector<std::uint32_t>& lengths) {
+    std::vector<T> boundaries{0};
+    for (const std::uint32_t length : lengths) {
+        boundaries.push_back(static_cast<T>(boundaries.back() + static_cast<T>(length)));
+    }
+    return boundaries;
+}
+
+template <class T>
+void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t max_blocks, std::size_t offset) {
+    std::mt19937_64 random(count + max_blocks);
+    const std::vector<std::uint32_t> drawn = random_lengths(random, count);
+    const std::vector<T> lengths(drawn.begin(), drawn.end());
+    const std::size_t packed = sizeof(T) == 8 ? count : count < 100'000 ? count : 100'000;
+    const std::vector<T> boundaries =
+        boundaries_of<T>({drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(packed)});
+    std::vector<std::uint32_t> wider = drawn;
+    for (std::uint32_t& slot : wider) {
+        slot += static_cast<std::uint32_t>(random() % 64);
+    }
+    const auto slots =
+        boundaries_of<std::int64_t>({wider.begin(), wider.begin() + static_cast<std::ptrdiff_t>(packed)});
+    const std::vector<std::int32_t> num_real{static_cast<std::int32_t>(packed - packed / 3)};
+
+    tally host{masks};
+    host.add_lengths(lengths);
+    host.add_cu_seqlens(boundaries);
+    host.add_cu_seqlens(boundaries, slots, packed / 2);
+    host.add_cu_seqlens(boundaries, slots, static_cast<std::size_t>(num_real[0]));
+    host.add_padded(lengths, 9000);
+
+    const device_copy<T> device_lengths(lengths, offset);
+    const device_copy<T> device_boundaries(boundaries, offset);
+    const device_copy<std::int64_t> device_slots(slots, offset);
+    const device_copy<std::int32_t> device_num_real(num_real);
+    const gpu_test::stream first;
+    const gpu_test::stream second;
+    device_tally device(masks, {.max_blocks = max_blocks});
+    device.add_lengths(device_lengths.get(), lengths.size(), first);
+    device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), second);
+    device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), packed / 2, first);
+    device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), device_num_real.get(), second);
+    device.add_padded(device_lengths.get(), lengths.size(), 9000, first);
+    second.wait();
+    check(device.read(first) == host, std::to_string(count) + " sequences of " + std::to_string(sizeof(T)) +
+                                          " bytes, " + std::to_string(masks.size()) + " masks, " +
+                                          std::to_string(max_blocks) + " blocks, offset " + std::to_string(offset));
+}
+
+void every_input_is_counted() {
+    for (const std::size_t count : {0UL, 1UL, 3UL, 1000UL, 65'536UL, 1'000'003UL}) {
+        for (const std::uint32_t max_blocks : {0U, 1U, 7U}) {
+            for (const mask_set& masks : {mask_set{}, mask_set{mask::sliding_window(400)}, every_text_mask}) {
+                lengths_are_counted<std::int32_t>(masks, count, max_blocks, 0);
+                lengths_are_counted<std::int64_t>(masks, count, max_blocks, 0);
+            }
+            lengths_are_counted<std::uint32_t>(mask_set{mask::chunked(7)}, count, max_blocks, 1);
+            lengths_are_counted<std::uint64_t>(mask_set{mask::chunked(7)}, count, max_blocks, 1);
+        }
+    }
+    lengths_are_counted<std::int64_t>(every_text_mask, 10'000'000, 0, 0);
+
+    mask_set towers = mask_set::of_towers();
+    for (const mask& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
+                          mask::strided_frames(3, 2), mask::sliding_window(400)}) {
+        towers.find_or_add(m, "masks");
+    }
+    std::mt19937_64 random(3);
+    std::vector<std::int64_t> thw;
+    std::vector<std::int32_t> frames;
+    std::vector<std::int32_t> lengths;
+    std::vector<std::int32_t> contextual;
+    std::vector<std::int32_t> targets;
+    std::vector<std::int64_t> flags;
+    tally host{towers};
+    tally samples{every_text_mask};
+    constexpr std::size_t columns = 300;
+    for (std::size_t i = 0; i < 5000; ++i) {
+        thw.insert(thw.end(),
+                   {1 + static_cast<std::int64_t>(random() % 3), 2 * static_cast<std::int64_t>(random() % 40),
+                    2 * static_cast<std::int64_t>(random() % 40)});
+        frames.push_back(static_cast<std::int32_t>(random() % 3000));
+        contextual.push_back(static_cast<std::int32_t>(random() % 4));
+        targets.push_back(static_cast<std::int32_t>(random() % 9));
+        lengths.push_back(contextual.back() + targets.back() + static_cast<std::int32_t>(random() % 3000));
+        samples.add(sequence{.length = static_cast<std::uint32_t>(lengths.back()),
+                             .context = static_cast<std::uint32_t>(contextual.back()),
+                             .targets = static_cast<std::uint32_t>(targets.back()),
+                             .target_group = 3});
+        const std::size_t ones = random() % (columns + 1);
+        flags.insert(flags.end(), ones, 1);
+        flags.insert(flags.end(), columns - ones, 0);
+    }
+    host.add_grid_thw(thw);
+    host.add_audio_frames(frames);
+    host.add_attention_mask(flags, 5000, columns);
+    host.add_shape(7, 4096);
+    const gpu_test::stream stream;
+    device_tally device(towers);
+    const device_copy<std::int64_t> device_thw(thw);
+    const device_copy<std::int32_t> device_frames(frames);
+    const device_copy<std::int64_t> device_flags(flags);
+    device.add_grid_thw(device_thw.get(), 5000, stream);
+    device.add_audio_frames(device_frames.get(), 5000, stream);
+    device.add_attention_mask(device_flags.get(), 5000, columns, stream);
+    device.add_shape(7, 4096, stream);
+    check(device.read(stream) == host, "grids, clips, attention masks and shapes");
+    device_tally of_samples(every_text_mask);
+    const device_copy<std::int32_t> device_lengths(lengths);
+    const device_copy<std::int32_t> device_contextual(contextual);
+    const device_copy<std::int32_t> device_targets(targets);
+    of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), 5000, 3, stream);
+    check(of_samples.read(stream) == samples, "samples of HSTU");
+}
+
+__global__ void add_each(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) {
+        to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
+    }
+}
+
+__global__ void add_by_block(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+    extern __shared__ std::uint64_t words[];
+    const device_tally_ref local = to.local(words);
+    local.clear(threadIdx.x, blockDim.x);
+    __syncthreads();
+    for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        local.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
+    }
+    __syncthreads();
+    to.merge(local, threadIdx.x, blockDim.x);
+}
+
+void a_kernel_of_ones_own_adds() {
+    std::mt19937_64 random(5);
+    const std::vector<std::uint32_t> lengths = random_lengths(random, 20'000);
+    tally host{every_text_mask};
+    for (const std::uint32_t length : lengths) {
+        host.add({.length = length}, {.length = length + 8});
+    }
+    const device_copy<std::uint32_t> on_device(lengths);
+    const gpu_test::stream stream;
+    device_tally single(every_text_mask);
+    add_each<<<79, 256, 0, stream>>>(single.ref(), on_device.get(), 20'000);
+    require_cuda(cudaGetLastError(), "add_each");
+    check(single.read(stream) == host, "ref.add from every thread");
+    device_tally by_block(every_text_mask);
+    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref(), on_device.get(), 20'000);
+    require_cuda(cudaGetLastError(), "add_by_block");
+    check(by_block.read(stream) == host, "ref.add to words of a block, merged");
+}
+
+void what_is_wrong_is_left_out() {
+    const std::vector<std::int32_t> boundaries{0, 10, 5, 30, 40, 20, 60};
+    const device_copy<std::int32_t> on_device(boundaries);
+    const gpu_test::stream stream;
+    device_tally device(mask_set{mask::sliding_window(400)});
+    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    try {
+        static_cast<void>(device.read(stream));
+        check(false, "decreasing boundaries were not seen");
+    } catch (const left_out& problem) {
+        check(
+            std::string(problem.what()) ==
+                "cu_seqlens[2]: must be at least the boundary before it, 10, got 5 (index 1 of add 1 since the reset, "
+                "the first of 2 that the device left out)",
+            problem.what());
+        tally rest{mask_set{mask::sliding_window(400)}};
+        rest.add_lengths(std::vector<int>{10, 25, 10, 40});
+        check(problem.counted() == rest, "what was right is counted");
+    }
+    std::vector<std::int32_t> rubbish(1'000'000);
+    std::mt19937_64 random(9);
+    for (std::int32_t& number : rubbish) {
+        number = static_cast<std::int32_t>(random());
+    }
+    const device_copy<std::int32_t> of_rubbish(rubbish);
+    device.reset_async(stream);
+    device.add_cu_seqlens(of_rubbish.get(), rubbish.size(), stream);
+    const std::string seen = error_of([&] { static_cast<void>(device.read(stream)); });
+    check(seen.rfind("cu_seqlens", 0) == 0, "rubbish: " + seen);
+    device.reset_async(stream);
+    check(device.read(stream) == tally{mask_set{mask::sliding_window(400)}}, "a reset forgets the error");
+    const std::vector<std::uint32_t> longest(3, 0xFFFF'FFFFU);
+    const device_copy<std::uint32_t> of_longest(longest);
+    device.add_lengths(of_longest.get(), longest.size(), stream);
+    check(error_of([&] { static_cast<void>(device.read(stream)); }) == "squares: the sum does not fit 64 bits",
+          "an overflow");
+}
+
+__global__ void wait_for(const volatile std::uint64_t* flag) {
+    while (*flag == 0) {
+    }
+}
+
+void polling_never_blocks() {
+    const gpu_test::stream stream;
+    const std::vector<std::int32_t> boundaries{0, 100, 300};
+    const device_copy<std::int32_t> on_device(boundaries);
+    device_tally device(mask_set{});
+    device.add_cu_seqlens(on_device.get(), 3, stream);  // loads the kernels, which can wait for the device
+    device.snapshot_async(stream);
+    stream.wait();
+    check(device.poll().has_value(), "a snapshot that is there");
+    const detail::pinned_words flag = detail::make_pinned_words(1);
+    wait_for<<<1, 1, 0, stream>>>(flag.get());
+    require_cuda(cudaGetLastError(), "wait_for");
+    device.add_cu_seqlens(on_device.get(), 3, stream);
+    device.snapshot_async(stream);
+    for (int i = 0; i < 1000; ++i) {
+        check(!device.poll().has_value(), "a snapshot behind a kernel that waits");  // were it to block, for ever
+    }
+    *static_cast<volatile std::uint64_t*>(flag.get()) = 1;
+    stream.wait();
+    const std::optional<tally> batch = device.poll();
+    check(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
+}
+
+void a_graph_is_replayed() {
+    constexpr int replays = 1000;
+    std::mt19937_64 random(21);
+    const std::vector<std::int32_t> boundaries = boundaries_of<std::int32_t>(random_lengths(random, 500));
+    const device_copy<std::int32_t> on_device(boundaries);
+    const gpu_test::stream stream;
+    device_tally device(every_text_mask, {.snapshots = 16});
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t step = nullptr;
+    require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    device.snapshot_and_reset_async(stream);
+    require_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    require_cuda(cudaGraphInstantiate(&step, graph, 0), "cudaGraphInstantiate");
+    tally expected{every_text_mask};
+    expected.add_cu_seqlens(boundaries);
+    expected.add_cu_seqlens(boundaries);
+    int seen = 0;
+    for (int i = 0; i < replays; ++i) {
+        require_cuda(cudaGraphLaunch(step, stream), "cudaGraphLaunch");
+        if (i % 8 == 7) {
+            stream.wait();
+        }
+        while (const std::optional<tally> batch = device.poll()) {
+            check(*batch == expected, "a replayed step");
+            ++seen;
+        }
+    }
+    stream.wait();
+    while (const std::optional<tally> batch = device.poll()) {
+        check(*batch == expected, "a replayed step");
+        ++seen;
+    }
+    check(seen == replays, std::to_string(seen) + " snapshots of 1000 replays");
+    for (int i = 0; i < 20; ++i) {
+        require_cuda(cudaGraphLaunch(step, stream), "cudaGraphLaunch");
+    }
+    stream.wait();
+    check(error_of([&] { static_cast<void>(device.poll()); }).rfind("snapshot: 1001 … 1004 overwritten", 0) == 0,
+          "snapshots that were overwritten");
+    require_cuda(cudaGraphExecDestroy(step), "cudaGraphExecDestroy");
+    require_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
+}  // namespace
+
+int main() {
+    return gpu_test::run([] {
+        every_input_is_counted();
+        a_kernel_of_ones_own_adds();
+        what_is_wrong_is_left_out();
+        polling_never_blocks();
+        a_graph_is_replayed();
+    });
+}

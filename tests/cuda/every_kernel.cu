@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kernel, for the integers that trainers have: compiled for the report of their resources, never run.
+
+#include <cstdint>
+#include <cuda_runtime.h>
+
+#include <floptally/cuda/device_flops.cuh>
+#include <floptally/cuda/device_reduction.cuh>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/folded_cost.hpp>
+
+namespace {
+
+using namespace floptally;
+
+struct any_reducer {
+    static void sum_async(std::span<std::uint64_t>, cudaStream_t) {}
+};
+
+template <class T>
+void add_every_list(device_tally& to, const T* numbers, cudaStream_t stream) {
+    to.add_cu_seqlens(numbers, 1, stream);
+    to.add_cu_seqlens(numbers, numbers, 1, all_sequences, stream);
+    to.add_cu_seqlens(numbers, numbers, 1, numbers, stream);
+    to.add_lengths(numbers, 1, stream);
+    to.add_padded(numbers, 1, 1, stream);
+    to.add_grid_thw(numbers, 1, stream);
+    to.add_audio_frames(numbers, 1, stream);
+    to.add_hstu(numbers, numbers, numbers, 1, 1, stream);
+    to.add_attention_mask(numbers, 1, 1, stream);
+}
+
+}  // namespace
+
+void every_kernel(device_tally& to, const std::int32_t* narrow, const std::int64_t* wide, const bool* flags,
+                  const folded_cost& model, const tally_reduction& reduction, cudaStream_t stream) {
+    add_every_list(to, narrow, stream);
+    add_every_list(to, wide, stream);
+    to.add_cu_seqlens(narrow, wide, 1, wide, stream);
+    to.add_attention_mask(flags, 1, 1, stream);
+    to.add_shape(1, 1, stream);
+    to.snapshot_async(stream);
+    device_flops(model).evaluate_async(to, stream);
+    any_reducer over;
+    device_reduction(reduction).sum_async(to, over, stream);
+}

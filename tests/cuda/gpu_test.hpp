@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <floptally/cuda/cuda_error.hpp>
+
+/// @file
+/// A program of checks that needs a GPU: exit status 77 without one, 1 where a check fails.
+
+namespace gpu_test {
+
+inline int& failures() {
+    static int count = 0;
+    return count;
+}
+
+inline void check(bool holds, const std::string& what) {
+    if (!holds) {
+        ++failures();
+        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    }
+}
+
+/// A copy of the host's numbers in device memory, shifted by `offset` elements from where an allocation begins.
+template <class T>
+class device_copy {
+  public:
+    explicit device_copy(const std::vector<T>& values, std::size_t offset = 0) : offset_(offset) {
+        void* memory = nullptr;
+        floptally::require_cuda(cudaMalloc(&memory, (values.size() + offset + 1) * sizeof(T)), "cudaMalloc");
+        memory_ = static_cast<T*>(memory);
+        floptally::require_cuda(
+            cudaMemcpy(memory_ + offset, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
+    }
+    device_copy(const device_copy&) = delete;
+    device_copy& operator=(const device_copy&) = delete;
+    ~device_copy() { cudaFree(memory_); }
+
+    [[nodiscard]] const T* get() const { return memory_ + offset_; }
+
+  private:
+    T* memory_ = nullptr;
+    std::size_t offset_;
+};
+
+class stream {
+  public:
+    stream() {
+        floptally::require_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    }
+    stream(const stream&) = delete;
+    stream& operator=(const stream&) = delete;
+    ~stream() { cudaStreamDestroy(stream_); }
+    operator cudaStream_t() const { return stream_; }  // as the runtime's own handle
+
+    void wait() const { floptally::require_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+  private:
+    cudaStream_t stream_ = nullptr;
+};
+
+/// Runs the tests, where there is a device.
+template <class Run>
+int run(Run tests) {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        std::puts("skipped: no CUDA device");
+        return 77;
+    }
+    try {
+        tests();
+    } catch (const std::exception& problem) {
+        check(false, problem.what());
+    }
+    std::printf("%d checks failed\n", failures());
+    return failures() == 0 ? 0 : 1;
+}
+
+}  // namespace gpu_test

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of the kernels, run on the host block by block and thread by thread: strides, tails, shuffles, merges. What
+// they count must be what a tally of the host counts, bit for bit, and what they refuse must be what it refuses.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <floptally/cuda/device_reading.hpp>
+#include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/cuda/add_lengths.hpp>
+#include <floptally/detail/cuda/add_units.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
+
+#include "../catch2.hpp"
+#include "../error_of.hpp"
+#include "emulated_block.hpp"
+
+namespace {
+
+using namespace floptally;
+
+struct launch_shape {
+    std::uint32_t blocks = 1;
+    std::uint32_t threads = 32;
+    emulated::order running = emulated::order::ascending;
+};
+
+/// A device's tally in memory of the host.
+class emulated_tally {
+  public:
+    explicit emulated_tally(const mask_set& masks)
+        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size()) {}
+
+    [[nodiscard]] device_tally_ref ref() { return {&schema_, words_.data(), &record_}; }
+
+    template <class List>
+    void add_lengths(const launch_shape& shape, const List& list) {
+        launch(shape, detail::shared_words_of_lengths<List>(schema_, shape.threads),
+               [&](const auto& block) { detail::add_lengths(block, list, ref(), call_); });
+    }
+    template <class T, class S, class N>
+    void add_pack(const launch_shape& shape, const detail::padded_boundaries<T, S>& pack,
+                  const detail::real_sequences<N>& num_real) {
+        launch(shape, detail::shared_words_of_lengths<detail::padded_boundaries<T, S>>(schema_, shape.threads),
+               [&](const auto& block) { detail::add_pack(block, pack, num_real, ref(), call_); });
+    }
+    template <class List>
+    void add_units(const launch_shape& shape, const List& list) {
+        launch(shape, schema_.size(), [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
+    }
+
+    [[nodiscard]] tally read() const {
+        std::vector<std::uint64_t> words = words_;
+        const auto* const record = reinterpret_cast<const std::uint64_t*>(&record_);
+        words.insert(words.end(), record, record + detail::refusal_words);
+        return detail::tally_of_device(masks_, words);
+    }
+
+  private:
+    template <class Body>
+    void launch(const launch_shape& shape, std::size_t shared_words, const Body& body) {
+        ++call_;
+        emulated::grid_of_blocks(shape.blocks, shape.threads, shared_words, shape.running).run(body);
+    }
+
+    mask_set masks_;
+    detail::word_schema schema_;
+    std::vector<std::uint64_t> words_;
+    detail::refusal_record record_{};
+    std::uint32_t call_ = 0;
+};
+
+const mask_set every_text_mask{mask::sliding_window(5),
+                               mask::sliding_window(400),
+                               mask::window(64, 3),
+                               mask::window(-1, 5),
+                               mask::chunked(7),
+                               mask::top_k(11),
+                               mask::compressed_keys(4),
+                               mask::box(400),
+                               mask::squares_of(mask::chunked(7)),
+                               mask::prefix_lm(9),
+                               mask::hstu(),
+                               mask::hstu({.is_causal = false, .contextual = false}),
+                               mask::hstu_history_squares_of(mask::hstu()),
+                               mask::hstu_others_of(mask::hstu()),
+                               mask::hstu_part(hstu_rows::targets, 2),
+                               mask::within(mask::sliding_window(400))};
+
+mask_set every_tower() {
+    mask_set masks = mask_set::of_towers();
+    for (const mask& m :
+         {mask::sliding_window(400), mask::grid_windows(8), mask::grid_windows(8, 4), mask::clip_squares(),
+          mask::merged_patches(2), mask::clips(), mask::bidirectional().in(tower::vision),
+          mask::kept_squares(750'000, 1), mask::level_windows(7, 1, true, true), mask::strided_frames(3, 2),
+          mask::strided_squares(3, 2, 100, 50)}) {
+        masks.find_or_add(m, "masks");
+    }
+    return masks;
+}
+
+/// With all masks a fiber waits some hundred times: one number of sequences is enough.
+bool is_spared(const mask_set& masks, std::size_t count) { return masks.size() > 2 && count != 129; }
+
+const std::vector<launch_shape> shapes{
+    {1, 32}, {1, 128, emulated::order::descending}, {3, 64}, {5, 96, emulated::order::descending}};
+
+/// Lengths of all sizes, with zeros, and some that no plain sum takes.
+std::vector<std::uint32_t> random_lengths(std::mt19937_64& random, std::size_t count, std::uint32_t rare_limit) {
+    std::vector<std::uint32_t> lengths(count);
+    for (std::uint32_t& length : lengths) {
+        const std::uint32_t kind = static_cast<std::uint32_t>(random() % 16);
+        length = kind == 0 ? 0U
+                           : static_cast<std::uint32_t>(random() % (kind == 1  ? rare_limit
+                                                                    : kind < 8 ? 500U
+                                                                               : 9000U));
+    }
+    return lengths;
+}
+
+template <class T>
+std::vector<T> as(const std::vector<std::uint32_t>& lengths) {
+    return {lengths.begin(), lengths.end()};
+}
+
+template <class T>
+std::vector<T> boundaries_of(const std::vector<std::uint32_t>& lengths) {
+    std::vector<T> boundaries{0};
+    for (const std::uint32_t length : lengths) {
+        boundaries.push_back(static_cast<T>(boundaries.back() + static_cast<T>(length)));
+    }
+    return boundaries;
+}
+
+template <class T>
+void lengths_are_counted() {
+    std::mt19937_64 random(20261122);
+    for (const mask_set& masks : {mask_set{}, mask_set{mask::sliding_window(400)}, every_text_mask}) {
+        for (const launch_shape& shape : shapes) {
+            for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 127U, 128U, 129U, 1000U}) {
+                if (is_spared(masks, count)) {
+                    continue;
+                }
+                const auto lengths = as<T>(random_lengths(random, count, 40'000'000));
+                const auto boundaries = boundaries_of<T>(random_lengths(random, count, 1'000'000));
+                tally host{masks};
+                host.add_lengths(lengths);
+                host.add_cu_seqlens(boundaries);
+                emulated_tally device{masks};
+                device.add_lengths(shape, detail::listed_lengths<T>(lengths.data(), lengths.size()));
+                device.add_lengths(shape, detail::listed_boundaries<T>(boundaries.data(), boundaries.size()));
+                INFO(shape.blocks << " x " << shape.threads << ", " << count);
+                CHECK(device.read() == host);
+            }
+        }
+    }
+}
+
+/// What the host says, and the device with a place behind it.
+template <class Host, class Device>
+void refuse_alike(const Host& host, const Device& device) {
+    const std::string expected = error_of(host);
+    const std::string seen = error_of(device);
+    INFO(expected << "\n" << seen);
+    REQUIRE(expected != "no error");
+    CHECK(seen.rfind(expected + " (index ", 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mask and in any grid") {
+    SECTION("int32") { lengths_are_counted<std::int32_t>(); }
+    SECTION("uint32") { lengths_are_counted<std::uint32_t>(); }
+    SECTION("int64") { lengths_are_counted<std::int64_t>(); }
+    SECTION("uint64") { lengths_are_counted<std::uint64_t>(); }
+}
+
+TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") {
+    std::mt19937_64 random(7);
+    for (const mask_set& masks : {mask_set{}, every_text_mask}) {
+        for (const launch_shape& shape : shapes) {
+            for (const std::size_t count : {0U, 1U, 4U, 6U, 129U}) {
+                if (is_spared(masks, count)) {
+                    continue;
+                }
+                const std::vector<std::uint32_t> lengths = random_lengths(random, count, 100'000);
+                std::vector<std::uint32_t> slots = lengths;
+                for (std::uint32_t& slot : slots) {
+                    slot += static_cast<std::uint32_t>(random() % 64);
+                }
+                const auto real = boundaries_of<std::int32_t>(lengths);
+                const auto padded = boundaries_of<std::int64_t>(slots);
+                for (const std::size_t num_real : {count, count / 2, std::size_t{0}}) {
+                    tally host{masks};
+                    host.add_cu_seqlens(real, padded, num_real);
+                    const auto word = static_cast<std::int32_t>(num_real);
+                    const detail::padded_boundaries<std::int32_t, std::int64_t> pack(real.data(), padded.data(),
+                                                                                     real.size());
+                    emulated_tally device{masks};
+                    device.add_pack(shape, pack, detail::real_sequences<std::int32_t>(num_real));
+                    CHECK(device.read() == host);
+                    emulated_tally told{masks};
+                    told.add_pack(shape, pack, detail::real_sequences<std::int32_t>(&word));
+                    CHECK(told.read() == host);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
+    std::mt19937_64 random(11);
+    const mask_set masks{mask::sliding_window(400), mask::chunked(7)};
+    for (const launch_shape& shape : shapes) {
+        for (const std::size_t rows : {0U, 7U, 150U}) {
+            const std::vector<std::int64_t> lengths = as<std::int64_t>(random_lengths(random, rows, 9000));
+            tally host{masks};
+            host.add_padded(lengths, 9000);
+            emulated_tally device{masks};
+            device.add_lengths(shape, detail::listed_rows<std::int64_t>(lengths.data(), lengths.size(), 9000));
+            CHECK(device.read() == host);
+        }
+        for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
+            const std::size_t rows = 9;
+            std::vector<std::uint8_t> flags(rows * columns);
+            for (std::size_t row = 0; row < rows; ++row) {
+                const std::size_t first = random() % columns;
+                const std::size_t last = first + random() % (columns - first + 1);
+                for (std::size_t at = first; at < last; ++at) {
+                    flags[row * columns + at] = 1;
+                }
+            }
+            tally host{masks};
+            host.add_attention_mask(flags, rows, columns);
+            emulated_tally device{masks};
+            device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), rows, columns});
+            CHECK(device.read() == host);
+        }
+    }
+}
+
+TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally does") {
+    std::mt19937_64 random(13);
+    const mask_set masks = every_tower();
+    const mask_set of_hstu{mask::hstu(), mask::hstu({.max_attn_len = 400}), mask::hstu_part(hstu_rows::targets, 2)};
+    for (const launch_shape& shape : shapes) {
+        for (const std::size_t count : {0U, 1U, 70U}) {
+            std::vector<std::int32_t> lengths(count);
+            std::vector<std::int32_t> contextual(count);
+            std::vector<std::int32_t> targets(count);
+            std::vector<std::int64_t> thw(3 * count);
+            std::vector<std::int32_t> frames(count);
+            tally host{of_hstu};
+            tally towers{masks};
+            for (std::size_t i = 0; i < count; ++i) {
+                contextual[i] = static_cast<std::int32_t>(random() % 4);
+                targets[i] = static_cast<std::int32_t>(random() % 9);
+                lengths[i] = contextual[i] + targets[i] + static_cast<std::int32_t>(random() % 3000);
+                host.add(sequence{.length = static_cast<std::uint32_t>(lengths[i]),
+                                  .context = static_cast<std::uint32_t>(contextual[i]),
+                                  .targets = static_cast<std::uint32_t>(targets[i]),
+                                  .target_group = 3});
+                thw[3 * i] = 1 + static_cast<std::int64_t>(random() % 3);
+                thw[3 * i + 1] = 2 * static_cast<std::int64_t>(random() % 40);
+                thw[3 * i + 2] = 2 * static_cast<std::int64_t>(random() % 40);
+                frames[i] = static_cast<std::int32_t>(random() % 3000);
+            }
+            towers.add_grid_thw(thw);
+            towers.add_audio_frames(frames);
+            emulated_tally device{of_hstu};
+            device.add_units(
+                shape, detail::hstu_samples<std::int32_t>{lengths.data(), contextual.data(), targets.data(), count, 3});
+            CHECK(device.read() == host);
+            emulated_tally of_towers{masks};
+            of_towers.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), count});
+            of_towers.add_units(shape, detail::listed_clips<std::int32_t>{frames.data(), count});
+            CHECK(of_towers.read() == towers);
+        }
+    }
+}
+
+TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and through words of a block") {
+    const mask_set masks = every_tower();
+    emulated_tally device{masks};
+    tally host{masks};
+    std::vector<std::thread> threads;
+    for (std::uint32_t t = 0; t < 4; ++t) {
+        threads.emplace_back([&device, t] {
+            const device_tally_ref ref = device.ref();
+            for (std::uint32_t i = 0; i < 500; ++i) {
+                ref.add({.length = i, .past = t, .keys = 2 * i}, {.length = i + 3, .past = t, .keys = 2 * i});
+                ref.add(grid{t, 2 * i, 4}, grid{t + 1, 2 * i, 8});
+                ref.add(audio_clip{i});
+                ref.add_routed(i, i + t);
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (std::uint32_t t = 0; t < 4; ++t) {
+        for (std::uint32_t i = 0; i < 500; ++i) {
+            host.add({.length = i, .past = t, .keys = 2 * i}, {.length = i + 3, .past = t, .keys = 2 * i});
+            host.add(grid{t, 2 * i, 4}, grid{t + 1, 2 * i, 8});
+            host.add(audio_clip{i});
+            host.add_routed(i, i + t);
+        }
+    }
+    CHECK(device.read() == host);
+
+    emulated_tally merged{masks};
+    tally once{masks};
+    emulated::grid_of_blocks(3, 64, merged.ref().size()).run([&](const emulated::block& block) {
+        const device_tally_ref local = merged.ref().local(block.shared());
+        local.clear(block.thread(), block.threads());
+        block.sync();
+        local.add({.length = block.index() * 64 + block.thread()});
+        block.sync();
+        merged.ref().merge(local, block.thread(), block.threads());
+    });
+    for (std::uint32_t i = 0; i < 3 * 64; ++i) {
+        once.add({.length = i});
+    }
+    CHECK(merged.read() == once);
+}
+
+TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the host says what was wrong") {
+    const mask_set masks{mask::sliding_window(400)};
+    for (const launch_shape& shape : shapes) {
+        std::vector<std::int32_t> lengths(200, 10);
+        lengths[3] = -4;
+        lengths[170] = -5;
+        emulated_tally device{masks};
+        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), 3));
+        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+        refuse_alike([&] { tally{masks}.add_lengths(lengths); }, [&] { static_cast<void>(device.read()); });
+        try {
+            static_cast<void>(device.read());
+        } catch (const left_out& seen) {
+            CHECK(std::string(seen.what()) ==
+                  "lengths[3]: must be at least 0, got -4 (index 3 of add 2 since the reset, the first of 2 that the "
+                  "device left out)");
+            CHECK(seen.field() == "lengths[3]");
+            CHECK(seen.sequences() == 2);
+            tally rest{masks};
+            rest.add_lengths(std::vector<int>(201, 10));
+            CHECK(seen.counted() == rest);
+        }
+
+        const std::vector<std::uint64_t> long_lengths{1, 2, std::uint64_t{1} << 32U, ~std::uint64_t{0}};
+        emulated_tally too_long{masks};
+        too_long.add_lengths(shape, detail::listed_lengths<std::uint64_t>(long_lengths.data(), long_lengths.size()));
+        refuse_alike([&] { tally{masks}.add_lengths(long_lengths); }, [&] { static_cast<void>(too_long.read()); });
+
+        for (const auto& boundaries :
+             {std::vector<std::int32_t>{0, 5, 3, 9},
+              {1, 5, 9},
+              {-1, 5},
+              {0, 7, -2},
+              {0, 1, 2, 3, 4, 5, 6, 7, 8, 7},
+              {0, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min() + 5}}) {
+            emulated_tally decreasing{masks};
+            decreasing.add_lengths(shape,
+                                   detail::listed_boundaries<std::int32_t>(boundaries.data(), boundaries.size()));
+            refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); },
+                         [&] { static_cast<void>(decreasing.read()); });
+        }
+        const std::vector<std::int64_t> far{0, std::int64_t{1} << 33U};
+        emulated_tally above{masks};
+        above.add_lengths(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens(far); }, [&] { static_cast<void>(above.read()); });
+
+        const std::vector<std::int32_t> real{0, 5, 20, 30};
+        const std::vector<std::int32_t> narrow{0, 8, 20, 32};
+        using pack = detail::padded_boundaries<std::int32_t, std::int32_t>;
+        emulated_tally no_room{masks};
+        no_room.add_pack(shape, pack(real.data(), narrow.data(), real.size()), detail::real_sequences<std::int32_t>(3));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
+        const std::vector<std::int32_t> falling{0, 8, 20, 12};
+        emulated_tally bad_slot{masks};
+        bad_slot.add_pack(shape, pack(real.data(), falling.data(), real.size()),
+                          detail::real_sequences<std::int32_t>(std::size_t{0}));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
+                     [&] { static_cast<void>(bad_slot.read()); });
+
+        const std::int32_t four = 4;
+        const std::int64_t negative = -1;
+        emulated_tally too_many{masks};
+        too_many.add_pack(shape, pack(real.data(), real.data(), real.size()),
+                          detail::real_sequences<std::int32_t>(&four));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens(real, real, 4); }, [&] { static_cast<void>(too_many.read()); });
+        emulated_tally too_few{masks};
+        too_few.add_pack(shape, pack(real.data(), real.data(), real.size()),
+                         detail::real_sequences<std::int64_t>(&negative));
+        CHECK(error_of([&] { static_cast<void>(too_few.read()); })
+                  .rfind("num_real_seqs: must be at least 0, got -1 (index 0 of add 1 since the reset, the first of 3 ",
+                         0) == 0);
+
+        emulated_tally too_long_row{masks};
+        too_long_row.add_lengths(shape, detail::listed_rows<std::int32_t>(real.data(), real.size(), 20));
+        refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
+    }
+}
+
+TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a clip that a tally refuses") {
+    const mask_set masks = every_tower();
+    const mask_set text{mask::sliding_window(400)};
+    for (const launch_shape& shape : shapes) {
+        for (const auto& flags : {std::vector<std::int32_t>{1, 1, 0, 0, 0, 1, 0, 1},
+                                  {1, 1, 0, 0, 0, 1, 1, 2},
+                                  {1, 1, 0, 0, -7, 1, 1, 0},
+                                  {0, 1, 0, 1, 1, 2, 0, 0}}) {
+            emulated_tally device{text};
+            device.add_units(shape, detail::attention_rows<std::int32_t>{flags.data(), 2, 4});
+            refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
+                         [&] { static_cast<void>(device.read()); });
+        }
+        const std::vector<std::int32_t> lengths{50, 9, 60};
+        const std::vector<std::int32_t> targets{5, 10, 5};
+        emulated_tally sample{text};
+        sample.add_units(shape, detail::hstu_samples<std::int32_t>{lengths.data(), nullptr, targets.data(), 3, 1});
+        refuse_alike([&] { tally{text}.add({.length = 9, .targets = 10, .target_group = 1}); },
+                     [&] { static_cast<void>(sample.read()); });
+        const std::vector<std::int32_t> negative{5, -1, 5};
+        emulated_tally below{text};
+        below.add_units(shape, detail::hstu_samples<std::int32_t>{lengths.data(), negative.data(), nullptr, 3, 1});
+        CHECK(error_of([&] {
+                  static_cast<void>(below.read());
+              }).rfind("contextual[1]: must be at least 0, got -1 (index 1 ", 0) == 0);
+
+        for (const auto& thw : {std::vector<std::int64_t>{1, 4, 4, 1, 5, 4},
+                                {1, 4, 4, 1, 4, -4},
+                                {1, 4, 4, 1, 70'000, 70'000},
+                                {1, 4, 4, 4'000'000'000, 1000, 1000}}) {
+            emulated_tally grids{masks};
+            grids.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), 2});
+            refuse_alike([&] { tally{masks}.add_grid_thw(thw); }, [&] { static_cast<void>(grids.read()); });
+        }
+        const std::vector<std::int64_t> frames{5, 1, std::int64_t{1} << 40U};
+        emulated_tally clips{masks};
+        clips.add_units(shape, detail::listed_clips<std::int64_t>{frames.data(), 3});
+        refuse_alike([&] { tally{masks}.add_audio_frames(frames); }, [&] { static_cast<void>(clips.read()); });
+    }
+    emulated_tally own{masks};
+    own.ref().add({.length = 9}, {.length = 8}, 77);
+    CHECK(
+        error_of([&] { static_cast<void>(own.read()); }) ==
+        "length: a slot of 8 has no room for 9 (index 77 in a kernel of your own, the first of 1 that the device left "
+        "out)");
+    emulated_tally routed{masks};
+    routed.ref().add_routed(9, 8);
+    refuse_alike([&] { tally{masks}.add_routed(9, 8); }, [&] { static_cast<void>(routed.read()); });
+}
+
+TEST_CASE("A sum that no longer fits on a device is an overflow when the host reads it, wherever it wraps") {
+    const std::uint32_t longest = 0xFFFF'FFFFU;
+    for (const launch_shape& shape : shapes) {
+        // within a thread, between threads, between warps or blocks, and between launches
+        for (const std::size_t apart : {1U, 4U, 128U, 0U}) {
+            std::vector<std::uint32_t> lengths(600, 0);
+            lengths[0] = longest;
+            lengths[apart] = longest;
+            emulated_tally device{mask_set{mask::window(longest / 2, -1)}};
+            device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            if (apart == 0) {
+                CHECK(device.read().get(view::useful, statistic::squares) == std::uint64_t{longest} * longest);
+                device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            }
+            CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
+        }
+        const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
+        emulated_tally grids{mask_set::of_towers()};
+        grids.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), 1});
+        CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
+    }
+}
+
+TEST_CASE("What a device can ask of a sequence or a grid is what the host throws for") {
+    const std::vector<std::uint32_t> values{0, 1, 2, 0xFFFF'FFFFU};
+    const auto throws = [](auto check) { return error_of(check) != "no error"; };
+    for (const std::uint32_t length : values) {
+        for (const std::uint32_t past : values) {
+            for (const std::uint32_t context : values) {
+                for (const std::uint32_t targets : values) {
+                    for (const std::uint32_t group : {0U, 1U}) {
+                        const sequence s{length, past, 0, context, targets, group};
+                        CHECK(detail::is_valid(s) == !throws([&] { detail::check_sequence(s); }));
+                        const sequence slot{2, 1, 0, 1, 1, 1};
+                        if (detail::is_valid(s)) {
+                            CHECK(detail::has_room(s, slot) == !throws([&] { detail::require_room(s, slot); }));
+                            CHECK(detail::has_room(slot, s) == !throws([&] { detail::require_room(slot, s); }));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

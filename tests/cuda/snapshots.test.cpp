@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What leaves the device: snapshots in their ring, FLOPs as words, messages of a reduction. Run on the host, as the
+// kernels' text stands.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/detail/cuda/dot_product.hpp>
+#include <floptally/detail/cuda/fill_message.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
+#include <floptally/detail/cuda/snapshot_reader.hpp>
+#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/reduction.hpp>
+
+#include "../catch2.hpp"
+#include "../error_of.hpp"
+#include "emulated_block.hpp"
+
+namespace {
+
+using namespace floptally;
+
+/// A ring of slots in memory of the host, and words to take snapshots of.
+struct emulated_ring {
+    explicit emulated_ring(std::uint32_t count, std::uint32_t size)
+        : memory(count * (std::size_t{1} + size)),
+          words(size),
+          slots{memory.data(), &taken, count, size},
+          reader(slots) {}
+
+    void take(bool reset = false) {
+        emulated::grid_of_blocks(1, 64, 1).run(
+            [&](const emulated::block& block) { detail::take_snapshot(block, words.data(), slots, reset); });
+    }
+
+    std::vector<std::uint64_t> memory;
+    std::vector<std::uint64_t> words;
+    std::uint64_t taken = 0;
+    detail::snapshot_slots slots;
+    detail::snapshot_reader reader;
+};
+
+std::vector<std::uint64_t> evaluated(const folded_cost& model, const tally& batch,
+                                     const detail::refusal_record& record = {}) {
+    const detail::dot_coefficients coefficients(model);
+    std::vector<std::uint64_t> words(detail::flops_words::count, 77);
+    emulated::grid_of_blocks(1, 32, 0).run([&](const emulated::block& block) {
+        detail::evaluate_on_device(block, batch.words().data(), record, coefficients, words.data());
+    });
+    return words;
+}
+
+tally some_batch(const mask_set& masks, std::uint32_t seed) {
+    tally batch{masks};
+    for (std::uint32_t i = 0; i < 20 + seed; ++i) {
+        batch.add({.length = (i * i * 7 + seed) % 9000}, {.length = (i * i * 7 + seed) % 9000 + 16});
+    }
+    return batch;
+}
+
+}  // namespace
+
+TEST_CASE("Snapshots are read in the order in which they were taken, each once, as the words were then") {
+    emulated_ring ring(4, 100);
+    CHECK(!ring.reader.next());
+    std::uint64_t written = 0;
+    std::uint64_t read = 0;
+    for (std::uint32_t round = 0; round < 50; ++round) {
+        for (std::uint32_t i = 0; i < 1 + round % 4; ++i) {
+            ring.words.assign(100, ++written);
+            ring.take();
+        }
+        while (const auto words = ring.reader.next()) {
+            CHECK(*words == std::vector<std::uint64_t>(100, ++read));
+        }
+        CHECK(read == written);
+    }
+}
+
+TEST_CASE("A snapshot that begins anew leaves zeros behind, another leaves the words") {
+    emulated_ring ring(2, 70);
+    ring.words.assign(70, 5);
+    ring.take(false);
+    CHECK(ring.words == std::vector<std::uint64_t>(70, 5));
+    ring.take(true);
+    CHECK(ring.words == std::vector<std::uint64_t>(70, 0));
+    CHECK(ring.reader.next() == std::vector<std::uint64_t>(70, 5));
+    CHECK(ring.reader.next() == std::vector<std::uint64_t>(70, 5));
+    CHECK(!ring.reader.next());
+}
+
+TEST_CASE("Snapshots that were overwritten are an error that says which, and reading goes on behind them") {
+    emulated_ring ring(3, 4);
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        ring.words.assign(4, i);
+        ring.take();
+    }
+    CHECK(error_of([&] { static_cast<void>(ring.reader.next()); }) ==
+          "snapshot: 1 overwritten before poll() read it: the ring has 3 slots; poll more often, or make it larger");
+    CHECK(ring.reader.next() == std::vector<std::uint64_t>(4, 2));
+    for (std::uint64_t i = 5; i <= 12; ++i) {
+        ring.words.assign(4, i);
+        ring.take();
+    }
+    CHECK(error_of([&] { static_cast<void>(ring.reader.next()); }).rfind("snapshot: 3 … 9 overwritten", 0) == 0);
+    for (std::uint64_t i = 10; i <= 12; ++i) {
+        CHECK(ring.reader.next() == std::vector<std::uint64_t>(4, i));
+    }
+    CHECK(!ring.reader.next());
+}
+
+TEST_CASE("A slot that a device is writing to is not there yet, and one that it has begun to overwrite is lost") {
+    emulated_ring ring(2, 4);
+    ring.take();
+    ring.slots.slot(1)[0] = 0;  // between the first word and the last
+    CHECK(!ring.reader.next());
+    ring.slots.slot(1)[0] = 3;
+    CHECK(error_of([&] { static_cast<void>(ring.reader.next()); }).rfind("snapshot: 1 overwritten", 0) == 0);
+}
+
+TEST_CASE("FLOPs of a device are those of the host in every view, and add up over ranks as words") {
+    for (const transformer<gqa, gated_mlp>& model : {presets::mistral_7b, presets::llama_3_1_405b}) {
+        for (const convention* how : conventions::all) {
+            const folded_cost folded(model.cost(), *how, {.recomputed = recompute::full});
+            std::vector<std::uint64_t> sums(detail::flops_words::count, 0);
+            flops_by_view expected;
+            for (std::uint32_t rank = 0; rank < 5; ++rank) {
+                const tally batch = some_batch(folded.masks(), rank);
+                const std::vector<std::uint64_t> words = evaluated(folded, batch);
+                const flops_by_view own{folded.total(batch, view::useful), folded.total(batch, view::padded),
+                                        folded.total(batch, view::executed)};
+                CHECK(flops_of_device(words) == own);
+                expected.useful += own.useful;
+                expected.padded += own.padded;
+                expected.executed += own.executed;
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    sums[i] += words[i];
+                }
+            }
+            CHECK(flops_of_device(sums) == expected);
+        }
+    }
+}
+
+TEST_CASE("FLOPs above 64 bits, and a sum above 128") {
+    tally batch{mask_set{}};
+    batch.add({.length = 0xFFFF'FFFFU});
+    const folded_cost folded(presets::llama_3_1_405b.cost());
+    std::vector<std::uint64_t> words = evaluated(folded, batch);
+    CHECK(flops_of_device(words).useful == folded.total(batch));
+    CHECK(flops_of_device(words).useful.value() >> 64 != 0);
+    words[3] = std::uint64_t{1} << 32U;
+    CHECK(error_of([&] { static_cast<void>(flops_of_device(words)); }) ==
+          "flops: the sum over ranks does not fit 128 bits");
+    CHECK(error_of([&] { static_cast<void>(flops_of_device(std::span(words).first(3))); }) ==
+          "words: must be 15 of a device_flops, got 3");
+}
+
+TEST_CASE("FLOPs of a tally that left something out, did not fit or lacks visits are an error") {
+    const folded_cost folded(presets::mistral_7b.cost());
+    const tally batch = some_batch(folded.masks(), 1);
+    detail::refusal_record record{};
+    record.left_out = 3;
+    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(folded, batch, record))); }) ==
+          "device: 3 sequences were left out: read the tally, whose error says why");
+    record = {};
+    record.overflowed[1] = 8;
+    CHECK(error_of([&] {
+              static_cast<void>(flops_of_device(evaluated(folded, batch, record)));
+          }).rfind("device: a sum", 0) == 0);
+    const moe experts{
+        .num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 14336, .routed_is_measured = true};
+    const cost measured = presets::mistral_7b.cost() + experts.cost({.hidden_size = 4096});
+    const folded_cost routed(measured);
+    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, batch))); }) ==
+          error_of([&] { static_cast<void>(routed.total(batch)); }));
+    tally visited = batch;
+    visited.add_routed(9, 10);
+    CHECK(flops_of_device(evaluated(routed, visited)).padded == routed.total(visited, view::padded));
+}
+
+TEST_CASE("A device fills the message of a reduction as the host does, and refuses where the host does") {
+    const mask_set masks = presets::mistral_7b.cost().masks();
+    for (const std::uint64_t rank : {0U, 1U, 5U}) {
+        const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, rank);
+        single_rank alone;
+        const tally_reduction reduction(masks, scopes::microbatch, layout, alone);
+        const detail::witnessed_sum& sum = reduction.messages();
+        const std::vector<detail::message_part> parts = sum.parts();
+        const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
+                                            static_cast<std::uint32_t>(parts.size())};
+        REQUIRE(message.size() == sum.message_size());
+        const tally batch = some_batch(masks, static_cast<std::uint32_t>(rank));
+        const auto filled = [&](const tally& of, const detail::refusal_record& record, bool refuses) {
+            std::vector<std::uint64_t> words(message.size(), 77);
+            emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
+                detail::fill_message(block, of.words().data(), record, message, refuses, words.data());
+            });
+            return words;
+        };
+        CHECK(filled(batch, {}, false) == sum.message(batch.words()));
+        CHECK(filled(batch, {}, true) == sum.refusal());
+        detail::refusal_record record{};
+        record.left_out = 1;
+        CHECK(filled(batch, record, false) == sum.refusal());
+        record = {};
+        record.overflowed[0] = 1;
+        CHECK(filled(batch, record, false) == sum.refusal());
+    }
+}
+
+TEST_CASE("A rank that holds what it should not refuses on the device too") {
+    bool found = false;
+    for (const std::uint64_t rank : {0U, 1U}) {
+        const parallel_layout layout({.pp = 2}, 2, rank);
+        const detail::witnessed_sum sum(layout, {{"tokens", statistic_scope{}.along(parallel_axis::pp, share::first)}});
+        const std::vector<detail::message_part> parts = sum.parts();
+        const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
+                                            static_cast<std::uint32_t>(parts.size())};
+        const std::uint64_t value = 5;
+        std::vector<std::uint64_t> words(message.size(), 77);
+        emulated::grid_of_blocks(1, 32, 1).run([&](const emulated::block& block) {
+            detail::fill_message(block, &value, {}, message, false, words.data());
+        });
+        const bool throws = error_of([&] { static_cast<void>(sum.message({&value, 1})); }) != "no error";
+        found = found || throws;
+        CHECK(words == (throws ? sum.refusal() : sum.message({&value, 1})));
+    }
+    CHECK(found);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/cuda/cuda_device.hpp>
+#include <floptally/cuda/cuda_memory.hpp>
+#include <floptally/cuda/device_flops.cuh>
+#include <floptally/cuda/device_meter.cuh>
+#include <floptally/cuda/device_reduction.cuh>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/floptally.hpp>
+
+/// Whatever launches: so that both units have the same kernels. It is called where there is a device.
+inline std::size_t words_of_a_tally() {
+    using namespace floptally;
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        return 0;
+    }
+    const folded_cost model(presets::mistral_7b.cost());
+    device_tally batch(model.masks());
+    batch.add_shape(1, 8192, nullptr);
+    batch.add_lengths(static_cast<const std::int32_t*>(nullptr), 0, nullptr);
+    device_flops work(model);
+    work.evaluate_async(batch, nullptr);
+    return batch.read(nullptr).words().size() + (work.read(nullptr).useful == model.total(batch.read(nullptr)) ? 0 : 1);
+}
