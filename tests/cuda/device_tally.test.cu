@@ -227,7 +227,7 @@ void what_is_wrong_is_left_out() {
     std::vector<std::int32_t> rubbish(1'000'000);
     std::mt19937_64 random(9);
     for (std::int32_t& number : rubbish) {
-        number = static_cast<std::int32_t>(random());
+        number = static_cast<std::int32_t>(random() % 65'536) - 32'768;
     }
     const device_copy<std::int32_t> of_rubbish(rubbish);
     device.reset_async(stream);

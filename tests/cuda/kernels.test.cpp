@@ -372,6 +372,18 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
             refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); },
                          [&] { static_cast<void>(decreasing.read()); });
         }
+        // A sequence that begins below 0 is left out with the one that ends there.
+        const std::vector<std::int32_t> below{0, 10, -5, 3, 20};
+        emulated_tally negative_start{masks};
+        negative_start.add_lengths(shape, detail::listed_boundaries<std::int32_t>(below.data(), below.size()));
+        try {
+            static_cast<void>(negative_start.read());
+            CHECK(false);
+        } catch (const left_out& seen) {
+            CHECK(seen.sequences() == 2);
+            CHECK(seen.field() == "cu_seqlens[2]");
+            CHECK(seen.counted().get(view::useful, statistic::tokens) == 10 + 17);
+        }
         const std::vector<std::int64_t> far{0, std::int64_t{1} << 33U};
         emulated_tally above{masks};
         above.add_lengths(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));

@@ -113,6 +113,12 @@ TEST_CASE("Snapshots that were overwritten are an error that says which, and rea
         CHECK(ring.reader.next() == std::vector<std::uint64_t>(4, i));
     }
     CHECK(!ring.reader.next());
+    for (std::uint64_t i = 13; i <= 17; ++i) {
+        ring.words.assign(4, i);
+        ring.take();
+    }
+    CHECK(error_of([&] { static_cast<void>(ring.reader.next()); }).rfind("snapshot: 13 … 14 overwritten", 0) == 0);
+    CHECK(ring.reader.next() == std::vector<std::uint64_t>(4, 15));
 }
 
 TEST_CASE("A slot that a device is writing to is not there yet, and one that it has begun to overwrite is lost") {

@@ -213,7 +213,8 @@ class listed_boundaries {
                    static_cast<std::uint64_t>(field_)};
             return false;
         }
-        if (boundary < before || static_cast<bits>(boundary) - static_cast<bits>(before) > max_sequence_length) {
+        if (is_negative(before) || boundary < before ||
+            static_cast<bits>(boundary) - static_cast<bits>(before) > max_sequence_length) {
             why = {refused::boundary, static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(boundary),
                    std::is_signed_v<T>, static_cast<std::uint64_t>(field_)};
             return false;

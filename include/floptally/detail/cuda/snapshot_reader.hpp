@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@ class snapshot_reader {
         std::atomic_thread_fence(std::memory_order_acquire);
         const std::uint64_t after = atomic_load(slot);
         if (after != next_) {
-            skip(after == 0 ? before : after);
+            skip();
         }
         ++next_;
         return words;
@@ -44,10 +45,13 @@ class snapshot_reader {
     [[nodiscard]] std::uint64_t next_number() const { return next_; }
 
   private:
-    /// `newer` stands, or stood a moment ago, where the next was.
-    [[noreturn]] void skip(std::uint64_t newer) {
+    [[noreturn]] void skip() {
+        std::uint64_t newest = 0;
+        for (std::uint32_t i = 1; i <= slots_.count; ++i) {
+            newest = std::max(newest, atomic_load(slots_.slot(i)));
+        }
         const std::uint64_t lost = next_;
-        const std::uint64_t last = newer <= next_ ? next_ : newer - slots_.count;
+        const std::uint64_t last = newest < next_ + slots_.count ? next_ : newest - slots_.count;
         next_ = last + 1;
         throw error("snapshot", std::to_string(lost) + (last == lost ? "" : " … " + std::to_string(last)) +
                                     " overwritten before poll() read it: the ring has " + std::to_string(slots_.count) +
