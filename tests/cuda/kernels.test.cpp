@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <floptally/cuda/device_reading.hpp>
@@ -384,6 +385,21 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
             CHECK(seen.field() == "cu_seqlens[2]");
             CHECK(seen.counted().get(view::useful, statistic::tokens) == 10 + 17);
         }
+        // Small steps, of which the last wraps.
+        const auto wraps = [&](auto first) {
+            using number = decltype(first);
+            const std::uint64_t end = std::numeric_limits<number>::max();
+            std::vector<number> boundaries{first};
+            for (std::uint64_t at = 0; at <= end; at += detail::plain_limit - 1) {
+                boundaries.push_back(static_cast<number>(at));
+            }
+            boundaries.push_back(static_cast<number>(static_cast<std::make_unsigned_t<number>>(end) + 5U));
+            emulated_tally wrapped{masks};
+            wrapped.add_lengths(shape, detail::listed_boundaries<number>(boundaries.data(), boundaries.size()));
+            refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(wrapped.read()); });
+        };
+        wraps(std::int32_t{0});
+        wraps(std::uint32_t{0});
         const std::vector<std::int64_t> far{0, std::int64_t{1} << 33U};
         emulated_tally above{masks};
         above.add_lengths(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));
@@ -486,6 +502,14 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
                 device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             }
             CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
+        }
+        // One alone fits, whichever thread has it.
+        for (const std::size_t place : {0U, 32U, 64U, 68U, 124U}) {
+            std::vector<std::uint32_t> lengths(600, 0);
+            lengths[place] = longest;
+            emulated_tally device{mask_set{}};
+            device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            CHECK(device.read().get(view::useful, statistic::tokens) == longest);
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};

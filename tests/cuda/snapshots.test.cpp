@@ -186,6 +186,10 @@ TEST_CASE("FLOPs of a tally that left something out, did not fit or lacks visits
     const folded_cost routed(measured);
     CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, batch))); }) ==
           error_of([&] { static_cast<void>(routed.total(batch)); }));
+    tally mocks{routed.masks()};
+    mocks.add({}, {.length = 64});
+    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, mocks))); }) ==
+          error_of([&] { static_cast<void>(routed.total(mocks)); }));
     tally visited = batch;
     visited.add_routed(9, 10);
     CHECK(flops_of_device(evaluated(routed, visited)).padded == routed.total(visited, view::padded));

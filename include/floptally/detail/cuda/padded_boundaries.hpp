@@ -37,9 +37,9 @@ class padded_boundaries {
         return {real_.load(first), slots_.load(first), first};
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& loaded, std::size_t first) const {
-        bool roomy = first + 4 <= num_real_;
+        bool roomy = true;
         for (std::size_t k = 0; k < 4; ++k) {
-            roomy = roomy && slots_.real(loaded.slots, k) >= real_.real(loaded.real, k);
+            roomy = roomy && slot(loaded, k) >= real(loaded, k);
         }
         return roomy && real_.is_plain(loaded.real, first) && slots_.is_plain(loaded.slots, first);
     }
