@@ -21,6 +21,7 @@
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"
+#include "batches.hpp"
 #include "emulated_block.hpp"
 
 namespace {
@@ -78,23 +79,6 @@ class emulated_tally {
     std::uint32_t call_ = 0;
 };
 
-const mask_set every_text_mask{mask::sliding_window(5),
-                               mask::sliding_window(400),
-                               mask::window(64, 3),
-                               mask::window(-1, 5),
-                               mask::chunked(7),
-                               mask::top_k(11),
-                               mask::compressed_keys(4),
-                               mask::box(400),
-                               mask::squares_of(mask::chunked(7)),
-                               mask::prefix_lm(9),
-                               mask::hstu(),
-                               mask::hstu({.is_causal = false, .contextual = false}),
-                               mask::hstu_history_squares_of(mask::hstu()),
-                               mask::hstu_others_of(mask::hstu()),
-                               mask::hstu_part(hstu_rows::targets, 2),
-                               mask::within(mask::sliding_window(400))};
-
 mask_set every_tower() {
     mask_set masks = mask_set::of_towers();
     for (const mask& m :
@@ -113,31 +97,9 @@ bool is_spared(const mask_set& masks, std::size_t count) { return masks.size() >
 const std::vector<launch_shape> shapes{
     {1, 32}, {1, 128, emulated::order::descending}, {3, 64}, {5, 96, emulated::order::descending}};
 
-/// Lengths of all sizes, with zeros, and some that no plain sum takes.
-std::vector<std::uint32_t> random_lengths(std::mt19937_64& random, std::size_t count, std::uint32_t rare_limit) {
-    std::vector<std::uint32_t> lengths(count);
-    for (std::uint32_t& length : lengths) {
-        const std::uint32_t kind = static_cast<std::uint32_t>(random() % 16);
-        length = kind == 0 ? 0U
-                           : static_cast<std::uint32_t>(random() % (kind == 1  ? rare_limit
-                                                                    : kind < 8 ? 500U
-                                                                               : 9000U));
-    }
-    return lengths;
-}
-
 template <class T>
 std::vector<T> as(const std::vector<std::uint32_t>& lengths) {
     return {lengths.begin(), lengths.end()};
-}
-
-template <class T>
-std::vector<T> boundaries_of(const std::vector<std::uint32_t>& lengths) {
-    std::vector<T> boundaries{0};
-    for (const std::uint32_t length : lengths) {
-        boundaries.push_back(static_cast<T>(boundaries.back() + static_cast<T>(length)));
-    }
-    return boundaries;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/failed_call.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally {
@@ -13,14 +14,9 @@ namespace floptally {
 class cuda_error : public error {
   public:
     cuda_error(cudaError_t status, std::string_view call, const char* file, int line)
-        : error(call, std::string(cudaGetErrorName(status))
-                          .append(", ")
-                          .append(cudaGetErrorString(status))
-                          .append(" (")
-                          .append(file)
-                          .append(":")
-                          .append(std::to_string(line))
-                          .append(")")),
+        : error(call,
+                detail::called_at(std::string(cudaGetErrorName(status)).append(", ").append(cudaGetErrorString(status)),
+                                  file, line)),
           status_(status) {}
 
     [[nodiscard]] cudaError_t status() const noexcept { return status_; }

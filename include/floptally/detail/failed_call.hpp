@@ -8,9 +8,14 @@
 
 namespace floptally::detail {
 
-/// Throws what a library says of a call of its own that failed, and where: "MPI_Allreduce: TEXT (FILE:LINE)".
+/// What a library says of a call of its own that failed, and where: "TEXT (FILE:LINE)".
+[[nodiscard]] inline std::string called_at(std::string_view text, const char* file, int line) {
+    return std::string(text).append(" (").append(file).append(":").append(std::to_string(line)).append(")");
+}
+
+/// Throws it, as an error of the call.
 [[noreturn]] inline void throw_failed_call(std::string_view call, std::string_view text, const char* file, int line) {
-    throw error(call, std::string(text).append(" (").append(file).append(":").append(std::to_string(line)).append(")"));
+    throw error(call, called_at(text, file, line));
 }
 
 }  // namespace floptally::detail
