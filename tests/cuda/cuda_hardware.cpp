@@ -18,39 +18,31 @@
 #include <floptally/memory_probe.hpp>
 
 #include "../error_of.hpp"
+#include "../expect.hpp"
 
 namespace {
 
 using namespace floptally;
 
-int failures = 0;
-
-void require(bool holds, std::string_view what) {
-    if (!holds) {
-        std::fprintf(stderr, "failed: %s\n", std::string(what).c_str());
-        ++failures;
-    }
-}
-
 void require_text(const std::string& text, const std::string& expected) {
-    require(text == expected, "it reads \"" + text + "\", not \"" + expected + "\"");
+    expect(text == expected, "it reads \"" + text + "\", not \"" + expected + "\"");
 }
 
 void check_errors() {
-    require(error_of([] { require_cuda(cudaSuccess, "cudaMalloc"); }) == "no error", "success is an error");
+    expect(error_of([] { require_cuda(cudaSuccess, "cudaMalloc"); }) == "no error", "success is an error");
     try {
         require_cuda(cudaErrorInvalidValue, "cudaMalloc");
-        require(false, "a failed call throws nothing");
+        expect(false, "a failed call throws nothing");
     } catch (const cuda_error& problem) {
         const std::string text = problem.what();
         require_text(text.substr(0, text.find(" (")), "cudaMalloc: cudaErrorInvalidValue, invalid argument");
-        require(text.find("cuda_hardware.cpp:") != std::string::npos, "no file of the caller: " + text);
-        require(problem.field() == "cudaMalloc", "the field is not the call");
-        require(problem.status() == cudaErrorInvalidValue, "another status");
+        expect(text.find("cuda_hardware.cpp:") != std::string::npos, "no file of the caller: " + text);
+        expect(problem.field() == "cudaMalloc", "the field is not the call");
+        expect(problem.status() == cudaErrorInvalidValue, "another status");
     }
     const int line = __LINE__ + 1;
     const std::string text = error_of([] { require_cuda(cudaErrorMemoryAllocation, "cudaMallocAsync"); });
-    require(text.ends_with("cuda_hardware.cpp:" + std::to_string(line) + ")"), "no line of the caller: " + text);
+    expect(text.ends_with("cuda_hardware.cpp:" + std::to_string(line) + ")"), "no line of the caller: " + text);
 }
 
 /// Multiprocessors and highest clock of whole parts, as far as they are public.
@@ -90,7 +82,7 @@ void check_known_devices() {
         const std::string name = known.identity.name;
         const std::string problem = error_of([&] {
             const accelerator& part = accelerator_of(known.identity);
-            require(part.name == known.part && part.form_factor == known.form_factor, name + " is another part");
+            expect(part.name == known.part && part.form_factor == known.form_factor, name + " is another part");
         });
         require_text(problem, "no error");
 
@@ -98,8 +90,8 @@ void check_known_devices() {
         half.multiprocessors /= 2;
         // GeForce accumulates in fp32 at half the rate of its tensor cores, so that half of them could reach its peak.
         const bool rate_is_known = known.identity.compute_major < 10 && name.find("4090") == std::string::npos;
-        require((error_of([&] { static_cast<void>(accelerator_of(half)); }) != "no error") == rate_is_known,
-                "half of " + name + " is taken for the whole, or its rate is known");
+        expect((error_of([&] { static_cast<void>(accelerator_of(half)); }) != "no error") == rate_is_known,
+               "half of " + name + " is taken for the whole, or its rate is known");
 
         device_identity silent = half;
         silent.clock_ghz = 0;
@@ -123,8 +115,8 @@ void check_unknown_devices() {
                  "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts; the device is a share of a card "
                  "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
                  "capability 9.0; peak_tflops can be given instead");
-    require(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known part"),
-            "the largest slice is taken for the card");
+    expect(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known part"),
+           "the largest slice is taken for the card");
     require_text(refusal(slice("NVIDIA H100 80GB HBM3", 66)),
                  "accelerator: H100 SXM has 989 dense fp16 TFLOP/s, of which these multiprocessors reach 535; the "
                  "device is NVIDIA H100 80GB HBM3, 66 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute capability "
@@ -137,28 +129,28 @@ void check_unknown_devices() {
                  R"(accelerator: no known part is called "NVIDIA RTX A1000"; `floptally accelerators` lists the known )"
                  "parts; the device is NVIDIA RTX A1000, 18 multiprocessors, 8.0 GiB, compute capability 8.6; "
                  "peak_tflops can be given instead");
-    require(refusal(slice("NVIDIA H100", 132))
-                .starts_with(R"(accelerator: "NVIDIA H100" is not the whole name of a part, only in the names of: )"
-                             "H100 SXM, H100 PCIe, H100 NVL; the device is NVIDIA H100, 132 multiprocessors"),
-            "part of a name is enough");
-    require(refusal({}).starts_with("accelerator: the name is empty"), "a device without a name");
+    expect(refusal(slice("NVIDIA H100", 132))
+               .starts_with(R"(accelerator: "NVIDIA H100" is not the whole name of a part, only in the names of: )"
+                            "H100 SXM, H100 PCIe, H100 NVL; the device is NVIDIA H100, 132 multiprocessors"),
+           "part of a name is enough");
+    expect(refusal({}).starts_with("accelerator: the name is empty"), "a device without a name");
 }
 
 void check_identity(int devices) {
     const device_identity device = identity_of(0);
     const std::string text = describe(device);
     std::printf("%s\n", text.c_str());
-    require(!device.name.empty(), "the device has no name");
-    require(device.multiprocessors > 0 && device.multiprocessors < 10'000, "multiprocessors: " + text);
-    require(device.clock_ghz > 0.1 && device.clock_ghz < 10, "clock: " + text);
-    require(device.compute_major >= 5, "compute capability: " + text);
-    require(error_of([&] { static_cast<void>(identity_of(devices)); }).starts_with("cudaGetDeviceProperties: "),
-            "a device that is not there");
+    expect(!device.name.empty(), "the device has no name");
+    expect(device.multiprocessors > 0 && device.multiprocessors < 10'000, "multiprocessors: " + text);
+    expect(device.clock_ghz > 0.1 && device.clock_ghz < 10, "clock: " + text);
+    expect(device.compute_major >= 5, "compute capability: " + text);
+    expect(error_of([&] { static_cast<void>(identity_of(devices)); }).starts_with("cudaGetDeviceProperties: "),
+           "a device that is not there");
     try {
         const accelerator& part = accelerator_of(0);
         std::printf("%s, %s\n", std::string(part.name).c_str(), std::string(part.form_factor).c_str());
     } catch (const error& unknown) {
-        require(unknown.field() == "accelerator", unknown.what());
+        expect(unknown.field() == "accelerator", unknown.what());
         std::printf("%s\n", unknown.what());
     }
 }
@@ -175,31 +167,31 @@ constexpr std::size_t mib = std::size_t{1} << 20U;
 
 void check_memory(int devices) {
     const cuda_memory memory;
-    require(memory.device() == 0, "not the current device");
+    expect(memory.device() == 0, "not the current device");
     memory.reset_high_marks();
     const memory_sample before = memory.sample();
-    require(before.free > 0 && before.free <= before.total, "free and total are out of order");
+    expect(before.free > 0 && before.free <= before.total, "free and total are out of order");
 
     void* held = nullptr;
     require_cuda(cudaMallocAsync(&held, 16 * mib, nullptr), "cudaMallocAsync");
     use_pool(64 * mib);
     const memory_sample used = memory.sample();
-    require(used.pool_used_high >= before.pool_used_high + 80 * mib, "the use is not marked");
-    require(used.pool_reserved_high >= used.pool_used_high, "less is reserved than used");
+    expect(used.pool_used_high >= before.pool_used_high + 80 * mib, "the use is not marked");
+    expect(used.pool_reserved_high >= used.pool_used_high, "less is reserved than used");
     memory.reset_high_marks();
     const memory_sample after = memory.sample();
-    require(after.pool_used_high < used.pool_used_high, "a reset leaves the mark");
-    require(after.pool_used_high >= 16 * mib, "what is in use at a reset is not marked");
+    expect(after.pool_used_high < used.pool_used_high, "a reset leaves the mark");
+    expect(after.pool_used_high >= 16 * mib, "what is in use at a reset is not marked");
     require_cuda(cudaFreeAsync(held, nullptr), "cudaFreeAsync");
     require_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 
-    require(error_of([&] { cuda_memory none(devices); }).starts_with("cudaDeviceGetMemPool: "),
-            "memory of a device that is not there");
+    expect(error_of([&] { cuda_memory none(devices); }).starts_with("cudaDeviceGetMemPool: "),
+           "memory of a device that is not there");
     const cuda_memory last(devices - 1);
     static_cast<void>(last.sample());
     int current = -1;
     require_cuda(cudaGetDevice(&current), "cudaGetDevice");
-    require(current == 0, "another device is current after a sample");
+    expect(current == 0, "another device is current after a sample");
 }
 
 std::uint64_t attribute_of(cudaMemPool_t pool, cudaMemPoolAttr which) {
@@ -217,20 +209,20 @@ void check_own_pool() {
     require_cuda(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
     const cuda_memory own(0, pool);
     use_pool(64 * mib);
-    require(own.sample().pool_used_high == 0, "the device's pool is taken for one's own");
+    expect(own.sample().pool_used_high == 0, "the device's pool is taken for one's own");
     void* held = nullptr;
     require_cuda(cudaMallocFromPoolAsync(&held, 4 * mib, pool, nullptr), "cudaMallocFromPoolAsync");
     const memory_sample used = own.sample();
-    require(used.pool_used_high >= 4 * mib, "the use of one's own pool is not marked");
-    require(used.pool_used_high == attribute_of(pool, cudaMemPoolAttrUsedMemCurrent), "another mark than that of use");
-    require(used.pool_reserved_high == attribute_of(pool, cudaMemPoolAttrReservedMemCurrent),
-            "another mark than that of what is reserved");
+    expect(used.pool_used_high >= 4 * mib, "the use of one's own pool is not marked");
+    expect(used.pool_used_high == attribute_of(pool, cudaMemPoolAttrUsedMemCurrent), "another mark than that of use");
+    expect(used.pool_reserved_high == attribute_of(pool, cudaMemPoolAttrReservedMemCurrent),
+           "another mark than that of what is reserved");
     require_cuda(cudaFreeAsync(held, nullptr), "cudaFreeAsync");
     require_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     require_cuda(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
     own.reset_high_marks();
-    require(own.sample().pool_used_high == 0, "an empty pool has a mark of use after a reset");
-    require(own.sample().pool_reserved_high < used.pool_reserved_high, "a reset leaves the mark of what is reserved");
+    expect(own.sample().pool_used_high == 0, "an empty pool has a mark of use after a reset");
+    expect(own.sample().pool_reserved_high < used.pool_reserved_high, "a reset leaves the mark of what is reserved");
     require_cuda(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy");
 }
 
@@ -243,13 +235,13 @@ void check_probe() {
         use_pool(step == 0 ? 128 * mib : 32 * mib);
         probe.end_step(step);
     }
-    require(probe.rows().size() == 2, "not a row for each profiled step");
+    expect(probe.rows().size() == 2, "not a row for each profiled step");
     for (const memory_row& row : probe.rows()) {
         std::printf("%s\n", to_json_line(row).c_str());
-        require(row.after.pool_used_high >= row.before.pool_used_high + 32 * mib, "a step's use is not marked");
+        expect(row.after.pool_used_high >= row.before.pool_used_high + 32 * mib, "a step's use is not marked");
     }
-    require(probe.rows()[1].after.pool_used_high < probe.rows()[0].after.pool_used_high,
-            "the second step has the mark of the first");
+    expect(probe.rows()[1].after.pool_used_high < probe.rows()[0].after.pool_used_high,
+           "the second step has the mark of the first");
 }
 
 }  // namespace
@@ -272,7 +264,7 @@ int main() {
         check_own_pool();
         check_probe();
     } catch (const std::exception& problem) {
-        require(false, problem.what());
+        expect(false, problem.what());
     }
     return failures == 0 ? 0 : 1;
 }

@@ -25,7 +25,6 @@
 namespace {
 
 using namespace floptally;
-using gpu_test::check;
 using gpu_test::device_copy;
 
 const std::vector<std::int32_t> boundaries{0, 700, 6000, 8192};
@@ -56,17 +55,17 @@ void steps_reach_the_meter() {
             all.add_cu_seqlens(boundaries);
         }
     }
-    check(polled == count && totals.run().totals.steps == count, "every step reaches the meter");
-    check(totals.run().totals.batch == all, "with all of its sequences");
-    check(totals.run().totals.useful == model.total(all), "and its FLOPs");
-    check(totals.run().totals.seconds > 0, "and its time");
+    expect(polled == count && totals.run().totals.steps == count, "every step reaches the meter");
+    expect(totals.run().totals.batch == all, "with all of its sequences");
+    expect(totals.run().totals.useful == model.total(all), "and its FLOPs");
+    expect(totals.run().totals.seconds > 0, "and its time");
 
     steps.begin_step(stream);
-    check(error_of([&] { steps.begin_step(stream); }).rfind("begin: a step is open", 0) == 0, "a step in a step");
+    expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: a step is open", 0) == 0, "a step in a step");
     steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
     steps.discard_step(stream);
-    check(error_of([&] { static_cast<void>(steps.microbatch()); }).rfind("microbatch: is outside a step", 0) == 0,
-          "a microbatch outside a step");
+    expect(error_of([&] { static_cast<void>(steps.microbatch()); }).rfind("microbatch: is outside a step", 0) == 0,
+           "a microbatch outside a step");
     const std::vector<std::int32_t> wrong{0, 9, 3};
     const device_copy<std::int32_t> of_wrong(wrong);
     steps.begin_step(stream);
@@ -75,16 +74,16 @@ void steps_reach_the_meter() {
     steps.begin_step(stream);
     steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
     steps.end_step(stream);
-    check(error_of([&] { steps.finish(stream); }).rfind("cu_seqlens[2]: must be at least", 0) == 0, "a wrong step");
-    check(steps.finish(stream) == 1 && totals.run().totals.steps == count + 1, "the step behind it");
+    expect(error_of([&] { steps.finish(stream); }).rfind("cu_seqlens[2]: must be at least", 0) == 0, "a wrong step");
+    expect(steps.finish(stream) == 1 && totals.run().totals.steps == count + 1, "the step behind it");
     for (int i = 0; i < 4; ++i) {
         steps.begin_step(stream);
         steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
         steps.end_step(stream);
     }
-    check(error_of([&] { steps.begin_step(stream); }).rfind("begin: 4 steps are under way", 0) == 0,
-          "more steps than fit");
-    check(steps.finish(stream) == 4, "all that fit");
+    expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: 4 steps are under way", 0) == 0,
+           "more steps than fit");
+    expect(steps.finish(stream) == 4, "all that fit");
 }
 
 void flops_are_evaluated() {
@@ -101,12 +100,12 @@ void flops_are_evaluated() {
         host.add_cu_seqlens(boundaries);
         const flops_by_view expected{model.total(host, view::useful), model.total(host, view::padded),
                                      model.total(host, view::executed)};
-        check(work.read(stream) == expected, "FLOPs of " + std::to_string(i + 1) + " microbatches");
+        expect(work.read(stream) == expected, "FLOPs of " + std::to_string(i + 1) + " microbatches");
         const std::optional<flops_by_view> polled = work.poll();
-        check(polled && *polled == expected, "the same, polled");
+        expect(polled && *polled == expected, "the same, polled");
     }
     device_tally other(mask_set{mask::chunked(9)});
-    check(error_of([&] { work.evaluate_async(other, stream); }).rfind("masks: ", 0) == 0, "a tally of other masks");
+    expect(error_of([&] { work.evaluate_async(other, stream); }).rfind("masks: ", 0) == 0, "a tally of other masks");
 }
 
 /// The group of one rank, on a device.
@@ -130,31 +129,31 @@ void a_sum_over_ranks_is_polled() {
         sums.sum_async(mine, over, stream);
         stream.wait();
         const std::optional<tally> all = sums.poll();
-        check(all && *all == host, "the tally of all ranks");
+        expect(all && *all == host, "the tally of all ranks");
     }
     const std::vector<std::int32_t> wrong{0, 9, 3};
     const device_copy<std::int32_t> of_wrong(wrong);
     mine.add_cu_seqlens(of_wrong.get(), wrong.size(), stream);
     sums.sum_async(mine, over, stream);
     stream.wait();
-    check(error_of([&] { static_cast<void>(sums.poll()); }) == "sum: rank 0 refused; its own error says why",
-          "a rank that left something out");
+    expect(error_of([&] { static_cast<void>(sums.poll()); }) == "sum: rank 0 refused; its own error says why",
+           "a rank that left something out");
 }
 
 void steps_are_timed() {
     const gpu_test::stream stream;
     step_timer timer(2);
-    check(!timer.poll(), "no step");
+    expect(!timer.poll(), "no step");
     timer.begin(stream);
-    check(error_of([&] { timer.begin(stream); }).rfind("begin: a step is open", 0) == 0, "a begin in a step");
+    expect(error_of([&] { timer.begin(stream); }).rfind("begin: a step is open", 0) == 0, "a begin in a step");
     timer.end(stream);
-    check(error_of([&] { timer.end(stream); }).rfind("end: no step is open", 0) == 0, "an end without a begin");
+    expect(error_of([&] { timer.end(stream); }).rfind("end: no step is open", 0) == 0, "an end without a begin");
     timer.begin(stream);
     timer.end(stream);
-    check(error_of([&] { timer.begin(stream); }).rfind("begin: 2 steps are under way", 0) == 0, "too many steps");
-    check(timer.wait() >= 0, "seconds");
+    expect(error_of([&] { timer.begin(stream); }).rfind("begin: 2 steps are under way", 0) == 0, "too many steps");
+    expect(timer.wait() >= 0, "seconds");
     stream.wait();
-    check(timer.poll().has_value() && !timer.poll(), "each step once");
+    expect(timer.poll().has_value() && !timer.poll(), "each step once");
 }
 
 }  // namespace

@@ -23,7 +23,6 @@
 namespace {
 
 using namespace floptally;
-using gpu_test::check;
 using gpu_test::device_copy;
 
 template <class T>
@@ -62,9 +61,9 @@ void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t
     device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), device_num_real.get(), second);
     device.add_padded(device_lengths.get(), lengths.size(), 9000, first);
     second.wait();
-    check(device.read(first) == host, std::to_string(count) + " sequences of " + std::to_string(sizeof(T)) +
-                                          " bytes, " + std::to_string(masks.size()) + " masks, " +
-                                          std::to_string(max_blocks) + " blocks, offset " + std::to_string(offset));
+    expect(device.read(first) == host, std::to_string(count) + " sequences of " + std::to_string(sizeof(T)) +
+                                           " bytes, " + std::to_string(masks.size()) + " masks, " +
+                                           std::to_string(max_blocks) + " blocks, offset " + std::to_string(offset));
 }
 
 void every_input_is_counted() {
@@ -124,13 +123,13 @@ void every_input_is_counted() {
     device.add_audio_frames(device_frames.get(), 5000, stream);
     device.add_attention_mask(device_flags.get(), 5000, columns, stream);
     device.add_shape(7, 4096, stream);
-    check(device.read(stream) == host, "grids, clips, attention masks and shapes");
+    expect(device.read(stream) == host, "grids, clips, attention masks and shapes");
     device_tally of_samples(every_text_mask);
     const device_copy<std::int32_t> device_lengths(lengths);
     const device_copy<std::int32_t> device_contextual(contextual);
     const device_copy<std::int32_t> device_targets(targets);
     of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), 5000, 3, stream);
-    check(of_samples.read(stream) == samples, "samples of HSTU");
+    expect(of_samples.read(stream) == samples, "samples of HSTU");
 }
 
 __global__ void add_each(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
@@ -164,11 +163,11 @@ void a_kernel_of_ones_own_adds() {
     device_tally single(every_text_mask);
     add_each<<<79, 256, 0, stream>>>(single.ref(), on_device.get(), 20'000);
     require_cuda(cudaGetLastError(), "add_each");
-    check(single.read(stream) == host, "ref.add from every thread");
+    expect(single.read(stream) == host, "ref.add from every thread");
     device_tally by_block(every_text_mask);
     add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref(), on_device.get(), 20'000);
     require_cuda(cudaGetLastError(), "add_by_block");
-    check(by_block.read(stream) == host, "ref.add to words of a block, merged");
+    expect(by_block.read(stream) == host, "ref.add to words of a block, merged");
 }
 
 void what_is_wrong_is_left_out() {
@@ -179,16 +178,16 @@ void what_is_wrong_is_left_out() {
     device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
     try {
         static_cast<void>(device.read(stream));
-        check(false, "decreasing boundaries were not seen");
+        expect(false, "decreasing boundaries were not seen");
     } catch (const left_out& problem) {
-        check(
+        expect(
             std::string(problem.what()) ==
                 "cu_seqlens[2]: must be at least the boundary before it, 10, got 5 (index 1 of add 1 since the reset, "
                 "the first of 2 that the device left out)",
             problem.what());
         tally rest{mask_set{mask::sliding_window(400)}};
         rest.add_lengths(std::vector<int>{10, 25, 10, 40});
-        check(problem.counted() == rest, "what was right is counted");
+        expect(problem.counted() == rest, "what was right is counted");
     }
     std::vector<std::int32_t> rubbish(1'000'000);
     std::mt19937_64 random(9);
@@ -199,14 +198,14 @@ void what_is_wrong_is_left_out() {
     device.reset_async(stream);
     device.add_cu_seqlens(of_rubbish.get(), rubbish.size(), stream);
     const std::string seen = error_of([&] { static_cast<void>(device.read(stream)); });
-    check(seen.rfind("cu_seqlens", 0) == 0, "rubbish: " + seen);
+    expect(seen.rfind("cu_seqlens", 0) == 0, "rubbish: " + seen);
     device.reset_async(stream);
-    check(device.read(stream) == tally{mask_set{mask::sliding_window(400)}}, "a reset forgets the error");
+    expect(device.read(stream) == tally{mask_set{mask::sliding_window(400)}}, "a reset forgets the error");
     const std::vector<std::uint32_t> longest(3, 0xFFFF'FFFFU);
     const device_copy<std::uint32_t> of_longest(longest);
     device.add_lengths(of_longest.get(), longest.size(), stream);
-    check(error_of([&] { static_cast<void>(device.read(stream)); }) == "squares: the sum does not fit 64 bits",
-          "an overflow");
+    expect(error_of([&] { static_cast<void>(device.read(stream)); }) == "squares: the sum does not fit 64 bits",
+           "an overflow");
 }
 
 __global__ void wait_for(const volatile std::uint64_t* flag) {
@@ -222,19 +221,19 @@ void polling_never_blocks() {
     device.add_cu_seqlens(on_device.get(), 3, stream);  // loads the kernels, which can wait for the device
     device.snapshot_async(stream);
     stream.wait();
-    check(device.poll().has_value(), "a snapshot that is there");
+    expect(device.poll().has_value(), "a snapshot that is there");
     const detail::pinned_words flag = detail::make_pinned_words(1);
     wait_for<<<1, 1, 0, stream>>>(flag.get());
     require_cuda(cudaGetLastError(), "wait_for");
     device.add_cu_seqlens(on_device.get(), 3, stream);
     device.snapshot_async(stream);
     for (int i = 0; i < 1000; ++i) {
-        check(!device.poll().has_value(), "a snapshot behind a kernel that waits");  // were it to block, for ever
+        expect(!device.poll().has_value(), "a snapshot behind a kernel that waits");  // were it to block, for ever
     }
     *static_cast<volatile std::uint64_t*>(flag.get()) = 1;
     stream.wait();
     const std::optional<tally> batch = device.poll();
-    check(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
+    expect(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
 }
 
 void a_graph_is_replayed() {
@@ -262,22 +261,22 @@ void a_graph_is_replayed() {
             stream.wait();
         }
         while (const std::optional<tally> batch = device.poll()) {
-            check(*batch == expected, "a replayed step");
+            expect(*batch == expected, "a replayed step");
             ++seen;
         }
     }
     stream.wait();
     while (const std::optional<tally> batch = device.poll()) {
-        check(*batch == expected, "a replayed step");
+        expect(*batch == expected, "a replayed step");
         ++seen;
     }
-    check(seen == replays, std::to_string(seen) + " snapshots of 1000 replays");
+    expect(seen == replays, std::to_string(seen) + " snapshots of 1000 replays");
     for (int i = 0; i < 20; ++i) {
         require_cuda(cudaGraphLaunch(step, stream), "cudaGraphLaunch");
     }
     stream.wait();
-    check(error_of([&] { static_cast<void>(device.poll()); }).rfind("snapshot: 1001 … 1004 overwritten", 0) == 0,
-          "snapshots that were overwritten");
+    expect(error_of([&] { static_cast<void>(device.poll()); }).rfind("snapshot: 1001 … 1004 overwritten", 0) == 0,
+           "snapshots that were overwritten");
     require_cuda(cudaGraphExecDestroy(step), "cudaGraphExecDestroy");
     require_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
 }

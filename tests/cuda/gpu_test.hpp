@@ -11,22 +11,12 @@
 
 #include <floptally/cuda/cuda_error.hpp>
 
+#include "../expect.hpp"
+
 /// @file
 /// A program of checks that needs a GPU: exit status 77 without one, 1 where a check fails.
 
 namespace gpu_test {
-
-inline int& failures() {
-    static int count = 0;
-    return count;
-}
-
-inline void check(bool holds, const std::string& what) {
-    if (!holds) {
-        ++failures();
-        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    }
-}
 
 /// A copy of the host's numbers in device memory, shifted by `offset` elements from where an allocation begins.
 template <class T>
@@ -78,10 +68,10 @@ int run(Run tests) {
     try {
         tests();
     } catch (const std::exception& problem) {
-        check(false, problem.what());
+        expect(false, problem.what());
     }
-    std::printf("%d checks failed\n", failures());
-    return failures() == 0 ? 0 : 1;
+    std::printf("%d checks failed\n", failures);
+    return failures == 0 ? 0 : 1;
 }
 
 }  // namespace gpu_test

@@ -46,7 +46,7 @@ void pairs_are_those_of_the_host() {
         require_cuda(cudaMemcpy(pairs.data(), counted, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),
                      "cudaMemcpy");
         for (std::size_t i = 0; i < sequences.size(); ++i) {
-            gpu_test::check(pairs[i] == attends.pairs(sequences[i]), attends.name());
+            expect(pairs[i] == attends.pairs(sequences[i]), attends.name());
         }
     }
     require_cuda(cudaFree(counted), "cudaFree");

@@ -18,21 +18,13 @@
 #include <floptally/mpi.hpp>
 
 #include "../error_of.hpp"
+#include "../expect.hpp"
 #include "../sample_payload.hpp"
 
 namespace {
 
 using namespace floptally;
 using numbers = std::vector<std::uint64_t>;
-
-int failures = 0;
-
-void expect(bool holds, const std::string& what) {
-    if (!holds) {
-        ++failures;
-        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    }
-}
 
 numbers random_numbers(std::mt19937& random, std::size_t n, std::uint64_t below) {
     numbers made(n);

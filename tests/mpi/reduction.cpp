@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -17,27 +16,12 @@
 #include <floptally/presets.hpp>
 #include <floptally/reduction.hpp>
 
+#include "../error_of.hpp"
+#include "../expect.hpp"
+
 namespace {
 
 using namespace floptally;
-
-int failures = 0;
-
-void expect(bool holds, const std::string& what) {
-    if (!holds) {
-        ++failures;
-        std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    }
-}
-
-std::string error_of(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const error& problem) {
-        return problem.what();
-    }
-    return "no error";
-}
 
 bool same_bytes(const tally& a, const tally& b) {
     return a.words().size() == b.words().size() &&
