@@ -20,6 +20,7 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/peak.hpp>
+#include <floptally/report.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -72,18 +73,8 @@ inline floptally::report count(const arguments& args) {
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", {"none", "full", "attention"}))};
     const floptally::model_config model = read_model(args);
     const floptally::folded_cost cost(model.cost, how, plan);
-    floptally::mask_set kept = model.cost.masks();
-    for (const floptally::mask& needed : cost.masks()) {
-        kept.find_or_add(needed, "masks");
-    }
-    const floptally::tally batch = read_batch(args, model, kept);
-    return {.model_type = model.model_type,
-            .counted_as = how,
-            .plan = plan,
-            .masks = model.cost.masks(),
-            .batch = batch,
-            .work = cost.evaluate(batch),
-            .notes = model.notes};
+    const floptally::tally batch = read_batch(args, model, floptally::counted_masks(model.cost, cost));
+    return floptally::report_of(model, cost, plan, batch, model.cost.masks());
 }
 
 inline double parse_positive(const std::string& text, const std::string& field) {

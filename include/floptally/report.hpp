@@ -7,7 +7,11 @@
 
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/folded_cost.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
+#include <floptally/model_config.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>
@@ -34,5 +38,28 @@ struct report {
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
 };
+
+/// What a batch is counted with: the masks of the model, which its report shows, and those that a convention asks for
+/// besides.
+[[nodiscard]] inline mask_set counted_masks(const cost& model, const folded_cost& as) {
+    mask_set all = model.masks();
+    for (const mask& needed : as.masks()) {
+        all.find_or_add(needed, "masks");
+    }
+    return all;
+}
+
+/// The report of a batch of a model, without an MFU; `shown` are masks of the batch.
+[[nodiscard]] inline report report_of(const model_config& model, const folded_cost& as, const training_plan& plan,
+                                      const tally& batch, const mask_set& shown) {
+    return {.model_type = model.model_type,
+            .counted_as = as.counted_as(),
+            .plan = plan,
+            .masks = shown,
+            .batch = batch,
+            .work = as.evaluate(batch),
+            .mfu = {},
+            .notes = model.notes};
+}
 
 }  // namespace floptally

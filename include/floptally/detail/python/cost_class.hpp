@@ -73,15 +73,7 @@ namespace floptally::detail::python {
     const auto folded = model.folded(to_convention(how), as);
     const mask_set masks = model.masks(*folded);
     const tally sum = input_arguments(batch, masks, "flops").counted(model.model(), masks);
-    return {report{.model_type = model.model().model_type,
-                   .counted_as = folded->counted_as(),
-                   .plan = as,
-                   .masks = model.of().masks(),
-                   .batch = sum,
-                   .work = folded->evaluate(sum),
-                   .mfu = {},
-                   .notes = model.model().notes},
-            with};
+    return {report_of(model.model(), *folded, as, sum, model.of().masks()), with};
 }
 
 inline void bind_costs(py::module_& module, const std::shared_ptr<const python_services>& with) {

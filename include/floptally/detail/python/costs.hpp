@@ -20,6 +20,7 @@
 #include <floptally/folded_cost.hpp>
 #include <floptally/mask_set.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/report.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/version.hpp>
 
@@ -52,13 +53,7 @@ class model_cost {
     }
 
     /// The masks of the model, and those that a convention asks for besides.
-    [[nodiscard]] mask_set masks(const folded_cost& as) const {
-        mask_set all = model_->cost.masks();
-        for (const mask& needed : as.masks()) {
-            all.find_or_add(needed, "masks");
-        }
-        return all;
-    }
+    [[nodiscard]] mask_set masks(const folded_cost& as) const { return counted_masks(model_->cost, as); }
 
   private:
     struct kept {

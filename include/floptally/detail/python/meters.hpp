@@ -21,6 +21,7 @@
 #include <floptally/meter.hpp>
 #include <floptally/meter_log.hpp>
 #include <floptally/peak.hpp>
+#include <floptally/report.hpp>
 #include <floptally/step_totals.hpp>
 #include <floptally/tally.hpp>
 
@@ -122,16 +123,8 @@ struct metered_step {
 
 [[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
                                                const std::shared_ptr<const python_services>& with) {
-    const shown_totals done = m.span(span);
-    return {report{.model_type = m.model.model().model_type,
-                   .counted_as = m.of.model().counted_as(),
-                   .plan = m.plan,
-                   .masks = done.totals.batch.masks(),
-                   .batch = done.totals.batch,
-                   .work = m.of.model().evaluate(done.totals.batch),
-                   .mfu = {},
-                   .notes = m.model.model().notes},
-            with};
+    const tally batch = m.span(span).totals.batch;
+    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with};
 }
 
 inline void bind_totals(py::module_& module) {
