@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 // A repeated option's values are whole, commas and all: "8,900,100" is one sequence.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
@@ -102,9 +103,10 @@ class arguments {
     }
 
     /// The position of the given word in `choices`; the first where the option is absent.
-    [[nodiscard]] std::size_t choice(const std::string& option, const std::vector<std::string_view>& choices) const {
-        const std::string word = text(option).value_or(std::string(choices.front()));
-        for (std::size_t i = 0; i < choices.size(); ++i) {
+    template <std::size_t Count>
+    [[nodiscard]] std::size_t choice(const std::string& option, const char* const (&choices)[Count]) const {
+        const std::string word = text(option).value_or(choices[0]);
+        for (std::size_t i = 0; i < Count; ++i) {
             if (choices[i] == word) {
                 return i;
             }

@@ -59,7 +59,7 @@ inline void add_mfu_options(cxxopts::Options& options) {
 inline floptally::model_config read_model(const arguments& args) {
     const std::string path = args.required("config", "FILE");
     floptally::read_options options;
-    options.mla = static_cast<floptally::mla_core>(args.choice("mla", {"expanded", "absorbed"}));
+    options.mla = static_cast<floptally::mla_core>(args.choice("mla", floptally::mla_core_names));
     if (const auto layers = args.text("mtp")) {
         options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
     }
@@ -69,8 +69,8 @@ inline floptally::model_config read_model(const arguments& args) {
 inline floptally::report count(const arguments& args) {
     const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
     const floptally::training_plan plan{
-        .counted = static_cast<floptally::phases>(args.choice("phase", {"train", "forward", "backward"})),
-        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", {"none", "full", "attention"}))};
+        .counted = static_cast<floptally::phases>(args.choice("phase", floptally::phases_names)),
+        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names))};
     const floptally::model_config model = read_model(args);
     const floptally::folded_cost cost(model.cost, how, plan);
     const floptally::tally batch = read_batch(args, model, floptally::counted_masks(model.cost, cost));

@@ -153,10 +153,9 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
 /// The report as a table in plain text: statistics, components with their share, phases, the three views, and MFU.
 [[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
-    constexpr std::string_view recomputes[] = {"none", "full", "attention"};
     std::string text = fmt::format(
         "{}: {}, recompute {}\nconvention {}: {}\n\n", r.model_type, passes[static_cast<std::size_t>(r.plan.counted)],
-        recomputes[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
+        recompute_names[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
     const std::size_t width = detail::name_width(r);
     detail::append_statistics(text, r, width);
     text += '\n';

@@ -22,6 +22,7 @@ namespace floptally {
 /// How the core of multi-head latent attention is computed: with keys and values of every head, as in training, or over
 /// the latent itself, as a decoder with a cache does.
 enum class mla_core : std::uint8_t { expanded, absorbed };
+inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
 /// What a config leaves open.
 struct read_options {

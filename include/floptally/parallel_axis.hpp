@@ -12,14 +12,14 @@ namespace floptally {
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp };
 
 inline constexpr std::size_t parallel_axis_count = 6;
+inline constexpr const char* parallel_axis_names[parallel_axis_count] = {"tp", "cp", "dp", "pp", "ep", "expert_dp"};
 /// Those whose sizes multiply to the world size.
 inline constexpr parallel_axis dense_axes[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp,
                                                parallel_axis::pp};
 inline constexpr std::size_t dense_axis_count = 4;
 
 [[nodiscard]] constexpr std::string_view name_of(parallel_axis axis) {
-    constexpr std::string_view names[parallel_axis_count] = {"tp", "cp", "dp", "pp", "ep", "expert_dp"};
-    return names[static_cast<std::size_t>(axis)];
+    return parallel_axis_names[static_cast<std::size_t>(axis)];
 }
 
 /// Axes to reduce over, or that a group spans: `parallel_axis::dp | parallel_axis::cp`.

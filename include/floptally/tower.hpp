@@ -16,11 +16,10 @@ enum class tower : std::uint8_t {
 };
 
 inline constexpr std::size_t tower_count = 3;
+inline constexpr const char* tower_names[tower_count] = {"text", "vision", "audio"};
 
 /// "text", "vision", "audio".
-[[nodiscard]] constexpr const char* name_of(tower which) {
-    return which == tower::text ? "text" : which == tower::vision ? "vision" : "audio";
-}
+[[nodiscard]] constexpr const char* name_of(tower which) { return tower_names[static_cast<std::size_t>(which)]; }
 
 /// "tokens" of the text, "vision.tokens" of a tower.
 [[nodiscard]] inline std::string qualified(tower in, std::string_view name) {

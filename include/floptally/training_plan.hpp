@@ -12,6 +12,7 @@ namespace floptally {
 
 /// Which passes are counted.
 enum class phases : std::uint8_t { train, forward, backward };
+inline constexpr const char* phases_names[] = {"train", "forward", "backward"};
 
 /// What the backward pass computes again.
 enum class recompute : std::uint8_t {
@@ -19,6 +20,7 @@ enum class recompute : std::uint8_t {
     full,      ///< one more forward of every layer; what stands after the last layer is kept
     attention  ///< one more forward of the attention core
 };
+inline constexpr const char* recompute_names[] = {"none", "full", "attention"};
 
 inline constexpr std::size_t max_recomputed_components = 8;
 inline constexpr std::size_t max_plan_rules = 16;
@@ -29,6 +31,7 @@ enum class weight_state : std::uint8_t {
     frozen,
     lora  ///< frozen, with two trainable matrices beside it: A [rank, in] and B [out, rank]
 };
+inline constexpr const char* weight_state_names[] = {"trainable", "frozen", "lora"};
 
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 

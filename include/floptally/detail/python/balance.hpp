@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -28,8 +27,8 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> balance_mode_words{"equal_count", "free", "capacity"};
-inline constexpr std::initializer_list<const char*> balance_seed_words{"best", "longest_first", "differencing"};
+inline constexpr const char* balance_mode_words[] = {"equal_count", "free", "capacity"};
+inline constexpr const char* balance_seed_words[] = {"best", "longest_first", "differencing"};
 
 /// What each sample costs: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
 /// or of such lists.

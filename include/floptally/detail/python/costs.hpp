@@ -95,7 +95,7 @@ inline void require_version(const py::handle& kept, const char* what) {
 [[nodiscard]] inline read_options to_read_options(const std::string& mla, const py::object& mtp,
                                                   const py::object& padded_vocab_size) {
     constexpr std::uint64_t most_layers = 100;
-    return {.mla = from_word<mla_core>(mla, "mla", {"expanded", "absorbed"}),
+    return {.mla = from_word<mla_core>(mla, "mla", mla_core_names),
             .mtp_layers = to_count(mtp, "mtp", 0, most_layers),
             .padded_vocab_size = to_count(padded_vocab_size, "padded_vocab_size")};
 }

@@ -17,8 +17,6 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> tower_words{"text", "vision", "audio"};
-
 /// A mask as its numbers and back: for a pickle of the same version.
 class mask_numbers : public mask {
   public:
@@ -94,7 +92,7 @@ inline void bind_masks(py::module_& module) {
     type.def(
             "in_tower",
             [](const mask& m, const std::string& tower_name) {
-                return m.in(from_word<tower>(tower_name, "tower", tower_words));
+                return m.in(from_word<tower>(tower_name, "tower", tower_names));
             },
             py::arg("tower"), "The same over the statistics of \"text\", \"vision\" or \"audio\".")
         .def(

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <pybind11/pybind11.h>
 #include <string>
@@ -95,23 +94,21 @@ namespace py = pybind11;
 }
 
 /// The enumerator whose word this is; `words` are in the order of the enumerators.
-template <class Enum>
-[[nodiscard]] Enum from_word(std::string_view word, std::string_view field, std::initializer_list<const char*> words) {
+template <class Enum, std::size_t Count>
+[[nodiscard]] Enum from_word(std::string_view word, std::string_view field, const char* const (&words)[Count]) {
     std::string known;
-    std::size_t index = 0;
-    for (const char* one : words) {
-        if (word == one) {
-            return static_cast<Enum>(index);
+    for (std::size_t i = 0; i < Count; ++i) {
+        if (word == words[i]) {
+            return static_cast<Enum>(i);
         }
-        append_item(known, one);
-        ++index;
+        append_item(known, words[i]);
     }
     throw error(field, std::string("must be one of ").append(known).append(", got \"").append(word).append("\""));
 }
 
-template <class Enum>
-[[nodiscard]] std::string to_word(Enum value, std::initializer_list<const char*> words) {
-    return words.begin()[static_cast<std::size_t>(value)];
+template <class Enum, std::size_t Count>
+[[nodiscard]] std::string to_word(Enum value, const char* const (&words)[Count]) {
+    return words[static_cast<std::size_t>(value)];
 }
 
 }  // namespace floptally::detail::python

@@ -15,10 +15,6 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> phase_words{"train", "forward", "backward"};
-inline constexpr std::initializer_list<const char*> recompute_words{"none", "full", "attention"};
-inline constexpr std::initializer_list<const char*> state_words{"trainable", "frozen", "lora"};
-
 /// A preset by its name, or the object itself.
 [[nodiscard]] inline const convention& to_convention(const py::object& how) {
     if (py::isinstance<convention>(how)) {
@@ -47,7 +43,7 @@ inline constexpr std::initializer_list<const char*> state_words{"trainable", "fr
         return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
     };
     return {.weights = weights,
-            .state = from_word<weight_state>(state, "state", state_words),
+            .state = from_word<weight_state>(state, "state", weight_state_names),
             .rank = to_count(rank, "rank"),
             .first_layer = layer(first_layer, "first_layer"),
             .last_layer = layer(last_layer, "last_layer"),
@@ -58,8 +54,8 @@ inline constexpr std::initializer_list<const char*> state_words{"trainable", "fr
                                              bool flash_attention, const std::vector<plan_rule>& rules,
                                              const std::vector<std::string>& recomputed_components,
                                              const py::object& recompute_every) {
-    training_plan plan{.counted = from_word<phases>(phase, "phase", phase_words),
-                       .recomputed = from_word<recompute>(recomputed, "recompute", recompute_words),
+    training_plan plan{.counted = from_word<phases>(phase, "phase", phases_names),
+                       .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
                        .recompute_every = to_count(recompute_every, "recompute_every", 1)};
     for (const plan_rule& rule : rules) {
@@ -76,8 +72,8 @@ inline py::object layer_of(std::uint64_t layer) {
 }
 
 inline py::tuple rule_state(const plan_rule& r) {
-    return py::make_tuple(std::string(r.weights.view()), to_word(r.state, state_words), r.rank, layer_of(r.first_layer),
-                          layer_of(r.last_layer), std::string(r.stage.view()));
+    return py::make_tuple(std::string(r.weights.view()), to_word(r.state, weight_state_names), r.rank,
+                          layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.stage.view()));
 }
 
 inline py::tuple plan_state(const training_plan& plan) {
@@ -86,7 +82,7 @@ inline py::tuple plan_state(const training_plan& plan) {
     for (const component_name& one : plan.recomputed_components) {
         components.emplace_back(one.view());
     }
-    return py::make_tuple(to_word(plan.counted, phase_words), to_word(plan.recomputed, recompute_words),
+    return py::make_tuple(to_word(plan.counted, phases_names), to_word(plan.recomputed, recompute_names),
                           plan.flash_attention, rules, components, plan.recompute_every);
 }
 
@@ -121,7 +117,7 @@ state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank bes
              py::arg("rank") = 0, py::arg("first_layer") = py::none(), py::arg("last_layer") = py::none(),
              py::arg("stage") = "*")
         .def_property_readonly("weights", [](const plan_rule& r) { return std::string(r.weights.view()); })
-        .def_property_readonly("state", [](const plan_rule& r) { return to_word(r.state, state_words); })
+        .def_property_readonly("state", [](const plan_rule& r) { return to_word(r.state, weight_state_names); })
         .def_property_readonly("rank", [](const plan_rule& r) { return r.rank; })
         .def_property_readonly("first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); })
         .def_property_readonly("last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); })
@@ -144,9 +140,9 @@ only.)")
         .def(py::init(&make_plan), py::kw_only(), py::arg("phase") = "train", py::arg("recompute") = "none",
              py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
              py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1)
-        .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, phase_words); })
+        .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, phases_names); })
         .def_property_readonly("recompute",
-                               [](const training_plan& p) { return to_word(p.recomputed, recompute_words); })
+                               [](const training_plan& p) { return to_word(p.recomputed, recompute_names); })
         .def_property_readonly("flash_attention", [](const training_plan& p) { return p.flash_attention; })
         .def_property_readonly("rules", [](const training_plan& p) -> py::object { return plan_state(p)[3]; })
         .def_property_readonly("recompute_components",

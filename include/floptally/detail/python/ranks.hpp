@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <pybind11/numpy.h>
 #include <pybind11/operators.h>
@@ -34,13 +34,12 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> axis_words{"tp", "cp", "dp", "pp", "ep", "expert_dp"};
-inline constexpr std::initializer_list<const char*> share_words{"replicated", "trusted", "sharded", "first", "last"};
-inline constexpr std::initializer_list<const char*> scope_words{"microbatch", "context_slice", "first_stage",
-                                                                "last_stage", "own_routers"};
+inline constexpr const char* share_words[] = {"replicated", "trusted", "sharded", "first", "last"};
+inline constexpr const char* scope_words[] = {"microbatch", "context_slice", "first_stage", "last_stage",
+                                              "own_routers"};
 inline constexpr statistic_scope scope_presets[] = {scopes::microbatch, scopes::context_slice, scopes::first_stage,
                                                     scopes::last_stage, scopes::own_routers};
-static_assert(axis_words.size() == parallel_axis_count && std::size(scope_presets) == scope_words.size());
+static_assert(std::size(scope_presets) == std::size(scope_words));
 
 /// A reducer that is written in Python: `sum(words)` and `max(words)` change an array of uint64 in place. The array is
 /// a copy: what Python keeps of it stays valid.
@@ -149,7 +148,7 @@ inline void bind_layout(py::module_& module) {
             [](const parallel_layout& layout, const std::vector<std::string>& axes) {
                 axis_set over;
                 for (const std::string& axis : axes) {
-                    over = over | from_word<parallel_axis>(axis, "axes", axis_words);
+                    over = over | from_word<parallel_axis>(axis, "axes", parallel_axis_names);
                 }
                 std::vector<std::uint64_t> ranks;
                 for (const std::uint64_t rank : layout.group(over)) {
@@ -171,7 +170,7 @@ inline void bind_scope(py::module_& module) {
                      const share held = from_word<share>(value.cast<std::string>(), name, share_words);
                      scope = name == "virtual_stages"
                                  ? scope.along_virtual_stages(held)
-                                 : scope.along(from_word<parallel_axis>(name, "axis", axis_words), held);
+                                 : scope.along(from_word<parallel_axis>(name, "axis", parallel_axis_names), held);
                  }
                  return scope;
              }),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <iterator>
 #include <pybind11/operators.h>
 #include <pybind11/pybind11.h>
 #include <string>
@@ -20,32 +20,31 @@
 
 namespace floptally::detail::python {
 
-inline constexpr std::initializer_list<const char*> term_words{"linear",
-                                                               "input_linear",
-                                                               "preprocessing",
-                                                               "router",
-                                                               "lm_head",
-                                                               "scores",
-                                                               "values",
-                                                               "state",
-                                                               "delta_rule",
-                                                               "scan",
-                                                               "scan_convolution",
-                                                               "detached",
-                                                               "detached_head",
-                                                               "embedding",
-                                                               "tied_embedding",
-                                                               "position_embedding",
-                                                               "norm",
-                                                               "latent_norm",
-                                                               "bias",
-                                                               "softmax",
-                                                               "gating",
-                                                               "residual"};
-static_assert(term_words.size() == term_count);
+inline constexpr const char* term_words[] = {"linear",
+                                             "input_linear",
+                                             "preprocessing",
+                                             "router",
+                                             "lm_head",
+                                             "scores",
+                                             "values",
+                                             "state",
+                                             "delta_rule",
+                                             "scan",
+                                             "scan_convolution",
+                                             "detached",
+                                             "detached_head",
+                                             "embedding",
+                                             "tied_embedding",
+                                             "position_embedding",
+                                             "norm",
+                                             "latent_norm",
+                                             "bias",
+                                             "softmax",
+                                             "gating",
+                                             "residual"};
+static_assert(std::size(term_words) == term_count);
 
-inline constexpr std::initializer_list<const char*> statistic_words{"count",  "tokens",  "keys",  "squares",
-                                                                    "cached", "crossed", "routed"};
+inline constexpr const char* statistic_words[] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
 
 /// One row of a cost with what it refers to.
 struct whole_row {
@@ -120,7 +119,7 @@ struct whole_row {
         row.in = made.attends.in();
     } else if (py::isinstance<py::str>(unit)) {
         row.what = from_word<statistic>(unit.cast<std::string>(), "unit", statistic_words);
-        row.in = from_word<tower>(in, "tower", tower_words);
+        row.in = from_word<tower>(in, "tower", tower_names);
     } else {
         throw error("unit", "must be the name of a statistic or a floptally.Mask, got " + shown(unit));
     }
