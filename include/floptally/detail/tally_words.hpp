@@ -9,6 +9,7 @@
 #include <floptally/checked.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/unit_amounts.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
@@ -56,29 +57,24 @@ class tally_words {
         }
     }
 
-    template <class Pairs>
-    [[nodiscard]] constexpr amounts amounts_of(tower in, const sequence& s, std::uint64_t times, Pairs pairs) const {
-        const std::uint64_t n = s.length;
+    /// What `times` equal units add, word by word.
+    template <class Unit>
+    [[nodiscard]] constexpr amounts amounts_of_unit(const Unit& unit, std::uint64_t times) const {
         amounts added;
-        const auto append = [&](std::uint64_t amount) {
-            const uint128 product = uint128{times} * amount;
+        const auto append = [&](tower in, const auto& what) {
+            const uint128 product = in == tower_of(unit) ? times * amount_of(what, unit) : 0;
             if ((product >> 64) != 0) {
                 throw_overflow(added.size());
             }
             added.push_back(static_cast<std::uint64_t>(product), "words");
         };
-        for (std::size_t word = 0; word < index_of(in, statistic::count); ++word) {
-            append(0);
-        }
-        for (const std::uint64_t amount :
-             {std::uint64_t{n != 0}, n, std::uint64_t{s.keys}, n * n, n * s.past, n * s.keys, std::uint64_t{0}}) {
-            append(amount);
-        }
-        while (added.size() < before_masks(masks_)) {
-            append(0);
+        for (std::size_t in = 0; in < before_masks(masks_) / fixed; ++in) {
+            for (std::size_t what = 0; what < fixed; ++what) {
+                append(static_cast<tower>(in), static_cast<statistic>(what));
+            }
         }
         for (const mask& m : masks_) {
-            append(m.in() == in ? pairs(m) : 0);
+            append(m.in(), m);
         }
         return added;
     }
@@ -131,21 +127,10 @@ class tally_words {
 
     /// What `times` sequences add, or a grid, or a clip of sound.
     [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
-        return amounts_of(tower::text, s, times, [&s](const mask& m) { return m.pairs(s); });
+        return amounts_of_unit(s, times);
     }
-    [[nodiscard]] constexpr amounts amounts_of(const grid& g) const {
-        const sequence patches{static_cast<std::uint32_t>(g.frame_patches())};
-        amounts added = amounts_of(tower::vision, patches, g.t, [&g](const mask& m) { return m.frame_pairs(g); });
-        for (std::size_t i = 0; i < masks_.size(); ++i) {
-            if (masks_[i].is_of_whole_clips()) {
-                added[before_masks(masks_) + i] = masks_[i].pairs(g);
-            }
-        }
-        return added;
-    }
-    [[nodiscard]] constexpr amounts amounts_of(const audio_clip& clip) const {
-        return amounts_of(tower::audio, {clip.frames}, 1, [&clip](const mask& m) { return m.pairs(clip); });
-    }
+    [[nodiscard]] constexpr amounts amounts_of(const grid& g) const { return amounts_of_unit(g, 1); }
+    [[nodiscard]] constexpr amounts amounts_of(const audio_clip& clip) const { return amounts_of_unit(clip, 1); }
     /// What a view holds.
     [[nodiscard]] constexpr amounts amounts_of(view seen) const {
         amounts added;

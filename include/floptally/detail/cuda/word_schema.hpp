@@ -6,10 +6,10 @@
 
 #include <floptally/checked.hpp>
 #include <floptally/detail/tally_words.hpp>
+#include <floptally/detail/unit_amounts.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/mask_set.hpp>
-#include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/tower.hpp>
@@ -48,51 +48,11 @@ struct word_schema {
     }
 };
 
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const sequence& /*unused*/) { return tower::text; }
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const grid& /*unused*/) { return tower::vision; }
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const audio_clip& /*unused*/) { return tower::audio; }
-
-/// What one of `times` equal sequences adds to a fixed statistic.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t fixed_amount(statistic what, const sequence& s) {
-    const std::uint64_t n = s.length;
-    switch (what) {
-        case statistic::count:
-            return n != 0 ? 1 : 0;
-        case statistic::tokens:
-            return n;
-        case statistic::keys:
-            return s.keys;
-        case statistic::squares:
-            return n * n;
-        case statistic::cached:
-            return n * s.past;
-        case statistic::crossed:
-            return n * s.keys;
-        default:  // routed: known by its router; pairs: of a mask
-            return 0;
-    }
-}
-
-/// What a sequence, a grid or a clip of sound adds to a word of its tower. Of a grid it can be above 64 bits.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word,
-                                                             const sequence& s) {
-    return word < schema.before_masks ? fixed_amount(static_cast<statistic>(word % tally_words::fixed), s)
-                                      : schema.masks[word - schema.before_masks].pairs(s);
-}
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word,
-                                                             const grid& g) {
-    if (word < schema.before_masks) {
-        const sequence frame{static_cast<std::uint32_t>(g.frame_patches())};
-        return uint128{g.t} * fixed_amount(static_cast<statistic>(word % tally_words::fixed), frame);
-    }
-    const mask& m = schema.masks[word - schema.before_masks];
-    return m.is_of_whole_clips() ? uint128{m.pairs(g)} : uint128{g.t} * m.frame_pairs(g);
-}
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word,
-                                                             const audio_clip& clip) {
-    return word < schema.before_masks
-               ? fixed_amount(static_cast<statistic>(word % tally_words::fixed), sequence{clip.frames})
-               : schema.masks[word - schema.before_masks].pairs(clip);
+/// What a unit adds to a word of its tower.
+template <class Unit>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word, const Unit& unit) {
+    return word < schema.before_masks ? amount_of(static_cast<statistic>(word % tally_words::fixed), unit)
+                                      : amount_of(schema.masks[word - schema.before_masks], unit);
 }
 
 }  // namespace floptally::detail
