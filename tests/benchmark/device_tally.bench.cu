@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -21,6 +20,8 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
+
+#include "windows.hpp"
 
 namespace {
 
@@ -112,29 +113,8 @@ class timed_stream {
 };
 
 template <class T>
-using device_array = std::unique_ptr<T[], detail::device_free>;
-
-template <class T>
-device_array<T> make_device_array(std::size_t count) {
-    void* memory = nullptr;
-    require_cuda(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
-    return device_array<T>(static_cast<T*>(memory));
-}
-
-template <class T>
-device_array<T> on_device(const std::vector<T>& values) {
-    device_array<T> copy = make_device_array<T>(values.size());
-    require_cuda(cudaMemcpy(copy.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
-                 "cudaMemcpy");
-    return copy;
-}
-
-mask_set windows(std::int64_t count) {
-    mask_set masks;
-    for (std::int64_t i = 0; i < count; ++i) {
-        masks.find_or_add(mask::sliding_window(std::int64_t{512} << i), "masks");
-    }
-    return masks;
+detail::device_array<T> on_device(const std::vector<T>& values) {
+    return detail::copied_to_device(std::span<const T>(values));
 }
 
 std::vector<std::int32_t> lengths_of(std::size_t count) {
@@ -297,7 +277,7 @@ void add_from_memory(benchmark::State& state) {
     tally once{masks};
     once.add_lengths(lengths);
     const auto given = on_device(lengths);
-    const auto copied = make_device_array<std::int32_t>(lengths.size());
+    const auto copied = detail::make_device_array<std::int32_t>(lengths.size());
     device_tally device{masks};
     timed_stream stream;
     const auto add = [&](cudaStream_t on) { device.add_lengths(given.get(), lengths.size(), on); };

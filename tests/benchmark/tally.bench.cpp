@@ -8,17 +8,11 @@
 
 #include <floptally/floptally.hpp>
 
+#include "windows.hpp"
+
 namespace {
 
 using namespace floptally;
-
-mask_set windows(std::int64_t count) {
-    mask_set masks;
-    for (std::int64_t i = 0; i < count; ++i) {
-        masks.find_or_add(mask::sliding_window(std::int64_t{512} << i), "masks");
-    }
-    return masks;
-}
 
 std::vector<std::int32_t> lengths_of(std::int64_t count) {
     std::vector<std::int32_t> lengths;

@@ -5,11 +5,8 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
-#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
@@ -29,13 +26,9 @@ class device_flops {
 
     explicit device_flops(const folded_cost& model, std::uint32_t snapshots = 64)
         : masks_(model.masks()),
-          memory_(detail::make_device_words(coefficient_words + word_count)),
-          staging_(detail::make_pinned_words(word_count)),
-          ring_(snapshots, word_count) {
-        const detail::dot_coefficients coefficients(model);
-        require_cuda(cudaMemcpy(memory_.get(), &coefficients, sizeof(coefficients), cudaMemcpyHostToDevice),
-                     "cudaMemcpy");
-    }
+          coefficients_(detail::copied_to_device(detail::dot_coefficients(model))),
+          words_(detail::make_device_words(word_count)),
+          ring_(snapshots, word_count) {}
 
     /// Sets `words()` to the FLOPs of what the stream has counted so far, in one launch.
     void evaluate_async(const device_tally& batch, cudaStream_t stream) {
@@ -43,34 +36,26 @@ class device_flops {
             throw error("masks", "the tally was built with other masks than those of the cost");
         }
         detail::launch({}, stream, "evaluate_async", detail::evaluate_kernel<>, batch.words(), batch.refusals(),
-                       reinterpret_cast<const detail::dot_coefficients*>(memory_.get()), words());
+                       coefficients_.get(), words());
     }
 
     /// Keeps the words, as the stream has them then, for `poll`.
     void snapshot_async(cudaStream_t stream) { ring_.take_async(words(), false, stream); }
     /// The next snapshot that is there, or none. Never blocks. Throws for what the tally left out, or could not hold.
     [[nodiscard]] std::optional<flops_by_view> poll() {
-        const std::optional<std::vector<std::uint64_t>> words = ring_.next();
+        const auto words = ring_.next();
         return words ? std::optional(flops_of_device(*words)) : std::nullopt;
     }
     /// The words as they are then. Blocks until the stream has done all that is queued on it.
-    [[nodiscard]] flops_by_view read(cudaStream_t stream) const {
-        require_cuda(cudaMemcpyAsync(staging_.get(), words(), word_count * sizeof(std::uint64_t),
-                                     cudaMemcpyDeviceToHost, stream),
-                     "cudaMemcpyAsync");
-        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-        return flops_of_device({staging_.get(), word_count});
-    }
+    [[nodiscard]] flops_by_view read(cudaStream_t stream) const { return flops_of_device(ring_.read(words(), stream)); }
 
     /// In device memory, `word_count` of them.
-    [[nodiscard]] std::uint64_t* words() const { return memory_.get() + coefficient_words; }
+    [[nodiscard]] std::uint64_t* words() const { return words_.get(); }
 
   private:
-    static constexpr std::size_t coefficient_words = (sizeof(detail::dot_coefficients) + 7) / 8;
-
     mask_set masks_;
-    detail::device_words memory_;  // the coefficients, the words
-    detail::pinned_words staging_;
+    detail::device_array<detail::dot_coefficients> coefficients_;
+    detail::device_words words_;
     detail::snapshot_ring ring_;
 };
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
@@ -40,11 +39,8 @@ class device_reduction {
           words_(detail::make_device_words(message_size_)),
           ring_(snapshots, message_size_) {
         const std::vector<detail::message_part> parts = reduction.messages().parts();
-        const std::size_t bytes = parts.size() * sizeof(detail::message_part);
-        parts_ = detail::make_device_words((bytes + 7) / 8);
-        require_cuda(cudaMemcpy(parts_.get(), parts.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-        message_ = {reduction.messages().header(false), reduction.messages().header(true),
-                    reinterpret_cast<const detail::message_part*>(parts_.get()),
+        parts_ = detail::copied_to_device(std::span(parts));
+        message_ = {reduction.messages().header(false), reduction.messages().header(true), parts_.get(),
                     static_cast<std::uint32_t>(parts.size())};
     }
 
@@ -70,7 +66,7 @@ class device_reduction {
 
     /// The next sum that is there, or none. Never blocks.
     [[nodiscard]] std::optional<tally> poll() {
-        const std::optional<std::vector<std::uint64_t>> sums = ring_.next();
+        const auto sums = ring_.next();
         return sums ? std::optional(reduction_.global(*sums)) : std::nullopt;
     }
 
@@ -78,7 +74,7 @@ class device_reduction {
     tally_reduction reduction_;
     std::uint32_t message_size_;
     detail::device_words words_;
-    detail::device_words parts_;
+    detail::device_array<detail::message_part> parts_;
     detail::message_parts message_{};
     detail::snapshot_ring ring_;
 };

@@ -5,12 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <cuda_runtime.h>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
@@ -47,10 +45,9 @@ class device_tally {
     explicit device_tally(const mask_set& masks, const device_tally_options& options = {})
         : empty_(masks),
           schema_(masks),
-          words_(detail::make_device_words(schema_words + state_words())),
-          staging_(detail::make_pinned_words(state_words())),
+          schema_on_device_(detail::copied_to_device(schema_)),
+          words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()) {
-        require_cuda(cudaMemcpy(words_.get(), &schema_, sizeof(schema_), cudaMemcpyHostToDevice), "cudaMemcpy");
         int device = 0;
         int multiprocessors = 0;
         require_cuda(cudaGetDevice(&device), "cudaGetDevice");
@@ -60,9 +57,7 @@ class device_tally {
     }
 
     /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
-    [[nodiscard]] device_tally_ref ref() const {
-        return {reinterpret_cast<const detail::word_schema*>(words_.get()), words(), refusals()};
-    }
+    [[nodiscard]] device_tally_ref ref() const { return {schema_on_device_.get(), words(), refusals()}; }
 
     /// Boundaries 0, L₁, L₁+L₂, … of a packed row, `count` of them: 1 at least.
     template <detail::integer T>
@@ -108,7 +103,8 @@ class device_tally {
     void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
         detail::require_row_length(columns);
         static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
-        add_units_of(detail::attention_rows<T>{flags, rows, columns}, tower::text, "attention_mask", stream);
+        add_units_of(detail::attention_rows<T>{flags, rows, columns}, tower::text, "attention_mask",
+                     "add_attention_mask", stream);
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
@@ -120,12 +116,13 @@ class device_tally {
     /// Images and clips, three numbers (t, h, w) for each of `grids`.
     template <detail::integer T>
     void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
-        add_units_of(detail::listed_grids<T>{grid_thw, grids}, tower::vision, "grid_thw", stream);
+        add_units_of(detail::listed_grids<T>{grid_thw, grids}, tower::vision, "grid_thw", "add_grid_thw", stream);
     }
     /// Clips of sound by their frames.
     template <detail::integer T>
     void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
-        add_units_of(detail::listed_clips<T>{audio_frames, clips}, tower::audio, "audio_frames", stream);
+        add_units_of(detail::listed_clips<T>{audio_frames, clips}, tower::audio, "audio_frames", "add_audio_frames",
+                     stream);
     }
 
     /// Samples of HSTU: their lengths with everything in them, and of that contextual tokens and targets, which are in
@@ -134,7 +131,7 @@ class device_tally {
     void add_hstu(const T* lengths, const T* contextual, const T* targets, std::size_t count,
                   std::uint32_t target_group, cudaStream_t stream) {
         add_units_of(detail::hstu_samples<T>{lengths, contextual, targets, count, target_group}, tower::text, "lengths",
-                     stream);
+                     "add_hstu", stream);
     }
 
     /// What the host has counted, with the same masks.
@@ -166,32 +163,26 @@ class device_tally {
     /// to the runtime. Throws where sequences were left out (`left_out` has the others), where a sum does not fit, and
     /// where a snapshot was overwritten before; the one after it is then the next.
     [[nodiscard]] std::optional<tally> poll() {
-        const std::optional<std::vector<std::uint64_t>> words = ring_.next();
+        const auto words = ring_.next();
         return words ? std::optional(detail::tally_of_device(empty_.masks(), *words)) : std::nullopt;
     }
 
     /// What the stream has counted so far. Blocks until the stream has done all that is queued on it.
     [[nodiscard]] tally read(cudaStream_t stream) const {
-        require_cuda(cudaMemcpyAsync(staging_.get(), words(), state_words() * sizeof(std::uint64_t),
-                                     cudaMemcpyDeviceToHost, stream),
-                     "cudaMemcpyAsync");
-        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-        return detail::tally_of_device(empty_.masks(), {staging_.get(), state_words()});
+        return detail::tally_of_device(empty_.masks(), ring_.read(words(), stream));
     }
 
     [[nodiscard]] const mask_set& masks() const { return empty_.masks(); }
     /// Bytes of shared memory that a block needs for `device_tally_ref::local`.
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
     /// The words of both views in device memory, as `tally::words` has them.
-    [[nodiscard]] std::uint64_t* words() const { return words_.get() + schema_words; }
+    [[nodiscard]] std::uint64_t* words() const { return words_.get(); }
     /// What was refused, in device memory.
     [[nodiscard]] detail::refusal_record* refusals() const {
         return reinterpret_cast<detail::refusal_record*>(words() + schema_.size());
     }
 
   private:
-    static constexpr std::size_t schema_words = (sizeof(detail::word_schema) + 7) / 8;
-
     /// Words of both views, and of the record behind them.
     [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + detail::refusal_words; }
 
@@ -228,19 +219,19 @@ class device_tally {
                        detail::add_pack_kernel<T, S, N>, pack, num_real, ref(), ++calls_);
     }
     template <class List>
-    void add_units_of(const List& list, tower in, const char* field, cudaStream_t stream) {
+    void add_units_of(const List& list, tower in, const char* field, const char* name, cudaStream_t stream) {
         detail::require_tower(empty_.masks(), in, field);
         constexpr std::uint32_t threads = 256;
         detail::launch({.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
                         .threads = threads,
                         .shared_words = schema_.size()},
-                       stream, field, detail::add_units_kernel<List>, list, ref(), ++calls_);
+                       stream, name, detail::add_units_kernel<List>, list, ref(), ++calls_);
     }
 
     tally empty_;
     detail::word_schema schema_;
-    detail::device_words words_;  // the schema, both views, the record
-    detail::pinned_words staging_;
+    detail::device_array<detail::word_schema> schema_on_device_;
+    detail::device_words words_;  // both views, the record
     detail::snapshot_ring ring_;
     std::uint32_t max_blocks_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset

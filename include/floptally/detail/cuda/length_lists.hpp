@@ -18,7 +18,7 @@
 /// - `load(first)`: what four of them are made of, `first` a multiple of 4; missing ones are empty;
 /// - `is_plain(four, first)`: whether all four are surely right and below `plain_limit`;
 /// - `find(four, k, i, why)`: whether the k-th, which is number i, is right, or why not;
-/// - `real(four, k)`, `slot(four, k)`: its lengths, where it is right.
+/// - `real(four, k)` and, with two views, `slot(four, k)`: its lengths, where it is right.
 
 namespace floptally::detail {
 
@@ -112,9 +112,6 @@ class listed_lengths {
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
         return static_cast<std::uint32_t>(loaded.lengths[k]);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const four& loaded, std::size_t k) const {
-        return real(loaded, k);
     }
 
   private:
@@ -224,9 +221,6 @@ class listed_boundaries {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
         return static_cast<std::uint32_t>(static_cast<bits>(loaded.boundaries[k + 1]) -
                                           static_cast<bits>(loaded.boundaries[k]));
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const four& loaded, std::size_t k) const {
-        return real(loaded, k);
     }
 
   private:

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <memory>
+#include <span>
 
 #include <floptally/cuda/cuda_error.hpp>
 
 /// @file
-/// Words in the memory of the current device, and words of the host that a device writes to. All are 0 at first.
+/// Memory of the current device, and words of the host that a device writes to.
 
 namespace floptally::detail {
 
@@ -20,19 +21,40 @@ struct pinned_free {
     void operator()(void* memory) const noexcept { cudaFreeHost(memory); }
 };
 
-using device_words = std::unique_ptr<std::uint64_t[], device_free>;
+template <class T>
+using device_array = std::unique_ptr<T[], device_free>;
+using device_words = device_array<std::uint64_t>;
 using pinned_words = std::unique_ptr<std::uint64_t[], pinned_free>;
 
-[[nodiscard]] inline device_words make_device_words(std::size_t count) {
+/// As cudaMalloc leaves it.
+template <class T>
+[[nodiscard]] device_array<T> make_device_array(std::size_t count) {
     void* memory = nullptr;
-    require_cuda(cudaMalloc(&memory, count * sizeof(std::uint64_t)), "cudaMalloc");
-    device_words words(static_cast<std::uint64_t*>(memory));
-    require_cuda(cudaMemset(memory, 0, count * sizeof(std::uint64_t)), "cudaMemset");
+    require_cuda(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
+    return device_array<T>(static_cast<T*>(memory));
+}
+
+/// What the host has, for kernels to read.
+template <class T>
+[[nodiscard]] device_array<T> copied_to_device(std::span<const T> values) {
+    device_array<T> copy = make_device_array<T>(values.size());
+    require_cuda(cudaMemcpy(copy.get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    return copy;
+}
+template <class T>
+[[nodiscard]] device_array<T> copied_to_device(const T& value) {
+    return copied_to_device(std::span<const T>(&value, 1));
+}
+
+/// Zeros.
+[[nodiscard]] inline device_words make_device_words(std::size_t count) {
+    device_words words = make_device_array<std::uint64_t>(count);
+    require_cuda(cudaMemset(words.get(), 0, count * sizeof(std::uint64_t)), "cudaMemset");
     require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // streams that do not wait for the default one
     return words;
 }
 
-/// Mapped, so that a kernel writes to it, and so that a captured launch can go to another place each time.
+/// Zeros. Mapped, so that a kernel writes to it, and so that a captured launch can go to another place each time.
 [[nodiscard]] inline pinned_words make_pinned_words(std::size_t count) {
     void* memory = nullptr;
     require_cuda(cudaHostAlloc(&memory, count * sizeof(std::uint64_t), cudaHostAllocMapped | cudaHostAllocPortable),

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,19 +19,18 @@ namespace floptally::detail {
 /// Reads snapshots in the order in which they were taken. It looks at memory and at nothing else: it cannot wait.
 class snapshot_reader {
   public:
-    explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots) {}
+    explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots), words_(slots.size) {}
 
-    /// The words of the next one, or none. One that was overwritten is an error, after which the oldest that is still
-    /// there is the next.
-    [[nodiscard]] std::optional<std::vector<std::uint64_t>> next() {
+    /// The words of the next one, until it is asked for the one after, or none. One that was overwritten is an error,
+    /// after which the oldest that is still there is the next.
+    [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() {
         const std::uint64_t* const slot = slots_.slot(next_);
         const std::uint64_t before = atomic_load(slot);
         if (before == 0 || before < next_) {
             return std::nullopt;
         }
-        std::vector<std::uint64_t> words(slots_.size);
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            words[i] = atomic_load(slot + 1 + i);
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            words_[i] = atomic_load(slot + 1 + i);
         }
         std::atomic_thread_fence(std::memory_order_acquire);
         const std::uint64_t after = atomic_load(slot);
@@ -38,11 +38,8 @@ class snapshot_reader {
             skip();
         }
         ++next_;
-        return words;
+        return words_;
     }
-
-    /// The number of the one that comes next.
-    [[nodiscard]] std::uint64_t next_number() const { return next_; }
 
   private:
     [[noreturn]] void skip() {
@@ -59,6 +56,7 @@ class snapshot_reader {
     }
 
     snapshot_slots slots_;
+    std::vector<std::uint64_t> words_;
     std::uint64_t next_ = 1;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
@@ -16,12 +17,14 @@
 
 namespace floptally::detail {
 
-/// Snapshots of `size` words of a device: taken on a stream, read without a call to the runtime.
+/// Snapshots of `size` words of a device: taken on a stream, read without a call to the runtime;
+/// or, blocking, without a snapshot.
 class snapshot_ring {
   public:
     snapshot_ring(std::uint32_t count, std::uint32_t size)
         : taken_(make_device_words(1)),
           memory_(make_pinned_words(std::size_t{positive(count)} * (std::size_t{1} + size))),
+          staging_(make_pinned_words(size)),
           slots_{on_device(memory_.get()), taken_.get(), count, size},
           reader_({memory_.get(), nullptr, count, size}) {}
 
@@ -30,7 +33,17 @@ class snapshot_ring {
         launch({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream, "snapshot_async",
                take_snapshot_kernel<>, words, slots_, reset);
     }
-    [[nodiscard]] std::optional<std::vector<std::uint64_t>> next() { return reader_.next(); }
+    /// The words of the next one, or none; valid until the next call.
+    [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_.next(); }
+
+    /// The words as the stream leaves them. Blocks until it has done all that is queued on it.
+    [[nodiscard]] std::span<const std::uint64_t> read(const std::uint64_t* words, cudaStream_t stream) const {
+        const std::span<std::uint64_t> to(staging_.get(), slots_.size);
+        require_cuda(cudaMemcpyAsync(to.data(), words, to.size_bytes(), cudaMemcpyDeviceToHost, stream),
+                     "cudaMemcpyAsync");
+        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        return to;
+    }
 
   private:
     [[nodiscard]] static std::uint32_t positive(std::uint32_t count) {
@@ -45,6 +58,7 @@ class snapshot_ring {
 
     device_words taken_;
     pinned_words memory_;
+    pinned_words staging_;
     snapshot_slots slots_;
     snapshot_reader reader_;
 };
