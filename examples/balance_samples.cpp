@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance.hpp>
-#include <floptally/balance_report.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/sample_loads.hpp>
 
 #include "document_lengths.hpp"
 
@@ -29,7 +29,7 @@ void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
     lengths.resize(lengths.size() - lengths.size() % ranks);  // equal counts
 
     // What a document costs is what MFU counts for it.
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment balanced = partition(costs, ranks);
 
@@ -54,7 +54,7 @@ void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
         throw std::logic_error("a document was lost or doubled");
     }
 
-    const balance_report report = report_of(costs, balanced);
+    const balance_report report = balance_report_of(costs, balanced);
     std::printf("\n%-8s %10s %10s %14s\n", "", "max/mean", "max/min", "(max-min)/max");
     print("before", report.before[0]);
     print("after", report.after[0]);

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance.hpp>
-#include <floptally/balance_report.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/sample_loads.hpp>
 
 #include "visual_loads.hpp"
 #include "workloads.hpp"
@@ -22,8 +22,8 @@ namespace {
 
 using floptally::assignment;
 using floptally::balance_seed;
+using floptally::flop_counter;
 using floptally::flops;
-using floptally::folded_cost;
 
 constexpr std::size_t samples_per_rank = 8;
 
@@ -35,7 +35,7 @@ struct workload {
 };
 
 workload of_text(const std::string& name, const std::vector<std::uint32_t>& lengths) {
-    static const folded_cost model(floptally::presets::llama_3_8b.cost());
+    static const flop_counter model(floptally::presets::llama_3_8b.cost());
     return {name, floptally::sample_costs(model, lengths), 1};
 }
 

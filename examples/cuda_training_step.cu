@@ -48,7 +48,7 @@ int run(const char* peak) {
     const double peak_tflops = peak != nullptr ? std::atof(peak) : accelerator_of(gpu).peak_tflops(precision::bf16);
     std::printf("%s\n", describe(gpu).c_str());
 
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     meter totals(model, {.gpus = 1, .peak_tflops = peak_tflops, .accelerator = gpu.name, .precision = "bf16"});
     device_meter on_device(totals);
 

@@ -50,7 +50,7 @@ T* on_device(const std::vector<T>& values) {
 
 int run() {
     using namespace floptally;
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
 
     std::vector<std::uint32_t> first{0};
     std::vector<std::uint32_t> slots{0};

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
-#include <floptally/component_rates.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/tile_bound.hpp>
+#include <floptally/statistics/tile_bound.hpp>
+#include <floptally/step/component_rates.hpp>
 
 int main() {
     using namespace floptally;
@@ -17,7 +17,7 @@ int main() {
     hstu model{.hidden_size = 1024, .num_layers = 8};
     model.layer = {.num_heads = 4, .attention_dim = 256, .linear_dim = 256};
     model.prediction[0] = {.layer_sizes = {512, 2}, .rows = hstu_rows::targets};
-    const folded_cost counted(model.cost());
+    const flop_counter counted(model.cost());
 
     // Every microbatch: contextual tokens, history and targets of each user. The tally is a few words whatever their
     // number, and host code: nothing waits for the device.

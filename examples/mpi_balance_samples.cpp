@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance.hpp>
-#include <floptally/exchange.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/mpi.hpp>
-#include <floptally/sample_loads.hpp>
+#include <floptally/parallel/mpi.hpp>
 
 #include "document_lengths.hpp"
 
@@ -139,7 +139,7 @@ void train() {
 
     // The same on every rank: lengths, costs, who loads what and who trains on it. A slot is microbatch · ranks + rank.
     const std::vector<std::uint32_t> lengths = document_lengths();
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment loaded = contiguous(costs, window * ranks);
     const assignment balanced = partition(costs, window * ranks, {.mode = balance_mode::free});

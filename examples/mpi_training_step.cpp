@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/mpi.hpp>
-#include <floptally/reduction.hpp>
+#include <floptally/parallel/mpi.hpp>
+#include <floptally/parallel/reduction.hpp>
 
 namespace {
 
@@ -28,7 +28,7 @@ std::vector<std::int32_t> next_row(std::mt19937& random) {
 
 void train() {
     using namespace floptally;
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     const double peak_tflops = accelerator_named("NVIDIA H100 80GB HBM3").peak_tflops(precision::bf16);
 
     // Once: where this rank stands, and what it holds of the statistics. Here all ranks are data-parallel.

@@ -23,7 +23,7 @@ int main() {
     training_plan plan;
     plan.rules.push_back({.weights = "vision.*", .state = weight_state::frozen}, "rules");
     plan.rules.push_back({.weights = "vision.merger", .state = weight_state::trainable}, "rules");
-    const folded_cost counted(model.stages, conventions::exact, plan);
+    const flop_counter counted(model.parts, conventions::exact, plan);
 
     // Every microbatch: boundaries of the packed text, whose lengths count the image tokens too, and the grids (t, h,
     // w) of its images and clips in patches, as the processor gives them.
@@ -41,7 +41,7 @@ int main() {
         std::printf("%-24s %24s\n", std::string(part.name.view()).c_str(), to_string(part.total(view::useful)).c_str());
     }
     std::printf("patches %s, of which the text sees %s tokens\n",
-                std::to_string(step.get(view::useful, statistic::tokens, tower::vision)).c_str(),
+                std::to_string(step.get(view::useful, statistic::tokens, modality::vision)).c_str(),
                 std::to_string(placeholder_tokens(model, step)).c_str());
     std::printf("MFU %.2f %%\n", 100 * rates.mfu);
 }

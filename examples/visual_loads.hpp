@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/sample_loads.hpp>
 
 #include "workloads.hpp"
 
@@ -15,23 +15,24 @@
 namespace workloads {
 
 /// Of Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
-inline const floptally::folded_cost& vision_language_model() {
+inline const floptally::flop_counter& vision_language_model() {
     using namespace floptally;
-    static const folded_cost counted = [] {
+    static const flop_counter counted = [] {
         const layer block{0, 1280, mask::bidirectional()};
         const cost layers =
             mha{.num_heads = 16, .head_dim = 80}.cost(block) + gated_mlp{.intermediate_size = 3420}.cost(block);
         const cost stem = patch_embedding{.patch_size = 14, .temporal_patch_size = 2}.cost(1280);
         const cost merger = patch_merger{.hidden_size = 1280, .out_features = 3584}.cost();
-        const cost of_tower = ((stem + 32 * layers).in(tower::vision) + merger).renamed([](const component_name& own) {
-            return component_name("vision.", own.view());
-        });
+        const cost of_tower =
+            ((stem + 32 * layers).in(modality::vision) + merger).renamed([](const component_name& own) {
+                return component_name("vision.", own.view());
+            });
         const transformer<gqa, gated_mlp> language{.hidden_size = 3584,
                                                    .num_layers = 28,
                                                    .attention = {.num_heads = 28, .num_kv_heads = 4, .head_dim = 128},
                                                    .feed_forward = {.intermediate_size = 18944},
                                                    .vocab = {.size = 152064}};
-        return folded_cost(language.cost() + of_tower);
+        return flop_counter(language.cost() + of_tower);
     }();
     return counted;
 }

@@ -92,7 +92,7 @@ TEST_CASE("A header includes only headers of a lower rank, and every header has 
 TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
     const auto found = headers();
     const std::set<std::string> third_parties{"fmt/", "nlohmann/", "pybind11/", "cuda", "nccl", "mpi"};
-    const std::set<std::string> adapters{"fmt", "json", "meter_json", "mpi", "nccl", "python"};
+    const std::set<std::string> adapters{"fmt", "json", "step/meter_json", "parallel/mpi", "parallel/nccl", "python"};
     for (const auto& [name, unused] : found) {
         std::set<std::string> seen;
         std::set<std::string> used;
@@ -189,8 +189,8 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
     std::size_t in_readme = 0;
     for (const floptally::convention* how : floptally::conventions::all) {
         const bool inference = how == &floptally::conventions::vllm_prefill;
-        const floptally::training_plan plan{.counted =
-                                                inference ? floptally::phases::forward : floptally::phases::train};
+        const floptally::training_plan plan{.counted = inference ? floptally::counted_passes::forward
+                                                                 : floptally::counted_passes::train};
         const floptally::flops total = floptally::evaluate(model, batch, *how, plan).total();
         const std::string name(how->name);
         const std::string cell = how == &floptally::conventions::exact ? "**" + name + "**" : name;
@@ -218,8 +218,8 @@ TEST_CASE("The hand-made example of docs/counting.md is what the library counts"
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};
     batch.add(floptally::sequence{.length = 8192});
-    const floptally::breakdown work =
-        floptally::evaluate(model, batch, floptally::conventions::exact, {.counted = floptally::phases::forward});
+    const floptally::breakdown work = floptally::evaluate(model, batch, floptally::conventions::exact,
+                                                          {.counted = floptally::counted_passes::forward});
     const std::string page = read_text(source_dir / "docs/counting.md");
     for (const floptally::component_flops& component : work.components()) {
         const std::string name(component.name.view());

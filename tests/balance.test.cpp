@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance.hpp>
-#include <floptally/balance_report.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/sample_loads.hpp>
 
 #include "../examples/visual_loads.hpp"
 #include "../examples/workloads.hpp"
@@ -23,13 +23,13 @@ using floptally::assignment;
 using floptally::balance_mode;
 using floptally::balance_options;
 using floptally::balance_report;
+using floptally::balance_report_of;
 using floptally::balance_seed;
 using floptally::contiguous;
+using floptally::flop_counter;
 using floptally::flops;
-using floptally::folded_cost;
 using floptally::max_over_mean;
 using floptally::partition;
-using floptally::report_of;
 using floptally::spreads_of;
 using floptally::tally;
 using floptally::uint128;
@@ -39,7 +39,7 @@ using workloads::generator;
 namespace {
 
 std::vector<flops> llama_costs(const std::vector<std::uint32_t>& lengths) {
-    return floptally::sample_costs(folded_cost(floptally::presets::llama_3_8b.cost()), lengths);
+    return floptally::sample_costs(flop_counter(floptally::presets::llama_3_8b.cost()), lengths);
 }
 
 uint128 peak_of(const assignment& of) { return *std::max_element(of.loads.begin(), of.loads.end()); }
@@ -148,8 +148,9 @@ TEST_CASE("T1 samples cost what MFU counts, and add up to the batch exactly") {
         .vocab = {.size = 1000},
         .masks = floptally::mask::sliding_window(400)};
     const floptally::training_plan recomputes{.recomputed = floptally::recompute::full};
-    for (const folded_cost& model : {folded_cost(floptally::presets::llama_3_8b.cost()), folded_cost(windowed.cost()),
-                                     folded_cost(windowed.cost(), floptally::conventions::palm, recomputes)}) {
+    for (const flop_counter& model :
+         {flop_counter(floptally::presets::llama_3_8b.cost()), flop_counter(windowed.cost()),
+          flop_counter(windowed.cost(), floptally::conventions::palm, recomputes)}) {
         const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(100, 700, 100, 16384, 3);
         tally batch{model.masks()};
         batch.add_lengths(lengths);
@@ -343,7 +344,7 @@ TEST_CASE("Bad input is refused by name") {
           }).starts_with("costs: must add up to less than 2^126"));
     CHECK(error_of([&] { return assigned(costs, {0}, 2); }) == "rank_of: must be a rank for each of 2 samples, got 1");
     CHECK(error_of([&] { return assigned(costs, {0, 2}, 2); }) == "rank_of[1]: must be below the 2 ranks, got 2");
-    CHECK(error_of([&] { return report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
+    CHECK(error_of([&] { return balance_report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
           "before: must be an assignment of the same samples");
 }
 
@@ -591,7 +592,7 @@ TEST_CASE("T7 vision and language at once: max over loads of max to mean within 
                     const std::vector<flops> costs = workloads::loads_of(photos ? workloads::receipts(count, seed)
                                                                                 : workloads::image_counts(count, seed));
                     const assignment balanced = partition(costs, ranks, {.loads = 2});
-                    const balance_report report = report_of(costs, balanced);
+                    const balance_report report = balance_report_of(costs, balanced);
                     CHECK(report.after.size() == 2);
                     CHECK(max_over_mean(report.after) <= 1.03);
                     CHECK(max_over_mean(report.after) < max_over_mean(report.before));
@@ -614,7 +615,7 @@ TEST_CASE("T7 a load that nobody has changes nothing") {
     for (const int cost : costs) {
         both.insert(both.end(), {cost, 0});
     }
-    const balance_report report = report_of(both, partition(both, 2, {.loads = 2}));
+    const balance_report report = balance_report_of(both, partition(both, 2, {.loads = 2}));
     CHECK(max_over_mean(report.after) == 1);
     CHECK(report.after[1].max_over_min == 1);
 }
@@ -622,7 +623,7 @@ TEST_CASE("T7 a load that nobody has changes nothing") {
 TEST_CASE("T9 a report has before and after, moved samples and the predicted speed-up") {
     const std::vector<int> costs{6, 5, 2, 1};
     const assignment balanced = partition(costs, 2);
-    const balance_report report = report_of(costs, balanced);
+    const balance_report report = balance_report_of(costs, balanced);
     REQUIRE(report.before.size() == 1);
     CHECK(report.before[0].largest == 11);
     CHECK(report.before[0].smallest == 3);
@@ -635,30 +636,30 @@ TEST_CASE("T9 a report has before and after, moved samples and the predicted spe
     CHECK(report.samples == 4);
     CHECK(report.moved == 2);
     CHECK(report.predicted_speedup == 11.0 / 7);
-    CHECK(report_of(balanced, balanced).moved == 0);
+    CHECK(balance_report_of(balanced, balanced).moved == 0);
 
     // Two loads wait twice: (9 + 4) ÷ (6 + 3).
     const std::vector<int> both{4, 3, 5, 1, 1, 0, 2, 2};
     const assignment swapped = assigned(both, {0, 1, 1, 0}, 2, 2);
     CHECK(swapped.loads == std::vector<uint128>{6, 5, 6, 1});
-    CHECK(report_of(both, swapped).predicted_speedup == (9.0 + 4) / (6 + 5));
+    CHECK(balance_report_of(both, swapped).predicted_speedup == (9.0 + 4) / (6 + 5));
 }
 
 TEST_CASE("T9 no number of a report is infinite or none") {
-    const balance_report nothing = report_of(std::vector<int>(4), partition(std::vector<int>(4), 2));
+    const balance_report nothing = balance_report_of(std::vector<int>(4), partition(std::vector<int>(4), 2));
     CHECK(nothing.before[0].max_over_mean == floptally::imbalance{});
     CHECK(nothing.before[0].max_over_min == 1);
     CHECK(nothing.before[0].range_over_max == 0);
     CHECK(nothing.predicted_speedup == 1);
     const std::vector<int> one{5, 0};
-    const balance_report idle = report_of(one, partition(one, 2));
+    const balance_report idle = balance_report_of(one, partition(one, 2));
     CHECK(idle.after[0].max_over_min == std::nullopt);
     CHECK(idle.after[0].range_over_max == 1);
     CHECK(idle.after[0].max_over_mean == floptally::imbalance{2, 1});
-    const balance_report empty = report_of(std::vector<int>{}, partition(std::vector<int>{}, 2));
+    const balance_report empty = balance_report_of(std::vector<int>{}, partition(std::vector<int>{}, 2));
     CHECK(empty.predicted_speedup == 1);
     CHECK(empty.moved == 0);
     // 128-bit loads: reduced before they are multiplied.
     const std::vector<flops> huge(2, flops{uint128{1} << 120});
-    CHECK(report_of(huge, partition(huge, 2)).after[0].max_over_mean == floptally::imbalance{});
+    CHECK(balance_report_of(huge, partition(huge, 2)).after[0].max_over_mean == floptally::imbalance{});
 }

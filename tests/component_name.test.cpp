@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/model/component_name.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

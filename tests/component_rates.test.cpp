@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/component_rates.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/step/component_rates.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using floptally::component_row;
 using floptally::component_time;
-using floptally::phases;
+using floptally::counted_passes;
 
 /// 30 FLOPs a token and 32 a pair forward; full recompute, so that executed differs.
 floptally::breakdown ten_tokens() {
@@ -43,8 +43,8 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 }  // namespace
 
 TEST_CASE("H7: the table of components has time, TFLOPS and MFU where a time was given") {
-    const std::vector<component_row> rows =
-        rows_of({{"attention.core", 4, phases::backward}, {"mlp", 2}, {"attention.core", 8, phases::forward}});
+    const std::vector<component_row> rows = rows_of(
+        {{"attention.core", 4, counted_passes::backward}, {"mlp", 2}, {"attention.core", 8, counted_passes::forward}});
     REQUIRE(rows.size() == 4);
 
     CHECK(rows[0].name.view() == "mlp");
@@ -91,9 +91,9 @@ TEST_CASE("H7: times that are none, of no component, or given twice are errors")
     }
     CHECK(problem({{"mpl", 1}}) == "component: this model counts none named \"mpl\"");
     CHECK(problem({{"mlp", 1}, {"mlp", 2}}) == "component: \"mlp\" has two times");
-    CHECK(problem({{"mlp", 1}, {"mlp", 2, phases::forward}}) == "component: \"mlp\" has two times");
-    CHECK(problem({{"mlp", 1, phases::backward}, {"mlp", 2}}) == "component: \"mlp\" has two times");
-    CHECK(problem({{"mlp", 1, phases::backward}, {"mlp", 2, phases::forward}}) == "no error");
+    CHECK(problem({{"mlp", 1}, {"mlp", 2, counted_passes::forward}}) == "component: \"mlp\" has two times");
+    CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2}}) == "component: \"mlp\" has two times");
+    CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2, counted_passes::forward}}) == "no error");
     CHECK(error_of([] { return floptally::component_rates(ten_tokens(), {.gpus = 0, .peak_tflops = 1}, {}).size(); }) ==
           "gpus: must be at least 1, got 0");
 }

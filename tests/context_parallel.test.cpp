@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include <floptally/context_parallel.hpp>
 #include <floptally/convention.hpp>
-#include <floptally/folded_cost.hpp>
-#include <floptally/head_split.hpp>
-#include <floptally/imbalance.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/parallel/head_split.hpp>
+#include <floptally/parallel/imbalance.hpp>
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"
@@ -439,7 +439,7 @@ TEST_CASE("A1: FLOPs of the ranks add up to those of the row under every convent
     }
     for (const floptally::convention* how : floptally::conventions::all) {
         INFO(how->name);
-        const floptally::folded_cost folded(windowed, *how);
+        const floptally::flop_counter folded(windowed, *how);
         const tally whole = row.tally_of(folded.masks()).total();
         for (const token_split& split : layouts_of(row, 8)) {
             const context_parallel_row ranks(row, split);
@@ -459,7 +459,7 @@ TEST_CASE("A5: padding in slots and a dummy tail stay apart on every rank", "[co
     // 13 and 30 tokens in slots of 16 and 32, and a mock sequence of 16.
     row.add_cu_seqlens(std::array{0, 13, 43, 43}, std::array{0, 16, 48, 64}, 2);
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
-    const floptally::folded_cost folded(model);
+    const floptally::flop_counter folded(model);
     const context_parallel_row each(row, token_split::zigzag_of_each(row.boundaries(), 4));
     std::vector<u64> real;
     std::vector<u64> in_slots;

@@ -19,7 +19,7 @@ using matmul_trace::step;
 /// Built for the convention, since a convention may count pairs of masks that the model does not have.
 flops total(const cost& model, const convention& how, const std::vector<std::uint32_t>& lengths,
             view seen = view::useful) {
-    const folded_cost folded(model, how);
+    const flop_counter folded(model, how);
     tally batch{folded.masks()};
     batch.add_lengths(lengths);
     return folded.total(batch, seen);
@@ -213,7 +213,7 @@ void check_convention(const convention& how) {
     for (const std::vector<traced_mask>& layers : layouts()) {
         for (const bool tied : {false, true}) {
             const cost model = model_of(layers, tied);
-            const folded_cost folded(model, how);
+            const flop_counter folded(model, how);
             for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
                 step real;
                 step slots;
@@ -222,7 +222,7 @@ void check_convention(const convention& how) {
                 const tally batch = matmul_trace::tally_of(folded.masks(), sequences);
                 for (const bool flash : {true, false}) {
                     const training_plan plan{.flash_attention = flash};
-                    const breakdown counted = folded_cost(model, how, plan).evaluate(batch);
+                    const breakdown counted = flop_counter(model, how, plan).evaluate(batch);
                     const bool flash_convention = how.backward == attention_backward::flash;
                     REQUIRE(matmul_trace::mismatches(counted, real, slots, plan, flash_convention) == "");
                 }
@@ -314,7 +314,7 @@ TEST_CASE("half of an odd number of FLOPs per pair is an error and never a round
     convention how = conventions::exact;
     how.counted = products.with(term::softmax);
     const auto problem = [&](std::uint64_t heads, const mask& attends) {
-        return error_of([&] { return folded_cost(cost{}.add("core", attention_core{heads, 1, 1}, attends), how); });
+        return error_of([&] { return flop_counter(cost{}.add("core", attention_core{heads, 1, 1}, attends), how); });
     };
     CHECK(problem(3, mask::causal()) ==
           "convention: half of an odd number of FLOPs per pair: the softmax of oddly many heads");
@@ -380,7 +380,7 @@ TEST_CASE("the longest window of flash-attention's kind is counted by every conv
     model.add("attention.core", attention_core{1, 1, 1}, mask::causal());
     for (const convention* how : conventions::all) {
         CAPTURE(std::string(how->name));
-        CHECK_NOTHROW(folded_cost(model, *how));
+        CHECK_NOTHROW(flop_counter(model, *how));
     }
 }
 

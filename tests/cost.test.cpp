@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/folded_cost.hpp>
-#include <floptally/latent_attention.hpp>
-#include <floptally/state_space.hpp>
-#include <floptally/transformer.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/latent_attention.hpp>
+#include <floptally/model/state_space.hpp>
+#include <floptally/model/transformer.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -37,7 +37,7 @@ std::vector<flops> work_of(const cost& model) {
     }
     std::vector<flops> all;
     for (const convention* how : conventions::all) {
-        const folded_cost folded(model, *how, {.recomputed = recompute::full});
+        const flop_counter folded(model, *how, {.recomputed = recompute::full});
         tally kept{folded.masks()};
         for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
             kept.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
@@ -489,7 +489,7 @@ TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost]
     matmul_trace::mlp(real, "moe.experts", 13, 15, 11, true);
     matmul_trace::mlp(slots, "moe.experts", 17, 15, 11, true);
     CHECK(matmul_trace::mismatches(evaluate(model, batch), real, slots) == "");
-    CHECK(folded_cost(model).total(batch) == evaluate(model, batch).total());
+    CHECK(flop_counter(model).total(batch) == evaluate(model, batch).total());
 }
 
 TEST_CASE("an even measurement is the count by configuration", "[cost][routed]") {
@@ -537,8 +537,8 @@ TEST_CASE("tokens without their visits are an error, not a model without experts
     CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
     batch.add({.length = 4});
     CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
-    CHECK(error_of([&] { return folded_cost(model).total(batch); }) == missing);
-    CHECK(error_of([&] { return folded_cost(model).total(sequence{.length = 3}); }) == missing);
+    CHECK(error_of([&] { return flop_counter(model).total(batch); }) == missing);
+    CHECK(error_of([&] { return flop_counter(model).total(sequence{.length = 3}); }) == missing);
     batch.add_routed(8, 8);
     CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
     CHECK(error_of([&] { return evaluate(0 * model, tally{}); }) == "no error");
@@ -554,7 +554,7 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
     const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::bidirectional()).on_encoder();
     for (const convention* how : conventions::all) {
         INFO(how->name);
-        const folded_cost folded(model, *how, {.counted = phases::forward});
+        const flop_counter folded(model, *how, {.counted = counted_passes::forward});
         tally batch{folded.masks()};
         batch.add({.length = 3, .keys = 5});
         const std::uint64_t of_a_pair =
@@ -563,7 +563,7 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
     }
     // Nor does it make a windowed decoder one whose layers alternate.
     const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));
-    const auto windows = [](const cost& c) { return folded_cost(c, conventions::verl).masks(); };
+    const auto windows = [](const cost& c) { return flop_counter(c, conventions::verl).masks(); };
     CHECK(windows(decoder + model) == [] {
         mask_set only;
         only.push_back(mask::encoder(), "masks");
@@ -574,7 +574,7 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
 TEST_CASE("a prefix is full attention where a convention ignores windows", "[cost]") {
     const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::prefix_lm(4));
     const auto pairs = [&](const convention& how) {
-        const folded_cost folded(model, how, {.counted = phases::forward});
+        const flop_counter folded(model, how, {.counted = counted_passes::forward});
         tally batch{folded.masks()};
         batch.add({.length = 6});
         return folded.total(batch);
@@ -588,7 +588,7 @@ TEST_CASE("the rows times columns of a product are no mask: every convention cou
     const cost model = cost{}.add_scores("attention.positions", 1, mask::box(4));
     for (const convention* how : conventions::all) {
         INFO(how->name);
-        const folded_cost folded(model, *how, {.counted = phases::forward});
+        const flop_counter folded(model, *how, {.counted = counted_passes::forward});
         tally batch{folded.masks()};
         batch.add({.length = 6});
         batch.add({.length = 3});

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include <floptally/duration_histogram.hpp>
+#include <floptally/step/duration_histogram.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/exchange.hpp>
-#include <floptally/exchange_agreement.hpp>
-#include <floptally/packed_row.hpp>
+#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/exchange_agreement.hpp>
+#include <floptally/batch/packed_row.hpp>
 #include <floptally/tally.hpp>
 
 #include "catch2.hpp"

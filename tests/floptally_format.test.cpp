@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"

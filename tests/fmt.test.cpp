@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/flop_counter.hpp>
 #include <floptally/fmt.hpp>
-#include <floptally/folded_cost.hpp>
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"
@@ -76,7 +76,7 @@ std::vector<std::string> cells(const std::string& line) {
 
 report llama_report(const training_plan& plan = {}, const convention& how = conventions::exact) {
     const cost model = presets::llama_3_8b.cost();
-    const folded_cost folded(model, how, plan);
+    const flop_counter folded(model, how, plan);
     tally batch{folded.masks()};
     batch.add(sequence{.length = 8192});
     return {.model_type = "llama",
@@ -378,8 +378,9 @@ TEST_CASE("the head of a table names the model, what was counted, and the conven
     CHECK(head(llama_report()) ==
           "llama: forward and backward, recompute none\n"
           "convention exact: every matmul of the step, attention over the attended pairs");
-    CHECK(head(llama_report({.counted = phases::forward})).starts_with("llama: forward only, recompute none\n"));
-    CHECK(head(llama_report({.counted = phases::backward, .recomputed = recompute::full}))
+    CHECK(
+        head(llama_report({.counted = counted_passes::forward})).starts_with("llama: forward only, recompute none\n"));
+    CHECK(head(llama_report({.counted = counted_passes::backward, .recomputed = recompute::full}))
               .starts_with("llama: backward only, recompute full\n"));
     CHECK(head(llama_report({.recomputed = recompute::attention}))
               .starts_with("llama: forward and backward, recompute attention\n"));

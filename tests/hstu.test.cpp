@@ -169,14 +169,14 @@ TEST_CASE("H2: an HSTU model is its layers between its MLPs", "[hstu][descriptor
             after(rows_of(s, hstu_rows::all, 1), 11, 3);
         }
     });
-    CHECK(evaluate(stages_of(model), tally_of(sum.masks(), batch())).total() ==
+    CHECK(evaluate(parts_of(model), tally_of(sum.masks(), batch())).total() ==
           evaluate(sum, tally_of(sum.masks(), batch())).total());
 }
 
 TEST_CASE("H5: with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts neither's fourth", "[hstu]") {
     const cost model = layer_of(1).cost({.hidden_size = 11, .attends = mask::hstu()});
     const tally sums = tally_of(model.masks(), batch());
-    const breakdown forward = evaluate(model, sums, conventions::exact, {.counted = phases::forward});
+    const breakdown forward = evaluate(model, sums, conventions::exact, {.counted = counted_passes::forward});
     const breakdown step = evaluate(model, sums);
     const breakdown again = evaluate(model, sums, conventions::exact, {.recomputed = recompute::full});
     const auto of = [](const breakdown& work, std::string_view name, view seen) {
@@ -202,7 +202,7 @@ TEST_CASE("H5: with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts
 
 TEST_CASE("H3: recsys-examples' count of its benchmark", "[hstu][convention]") {
     const cost model = benchmark_model().cost();
-    const folded_cost counted(model, conventions::recsys_examples);
+    const flop_counter counted(model, conventions::recsys_examples);
     const breakdown work = counted.evaluate(benchmark_batch(counted.masks()));
     const auto of = [&](std::string_view name) {
         for (const component_flops& one : work.components()) {
@@ -220,7 +220,7 @@ TEST_CASE("H3: recsys-examples' count of its benchmark", "[hstu][convention]") {
     // Without the element-wise work, which changes no digit here.
     convention products_only = conventions::recsys_examples;
     products_only.counted = products_only.counted.without(term::gating).without(term::residual);
-    const folded_cost without(model, products_only);
+    const flop_counter without(model, products_only);
     CHECK(tera(without.total(benchmark_batch(without.masks()))) == "63.89");
 }
 
@@ -232,9 +232,9 @@ TEST_CASE("H4: what recsys-examples' attention leaves out of the exact one", "[h
     attention.counted = term_set{term::scores, term::values};
     convention exact = conventions::exact;
     exact.counted = attention.counted;
-    const training_plan forward{.counted = phases::forward};
-    const folded_cost by_recsys(model, attention, forward);
-    const folded_cost by_pairs(model, exact, forward);
+    const training_plan forward{.counted = counted_passes::forward};
+    const flop_counter by_recsys(model, attention, forward);
+    const flop_counter by_pairs(model, exact, forward);
     for (std::int64_t context = 0; context <= 4; ++context) {
         for (std::int64_t history = 0; history <= 9; ++history) {
             for (std::int64_t targets = 0; targets <= 7; ++targets) {
@@ -263,7 +263,7 @@ TEST_CASE("HSTU under the conventions of other counters", "[hstu][convention]") 
     const auto attention = [&](const convention& how) {
         convention only = how;
         only.counted = term_set{term::scores};
-        const folded_cost folded(model, only, {.counted = phases::forward});
+        const flop_counter folded(model, only, {.counted = counted_passes::forward});
         return to_string(folded.total(s.record()));
     };
     const std::string attended = std::to_string(2 * hstu_definition::pairs({.max_attn_len = 2}, s));
@@ -279,7 +279,7 @@ TEST_CASE("HSTU under the conventions of other counters", "[hstu][convention]") 
 
 TEST_CASE("one sequence after the other is the batch", "[hstu][cost]") {
     const cost model = benchmark_model().cost();
-    const folded_cost folded(model);
+    const flop_counter folded(model);
     flops sum;
     for (const parts& s : batch().real) {
         sum += folded.total(s.record());
@@ -322,7 +322,7 @@ TEST_CASE("layers of HSTU are runs of equal masks, and cost what each of them co
         one_by_one += model.layer.cost({i, model.hidden_size, i == 2 ? near : mask::hstu()});
     }
     CHECK(model.cost() == one_by_one);
-    const std::vector<stage> stages = stages_of(model);
+    const std::vector<model_part> stages = parts_of(model);
     REQUIRE(stages.size() == 3);
     for (const std::size_t run : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
         CHECK(stages[run].repeat == (run == 1 ? 1U : 2U));
@@ -333,7 +333,7 @@ TEST_CASE("layers of HSTU are runs of equal masks, and cost what each of them co
 TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
     // Only uvqk_proj of layer 1 adapts: nothing below it needs a gradient, everything above it does.
     hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};
-    const std::vector<stage> stages = stages_of(model);
+    const std::vector<model_part> stages = parts_of(model);
     CHECK(stages.size() == 1);
     const tally sums = tally_of(model.cost().masks(), batch());
     const breakdown all = evaluate(stages, sums);
@@ -363,6 +363,6 @@ TEST_CASE("a gate and a residual sum have no weight that trains", "[hstu][plan]"
     for (const char* weights : {"embedding", "hstu.uvqk/*", "hstu.output/*"}) {
         plan.rules.push_back({.weights = weights, .state = weight_state::frozen}, "rules");
     }
-    const folded_cost folded(stages_of(model), conventions::recsys_examples, plan);
+    const flop_counter folded(parts_of(model), conventions::recsys_examples, plan);
     CHECK(folded.evaluate(tally_of(folded.masks(), batch())).backward(view::useful) == flops{});
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/hstu_mask.hpp>
+#include <floptally/model/hstu_mask.hpp>
 #include <floptally/sequence.hpp>
 
 namespace hstu_definition {

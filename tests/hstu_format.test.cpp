@@ -46,7 +46,7 @@ TEST_CASE("an HSTU config is its descriptor", "[hstu][json]") {
     CHECK(read_config(config_of("")).model_type == "hstu");
     CHECK(read_config(config_of("'name': 'ranking'")).model_type == "ranking");
     CHECK(read_config(config_of("")).cost == model_of().cost());
-    CHECK(cost_of(read_config(config_of("")).stages) == model_of().cost());
+    CHECK(cost_of(read_config(config_of("")).parts) == model_of().cost());
     CHECK(read_config(config_of("", "'kv_channels': 5")).cost == model_of().cost());
     CHECK(read_config(config_of("", "'attention_dim': 5, 'linear_dim': 5")).cost == model_of().cost());
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/context_parallel.hpp>
 #include <floptally/floptally.hpp>
+#include <floptally/parallel/context_parallel.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

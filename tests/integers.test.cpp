@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 

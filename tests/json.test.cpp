@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>
 

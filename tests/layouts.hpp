@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/parallel_layout.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
 
 /// Every dp, cp, tp, pp whose product is at most `most`.
 inline std::vector<floptally::parallel_sizes> layouts_up_to(std::uint64_t most) {

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/mask.hpp>
 
 #include "catch2.hpp"

@@ -350,18 +350,18 @@ using sums = std::map<std::string_view, std::array<std::uint64_t, 4>>;
 /// Adds up what one view of a plan runs. `counted_as_flash`: the convention counts a fused backward in every view.
 inline sums add_up(const step& trace, const floptally::training_plan& plan, floptally::view seen,
                    bool counted_as_flash = false) {
-    using floptally::phases;
+    using floptally::counted_passes;
     using floptally::recompute;
     const bool executed = seen == floptally::view::executed;
     sums total;
     for (const matmul& product : trace.matmuls()) {
         auto& phase = total[product.component];
         if (product.during == pass::forward) {
-            phase[0] += plan.counted != phases::backward ? product.flops() : 0;
+            phase[0] += plan.counted != counted_passes::backward ? product.flops() : 0;
             const bool again = (plan.recomputed == recompute::full && product.where != place::after_layers) ||
                                (plan.recomputed == recompute::attention && product.where == place::core);
-            phase[3] += executed && again && plan.counted != phases::forward ? product.flops() : 0;
-        } else if (plan.counted != phases::forward) {
+            phase[3] += executed && again && plan.counted != counted_passes::forward ? product.flops() : 0;
+        } else if (plan.counted != counted_passes::forward) {
             const bool fused = product.during == pass::fused_backward;
             const bool runs = !fused || counted_as_flash || (executed && plan.flash_attention);
             phase[product.during == pass::backward_weights ? 2 : 1] += runs ? product.flops() : 0;

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <floptally/memory.hpp>
+#include <floptally/step/memory.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -15,7 +15,7 @@ using floptally::logits_shape;
 using floptally::memory_plan;
 using floptally::parameter_bytes;
 using floptally::state_bytes;
-using floptally::state_of;
+using floptally::state_bytes_of;
 using floptally::zero_stage;
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
@@ -67,7 +67,7 @@ TEST_CASE("Model states are those of the ZeRO paper", "[memory]") {
     // arXiv:1910.02054, figure 1: 7.5 billion parameters, 64 ranks, K = 12: 120, 31.4, 16.6 and 1.9 GB.
     const auto gigabytes = [](zero_stage sharded) {
         const memory_plan plan{.sharded = sharded, .data_parallel = 64};
-        return static_cast<double>(state_of(7'500'000'000, plan).total()) / 1e9;
+        return static_cast<double>(state_bytes_of(7'500'000'000, plan).total()) / 1e9;
     };
     CHECK(gigabytes(zero_stage::none) == 120.0);
     CHECK(gigabytes(zero_stage::optimizer) == 31.40625);
@@ -75,13 +75,13 @@ TEST_CASE("Model states are those of the ZeRO paper", "[memory]") {
     CHECK(gigabytes(zero_stage::weights) == 1.875);
     // Each stage splits one more of the three.
     const memory_plan one{.sharded = zero_stage::gradients, .data_parallel = 4};
-    CHECK(state_of(1000, one) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
+    CHECK(state_bytes_of(1000, one) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
 }
 
 TEST_CASE("Model states are those of Megatron-LM's table of its distributed optimizer", "[memory]") {
     // Megatron Core developer guide, "Distributed Optimizer": bytes of a parameter, d data-parallel ranks.
     const auto bytes = [](const parameter_bytes& of, zero_stage sharded, std::uint64_t d) {
-        return state_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = of}).total();
+        return state_bytes_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = of}).total();
     };
     namespace optimizers = floptally::optimizers;
     for (const std::uint64_t d : {std::uint64_t{1}, std::uint64_t{8}, std::uint64_t{64}}) {
@@ -96,15 +96,15 @@ TEST_CASE("Model states are those of Megatron-LM's table of its distributed opti
 }
 
 TEST_CASE("Frozen weights have neither gradients nor optimizer state", "[memory]") {
-    CHECK(state_of(1000, 10) == state_bytes{.weights = 2000, .gradients = 20, .optimizer = 120});
-    CHECK(state_of(1000, 0).total() == 2000);
-    CHECK(error_of([] { return state_of(10, 11); }) == "trainable: must be at most the parameters (10), got 11");
-    CHECK(error_of([] { return state_of(10, memory_plan{.data_parallel = 0}); }) ==
+    CHECK(state_bytes_of(1000, 10) == state_bytes{.weights = 2000, .gradients = 20, .optimizer = 120});
+    CHECK(state_bytes_of(1000, 0).total() == 2000);
+    CHECK(error_of([] { return state_bytes_of(10, 11); }) == "trainable: must be at most the parameters (10), got 11");
+    CHECK(error_of([] { return state_bytes_of(10, memory_plan{.data_parallel = 0}); }) ==
           "data_parallel: must be at least 1, got 0");
-    CHECK(error_of([] { return state_of(std::numeric_limits<std::uint64_t>::max()); }).starts_with("memory: "));
+    CHECK(error_of([] { return state_bytes_of(std::numeric_limits<std::uint64_t>::max()); }).starts_with("memory: "));
     CHECK(error_of([] {
-              return state_of(std::numeric_limits<std::uint64_t>::max() / 3,
-                              {.bytes = {.weight = 2, .gradient = 2, .optimizer = 2}})
+              return state_bytes_of(std::numeric_limits<std::uint64_t>::max() / 3,
+                                    {.bytes = {.weight = 2, .gradient = 2, .optimizer = 2}})
                   .total();
           }).starts_with("memory: "));
 }
@@ -117,9 +117,9 @@ TEST_CASE("A shard that does not divide is rounded up, and the shards together h
             while (padded % ranks != 0) {
                 ++padded;
             }
-            CHECK(state_of(count, plan).weights * ranks == 2 * padded);
-            CHECK(state_of(count, plan).gradients * ranks == 2 * padded);
-            CHECK(state_of(count, plan).optimizer * ranks == 12 * padded);
+            CHECK(state_bytes_of(count, plan).weights * ranks == 2 * padded);
+            CHECK(state_bytes_of(count, plan).gradients * ranks == 2 * padded);
+            CHECK(state_bytes_of(count, plan).optimizer * ranks == 12 * padded);
         }
     }
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/memory_probe.hpp>
+#include <floptally/step/memory_probe.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

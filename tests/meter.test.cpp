@@ -22,9 +22,9 @@
 
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/meter.hpp>
-#include <floptally/meter_log.hpp>
-#include <floptally/meter_state.hpp>
 #include <floptally/presets.hpp>
+#include <floptally/step/meter_log.hpp>
+#include <floptally/step/meter_state.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -56,7 +56,7 @@ floptally::cost small_model() {
 
 const metered_hardware two_gpus{.gpus = 2, .peak_tflops = 1e-6};  // 10⁶ FLOP/s each
 
-floptally::folded_cost folded() { return floptally::folded_cost(small_model()); }
+floptally::flop_counter folded() { return floptally::flop_counter(small_model()); }
 
 struct slotted {
     std::uint32_t real;
@@ -286,7 +286,7 @@ TEST_CASE("A discarded step leaves no trace, its workers' microbatches included"
 TEST_CASE("A sum that does not fit is an error, and the step can still be discarded or the interval reset") {
     floptally::cost model;
     model.add("mlp", floptally::linear{.in_features = 1, .out_features = 1});
-    meter m(floptally::folded_cost(model), two_gpus);
+    meter m(floptally::flop_counter(model), two_gpus);
     const auto huge = [&] {
         tally batch;
         batch.add({.length = 4'294'967'295});
@@ -480,7 +480,7 @@ TEST_CASE("A worker that goes publishes what it has not, and what belongs to no 
 }
 
 TEST_CASE("H7: logged names carry a prefix, the convention and the version") {
-    meter m(floptally::folded_cost(small_model(), floptally::conventions::bionemo), two_gpus);
+    meter m(floptally::flop_counter(small_model(), floptally::conventions::bionemo), two_gpus);
     for (int step = 1; step <= 100; ++step) {
         run_step(m, long_batch, step);
     }
@@ -537,7 +537,7 @@ TEST_CASE("A run is resumed from its state, and another version, convention, mas
                as_double(second.run().totals.useful.value()) / (2 * 0.3 * 1e6 + 4 * 0.4 * 2e6)));
     CHECK(problem_of([&] { floptally::resume(second, state); }) == "resume: must come before the first step");
 
-    const auto problem = [&](floptally::folded_cost model, const auto& change) {
+    const auto problem = [&](floptally::flop_counter model, const auto& change) {
         meter m(model, two_gpus);
         floptally::meter_state changed = state;
         change(changed);
@@ -550,17 +550,17 @@ TEST_CASE("A run is resumed from its state, and another version, convention, mas
     CHECK(problem(folded(), [](floptally::meter_state& s) { s.version = "0.0.9"; }) ==
           std::string("version: the totals to be resumed were counted with \"0.0.9\", this meter has \"") +
               floptally::version + "\"");
-    CHECK(problem(floptally::folded_cost(small_model(), floptally::conventions::maxtext), same) ==
+    CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::maxtext), same) ==
           "convention: the totals to be resumed were counted with \"exact\", this meter has \"maxtext\"");
-    CHECK(problem(floptally::folded_cost(small_model() +
-                                         floptally::cost{}.add("other", {.num_heads = 1}, floptally::mask::chunked(2))),
+    CHECK(problem(floptally::flop_counter(
+                      small_model() + floptally::cost{}.add("other", {.num_heads = 1}, floptally::mask::chunked(2))),
                   same) ==
           "masks: the totals to be resumed were counted with \"sliding_window(3)\", this meter has "
           "\"sliding_window(3), chunked(2)\"");
-    CHECK(problem(floptally::folded_cost(2 * small_model()), same).rfind("flops: the totals to be resumed have", 0) ==
+    CHECK(problem(floptally::flop_counter(2 * small_model()), same).rfind("flops: the totals to be resumed have", 0) ==
           0);
-    CHECK(problem(floptally::folded_cost(small_model(), floptally::conventions::exact,
-                                         {.recomputed = floptally::recompute::full}),
+    CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::exact,
+                                          {.recomputed = floptally::recompute::full}),
                   same)
               .rfind("flops: ", 0) == 0);
     CHECK(problem(folded(), [](floptally::meter_state& s) { ++s.words[1]; }).rfind("flops: ", 0) == 0);

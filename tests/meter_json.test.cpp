@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/meter_json.hpp>
 #include <floptally/presets.hpp>
+#include <floptally/step/meter_json.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -88,12 +88,12 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
         CHECK(span["rates"].contains("step_seconds_p95") == (i != 0));
         CHECK(!span["rates"].contains("steps"));
     }
-    CHECK(floptally::to_json(meter(floptally::folded_cost(model()), {.gpus = 1, .peak_tflops = 1}))["accelerator"]
+    CHECK(floptally::to_json(meter(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1}))["accelerator"]
               .is_null());
 }
 
 TEST_CASE("A stream that cannot be written to is an error") {
-    meter m(floptally::folded_cost(model()), {.gpus = 1, .peak_tflops = 1});
+    meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1});
     std::ostream closed(nullptr);
     CHECK(error_of([&] {
               floptally::write_json_line(closed, m);
@@ -115,7 +115,7 @@ TEST_CASE("A run goes on from JSON bit for bit") {
     CHECK(second.run() == first.run());
     CHECK(floptally::to_json(second)["run"] == floptally::to_json(first)["run"]);
 
-    meter fresh(floptally::folded_cost(model()), {.gpus = 8, .peak_tflops = 989});
+    meter fresh(floptally::flop_counter(model()), {.gpus = 8, .peak_tflops = 989});
     const floptally::meter_state none = floptally::read_meter_state(floptally::to_json(floptally::state_of(fresh)));
     floptally::resume(fresh, none);
     CHECK(fresh.run().totals.steps == 0);

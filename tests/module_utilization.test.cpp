@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/module_utilization.hpp>
+#include <floptally/step/module_utilization.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> ranks_from(std::uint64_t first, std::uint64_t count) 
     return ranks;
 }
 
-breakdown work_of(std::uint64_t width, std::uint64_t tokens, phases counted = phases::train) {
+breakdown work_of(std::uint64_t width, std::uint64_t tokens, counted_passes counted = counted_passes::train) {
     const cost model = cost{}.add("mlp", linear{.in_features = width, .out_features = width});
     tally batch;
     batch.add({static_cast<std::uint32_t>(tokens)}, {static_cast<std::uint32_t>(tokens + 16)});
@@ -37,7 +37,7 @@ std::vector<step_module> three_modules() {
     return {{.name = "vision",
              .ranks = ranks_from(0, 2),
              .data_parallel_size = 2,
-             .work = work_of(1 << 12, 1 << 14, phases::forward),
+             .work = work_of(1 << 12, 1 << 14, counted_passes::forward),
              .peak_tflops = 312,
              .frozen = true},
             {.name = "language",
@@ -136,7 +136,7 @@ TEST_CASE("P3: modules of two precisions on the same ranks that run at their pea
     const auto at_peak = [](const char* name, double peak, std::uint64_t width) {
         return step_module{.name = name,
                            .ranks = ranks_from(0, 4),
-                           .work = work_of(width, 1 << 15, phases::forward),
+                           .work = work_of(width, 1 << 15, counted_passes::forward),
                            .peak_tflops = peak};
     };
     const std::vector<step_module> modules{at_peak("bf16", 1000, 1 << 13), at_peak("fp8", 2000, 1 << 13)};

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/parallel_layout.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -10,7 +10,7 @@
 
 #include <floptally/floptally.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/pipeline_split.hpp>
+#include <floptally/parallel/pipeline_split.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -41,9 +41,9 @@ transformer<gqa, gated_mlp> small_model(std::uint64_t num_layers) {
 }
 
 /// The stages that a rank runs, and where: "embedding", "layer 3", …, once for each layer.
-std::multiset<std::string> runs(const std::vector<stage>& stages) {
+std::multiset<std::string> runs(const std::vector<model_part>& stages) {
     std::multiset<std::string> found;
-    for (const stage& part : stages) {
+    for (const model_part& part : stages) {
         for (std::uint64_t n = 0; n < part.repeat && !part.elsewhere; ++n) {
             const std::string name(part.name.view());
             found.insert(part.first_layer == no_layer ? name : name + " " + std::to_string(part.first_layer + n));
@@ -103,7 +103,7 @@ TEST_CASE("A list of layers for each chunk") {
 }
 
 TEST_CASE("Every layer runs on one rank, the embedding on the first, the head on the last") {
-    const std::vector<stage> model = stages_of(small_model(12));
+    const std::vector<model_part> model = parts_of(small_model(12));
     for (const std::uint64_t pp : {1U, 2U, 3U, 4U, 6U, 12U}) {
         for (const std::uint64_t vpp : {1U, 2U, 3U}) {
             if (12 % (pp * vpp) != 0) {
@@ -128,21 +128,21 @@ TEST_CASE("Every layer runs on one rank, the embedding on the first, the head on
                     expected.insert("norm");
                     expected.insert("lm_head");
                 }
-                CHECK(runs(split.stages_of(model, rank)) == expected);
+                CHECK(runs(split.parts_of(model, rank)) == expected);
             }
         }
     }
 }
 
 TEST_CASE("Stages of other ranks stay where they are") {
-    const std::vector<stage> model = stages_of(small_model(12));
+    const std::vector<model_part> model = parts_of(small_model(12));
     const layer_list chunks{5, 0, 7};
     const pipeline_split split(3, chunks);
     for (std::uint64_t rank = 0; rank < 3; ++rank) {
-        const std::vector<stage> stages = split.stages_of(model, rank);
+        const std::vector<model_part> stages = split.parts_of(model, rank);
         CHECK(cost_of(stages) == cost_of(model));
         std::uint64_t next = 0;
-        for (const stage& part : stages) {
+        for (const model_part& part : stages) {
             if (part.first_layer != no_layer && part.first_layer >= next) {
                 CHECK(part.first_layer == next);
                 next += part.repeat;
@@ -150,21 +150,21 @@ TEST_CASE("Stages of other ranks stay where they are") {
         }
         CHECK(next == 12);
     }
-    CHECK(runs(split.stages_of(model, 1)).empty());
+    CHECK(runs(split.parts_of(model, 1)).empty());
 }
 
 TEST_CASE("What stands between two layers goes with the one before it") {
-    const stage layer{.name = "layer", .first_layer = 0, .repeat = 2};
-    stage later = layer;
+    const model_part layer{.name = "layer", .first_layer = 0, .repeat = 2};
+    model_part later = layer;
     later.first_layer = 2;
-    const std::vector<stage> model{{.name = "embedding", .role = stage_role::input},
-                                   layer,
-                                   {.name = "between"},
-                                   later,
-                                   {.name = "lm_head", .role = stage_role::head}};
+    const std::vector<model_part> model{{.name = "embedding", .role = part_role::input},
+                                        layer,
+                                        {.name = "between"},
+                                        later,
+                                        {.name = "lm_head", .role = part_role::head}};
     const pipeline_split halves = pipeline_split::even(4, 2);
-    CHECK(runs(halves.stages_of(model, 0)) == std::multiset<std::string>{"between", "embedding", "layer 0", "layer 1"});
-    CHECK(runs(halves.stages_of(model, 1)) == std::multiset<std::string>{"layer 2", "layer 3", "lm_head"});
+    CHECK(runs(halves.parts_of(model, 0)) == std::multiset<std::string>{"between", "embedding", "layer 0", "layer 1"});
+    CHECK(runs(halves.parts_of(model, 1)) == std::multiset<std::string>{"layer 2", "layer 3", "lm_head"});
 }
 
 TEST_CASE("A pipeline that cannot be split is a named error") {
@@ -202,9 +202,9 @@ TEST_CASE("A pipeline that cannot be split is a named error") {
     const layer_list too_many{~std::uint64_t{0}, 1};
     CHECK(error_of([&] { return pipeline_split(2, too_many); }) ==
           "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits");
-    CHECK(error_of([&] { return pipeline_split(3, three).stages_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
-    CHECK(error_of([&] { return pipeline_split(3, three).stages_of(stages_of(small_model(5)), 0); }) ==
+    CHECK(error_of([&] { return pipeline_split(3, three).parts_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
+    CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(5)), 0); }) ==
           "layers: the pipeline is split for 6, the model has 5");
-    CHECK(error_of([&] { return pipeline_split(3, three).stages_of(stages_of(small_model(7)), 0); }) ==
+    CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(7)), 0); }) ==
           "layers: the pipeline is split for 6, the model has more");
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/presets.hpp>
 
 #include "catch2.hpp"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
+#include <floptally/model/trained_parameters.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/rank_work.hpp>
-#include <floptally/trained_parameters.hpp>
+#include <floptally/parallel/rank_work.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -85,13 +85,14 @@ struct rank_at {
 
 /// Every rank's breakdown against `walk(walker, pp rank)`, in every view and phase, under every plan, on every batch.
 template <class Walk>
-void check_ranks(const std::vector<stage>& model, const parallel_sizes& sizes, const rank_options& options, Walk walk) {
+void check_ranks(const std::vector<model_part>& model, const parallel_sizes& sizes, const rank_options& options,
+                 Walk walk) {
     const std::uint64_t world = sizes.dp * sizes.cp * sizes.tp * sizes.pp;
     const mask_set masks = cost_of(model).masks();
     for (std::uint64_t rank = 0; rank < world; ++rank) {
         const parallel_layout layout(sizes, world, rank);
         const parallel_coordinates where = layout.coordinates();
-        const std::vector<stage> stages = rank_stages(model, layout, options);
+        const std::vector<model_part> stages = rank_stages(model, layout, options);
         INFO("tp " << where.tp << " of " << sizes.tp << ", pp " << where.pp << " of " << sizes.pp);
         for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
             step real;
@@ -160,12 +161,12 @@ latent_model sparse_model() {
 }
 
 /// The same with one depth of multi-token prediction behind its head.
-std::vector<stage> with_mtp(const latent_model& model) {
-    std::vector<stage> stages = stages_of(model);
+std::vector<model_part> with_mtp(const latent_model& model) {
+    std::vector<model_part> stages = parts_of(model);
     const layer last{model.num_layers - 1, hidden, mask::causal()};
     const cost parts[] = {model.attention.cost(last), model.feed_forward.cost(last)};
-    multi_token_prediction{.num_layers = 1}.for_each_stage(parts, hidden, model.vocab,
-                                                           [&](const stage& one) { stages.push_back(one); });
+    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, model.vocab,
+                                                          [&](const model_part& one) { stages.push_back(one); });
     return stages;
 }
 
@@ -212,17 +213,17 @@ tally mixed_tally(const mask_set& masks, std::size_t which) {
 }
 
 /// Over all ranks, those of dp x cp with batches of their own, against the model over all batches.
-void check_sum(const std::vector<stage>& model, const parallel_sizes& sizes, const rank_options& options,
+void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes, const rank_options& options,
                const convention& how, const training_plan& plan) {
     const std::uint64_t world = sizes.dp * sizes.cp * sizes.tp * sizes.pp;
-    const folded_cost whole(model, how, plan);
+    const flop_counter whole(model, how, plan);
     breakdown all_ranks;
     tally all{whole.masks()};
     for (std::uint64_t rank = 0; rank < world; ++rank) {
         const parallel_layout layout(sizes, world, rank);
         const parallel_coordinates where = layout.coordinates();
         const tally own = mixed_tally(whole.masks(), where.dp * sizes.cp + where.cp);
-        all_ranks += folded_cost(rank_stages(model, layout, options), how, plan).evaluate(own);
+        all_ranks += flop_counter(rank_stages(model, layout, options), how, plan).evaluate(own);
         if (where.tp == 0 && where.pp == 0) {
             all += own;
         }
@@ -247,7 +248,7 @@ TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
     const std::vector<std::vector<std::uint64_t>> interleaved{{0, 3}, {1, 4}, {2, 5}};
     for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t kv_heads : {8U, 2U}) {
-            const std::vector<stage> model = stages_of(dense_model(kv_heads));
+            const std::vector<model_part> model = parts_of(dense_model(kv_heads));
             const std::uint64_t padded = tp == 8 ? 40 : tp == 4 ? 40 : tp == 2 ? 38 : 37;
             check_ranks(model, {.tp = tp, .pp = 3}, {}, [&](const walker& rank, std::uint64_t pp) {
                 walk_dense(rank, thirds[pp], pp == 2, kv_heads, padded);
@@ -265,13 +266,13 @@ TEST_CASE("Uneven pipelines, a chunk without layers, and a vocabulary padded fur
     const rank_options options{.layers_of_chunks = {1, 0, 3, 2, 0, 0}, .tensor = {.make_vocab_size_divisible_by = 16}};
     for (const std::uint64_t tp : {1U, 2U, 4U}) {
         const std::uint64_t padded = tp == 4 ? 64 : tp == 2 ? 64 : 48;
-        check_ranks(stages_of(dense_model(2)), {.tp = tp, .pp = 3, .vpp = 2}, options,
+        check_ranks(parts_of(dense_model(2)), {.tp = tp, .pp = 3, .vpp = 2}, options,
                     [&](const walker& rank, std::uint64_t pp) { walk_dense(rank, layers[pp], pp == 2, 2, padded); });
     }
 }
 
 TEST_CASE("Ranks of a latent attention with experts and multi-token prediction run the matmuls of their shapes") {
-    const std::vector<stage> model = with_mtp(sparse_model());
+    const std::vector<model_part> model = with_mtp(sparse_model());
     for (const bool sequence_parallel : {false, true}) {
         for (const std::uint64_t tp : {1U, 2U, 4U}) {
             const std::uint64_t padded = tp == 4 ? 52 : 50;
@@ -290,15 +291,15 @@ TEST_CASE("One fused matrix of q, k and v is split by heads") {
     model.attention.fused_qkv = true;
     model.feed_forward.fused_gate_up = true;
     for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
-        check_ranks(stages_of(model), {.tp = tp}, {}, [&](const walker& rank, std::uint64_t) {
+        check_ranks(parts_of(model), {.tp = tp}, {}, [&](const walker& rank, std::uint64_t) {
             walk_dense(rank, {0, 1, 2, 3, 4, 5}, true, 2, tp == 1 ? 37 : tp == 2 ? 38 : 40);
         });
     }
 }
 
 TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and under every convention") {
-    const std::vector<stage> dense = stages_of(dense_model(2));
-    const std::vector<stage> sparse = with_mtp(sparse_model());
+    const std::vector<model_part> dense = parts_of(dense_model(2));
+    const std::vector<model_part> sparse = with_mtp(sparse_model());
     const std::vector<parallel_sizes> layouts{{.dp = 2, .tp = 2},
                                               {.cp = 2, .tp = 4, .pp = 2},
                                               {.dp = 2, .cp = 2, .tp = 2, .pp = 2, .ep = 4},
@@ -319,8 +320,8 @@ TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and 
 }
 
 TEST_CASE("A gradient that must reach an earlier rank passes through the ranks between") {
-    const std::vector<stage> dense = stages_of(dense_model(2));
-    const std::vector<stage> sparse = with_mtp(sparse_model());
+    const std::vector<model_part> dense = parts_of(dense_model(2));
+    const std::vector<model_part> sparse = with_mtp(sparse_model());
     const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
         return plan_rule{.weights = weights, .state = weight_state::frozen, .first_layer = first, .last_layer = last};
     };
@@ -344,14 +345,14 @@ TEST_CASE("A gradient that must reach an earlier rank passes through the ranks b
     }
     // Layers 4 and 5 are frozen, on the last rank, and what is below them trains: their gradient to data is there.
     const training_plan plan{.rules = {frozen("*", 2, 5), no_head, no_tables}};
-    const std::vector<stage> last = rank_stages(dense, {{.pp = 3}, 3, 2}, {});
+    const std::vector<model_part> last = rank_stages(dense, {{.pp = 3}, 3, 2}, {});
     const breakdown work = evaluate(last, mixed_tally(cost_of(dense).masks(), 2), conventions::exact, plan);
     CHECK(work["mlp"].get(view::useful, phase::backward_data) == work["mlp"].get(view::useful, phase::forward));
     CHECK(work["mlp"].get(view::useful, phase::backward_weights) == flops{});
 }
 
 TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks compute twice") {
-    const auto executed = [](const std::vector<stage>& model, const parallel_sizes& sizes,
+    const auto executed = [](const std::vector<model_part>& model, const parallel_sizes& sizes,
                              const tensor_options& tensor) {
         breakdown sum;
         for (std::uint64_t rank = 0; rank < sizes.tp * sizes.pp; ++rank) {
@@ -361,7 +362,7 @@ TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks co
         return sum;
     };
     // Nothing is computed twice where heads divide and the vocabulary is padded alike: equal to the integer.
-    const std::vector<stage> dense = stages_of(dense_model(4, 40));
+    const std::vector<model_part> dense = parts_of(dense_model(4, 40));
     const breakdown whole = evaluate(dense, mixed_tally(cost_of(dense).masks(), 3));
     CHECK(executed(dense, {.tp = 4, .pp = 2, .vpp = 3}, {}).total(view::executed) == whole.total(view::executed));
     // With 4 key and value heads on 8 ranks k and v run twice.
@@ -374,7 +375,7 @@ TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks co
     CHECK(executed(dense, {.tp = 8}, {.kv = few_kv_heads::gathered}).total(view::executed) ==
           whole.total(view::executed));
     // The router and MLA's down projections run on every rank, and with sequence parallelism once.
-    const std::vector<stage> sparse = stages_of(sparse_model());
+    const std::vector<model_part> sparse = parts_of(sparse_model());
     const breakdown once = evaluate(sparse, mixed_tally(cost_of(sparse).masks(), 3));
     CHECK(executed(sparse, {.tp = 2}, {.sequence_parallel = true}).total(view::executed) == once.total(view::executed));
     CHECK(executed(sparse, {.tp = 2}, {})["moe.router"].total(view::executed) ==
@@ -387,13 +388,13 @@ TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, wit
     const layer where{0, hidden, mask::top_k(4)};
     const mla attention{.num_heads = 4, .kv_lora_rank = 8, .qk_nope_head_dim = 4, .v_head_dim = 4};
     const lightning_indexer indexer{.num_heads = 2, .head_dim = 4, .query_size = hidden};
-    const std::vector<stage> model{
+    const std::vector<model_part> model{
         {.name = "layer", .cost = attention.cost(where) + indexer.cost(where), .first_layer = 0}};
     const mask_set masks = cost_of(model).masks();
     const breakdown whole = evaluate(model, mixed_tally(masks, 2));
     breakdown useful;
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
-        const std::vector<stage> stages = tensor_stages(model, 2, rank, 1, {.sequence_parallel = true});
+        const std::vector<model_part> stages = tensor_stages(model, 2, rank, 1, {.sequence_parallel = true});
         const breakdown work = evaluate(stages, mixed_tally(masks, 2));
         CHECK(work["attention.indexer"].total(view::padded) == whole["attention.indexer"].total(view::padded));
         CHECK(2 * work["attention.core"].total(view::padded) == whole["attention.core"].total(view::padded));
@@ -413,11 +414,11 @@ TEST_CASE("Projections to a latent of experts are whole on every rank, behind th
                                           .attention = {.num_heads = 4, .num_kv_heads = 4, .head_dim = 4},
                                           .feed_forward = experts,
                                           .vocab = {.size = 40}};
-    std::vector<stage> model = stages_of(described);
+    std::vector<model_part> model = parts_of(described);
     const layer where{0, hidden, mask::causal()};
     const cost parts[] = {described.attention.cost(where), experts.cost(where)};
-    multi_token_prediction{.num_layers = 1}.for_each_stage(parts, hidden, described.vocab,
-                                                           [&](const stage& one) { model.push_back(one); });
+    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, described.vocab,
+                                                          [&](const model_part& one) { model.push_back(one); });
     const auto walk_layer = [](const walker& rank) {
         rank.attention(hidden, 4, 4, 4, matmul_trace::causal());
         rank.replicated("moe.router", hidden, 8);
@@ -450,8 +451,8 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
     const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
     const gated_delta_net delta{
         .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4};
-    const std::vector<stage> model{{.name = "layer", .cost = scan.cost(where), .first_layer = 0, .repeat = 3},
-                                   {.name = "layer", .cost = delta.cost(where), .first_layer = 3, .repeat = 1}};
+    const std::vector<model_part> model{{.name = "layer", .cost = scan.cost(where), .first_layer = 0, .repeat = 3},
+                                        {.name = "layer", .cost = delta.cost(where), .first_layer = 3, .repeat = 1}};
     for (const convention* how : conventions::all) {
         if (how->parameters != counted_weights::stored) {
             check_sum(model, {.tp = 2, .pp = 2}, {}, *how, {});
@@ -467,32 +468,32 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
             state.add_state("mixer.state", row.useful / 2, term::delta_rule);
         }
     }
-    const std::vector<stage> alone{{.name = "layer", .cost = state, .first_layer = 0}};
+    const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
     CHECK(error_of([&] { return tensor_stages(alone, 3, 0); }) ==
           "mixer.state: must be a multiple of tp (3), got 16 products a token");
 }
 
 TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
-    const auto executed = [](const std::vector<stage>& model, std::uint64_t rank) {
+    const auto executed = [](const std::vector<model_part>& model, std::uint64_t rank) {
         return evaluate(tensor_stages(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
             view::padded);
     };
     const auto head = [](std::uint64_t width) {
-        return stage{.name = "lm_head", .role = stage_role::head, .cost = vocabulary{.size = width}.head_cost(hidden)};
+        return model_part{
+            .name = "lm_head", .role = part_role::head, .cost = vocabulary{.size = width}.head_cost(hidden)};
     };
-    const std::vector<stage> classifier{head(6)};
+    const std::vector<model_part> classifier{head(6)};
     const flops whole = evaluate(classifier, mixed_tally({}, 2))["lm_head"].total(view::padded);
     CHECK(executed(classifier, 0) == whole);
     CHECK(executed(classifier, 1) == whole);
-    const std::vector<stage> small{
-        {.name = "embedding", .role = stage_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)},
-        head(6)};
+    const std::vector<model_part> small{
+        {.name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)}, head(6)};
     CHECK(2 * executed(small, 0) == whole);
     CHECK(2 * executed(small, 1) == whole);
 }
 
 TEST_CASE("Each rank stores its part of the weights") {
-    const std::vector<stage> sparse = stages_of(sparse_model());
+    const std::vector<model_part> sparse = parts_of(sparse_model());
     const auto stored = [&sparse](const parallel_sizes& sizes, std::uint64_t rank) {
         const std::uint64_t world = sizes.dp * sizes.tp * sizes.pp;
         return trained_parameters(rank_stages(sparse, {sizes, world, rank}), {}).stored;
@@ -505,9 +506,9 @@ TEST_CASE("Each rank stores its part of the weights") {
     CHECK(stored({.dp = 4, .ep = 4}, 0) == all - experts + experts / 4);
     latent_model measured = sparse_model();
     measured.feed_forward.sparse.routed_is_measured = true;
-    CHECK(trained_parameters(tensor_stages(stages_of(measured), 2, 0, 4), {}).stored ==
+    CHECK(trained_parameters(tensor_stages(parts_of(measured), 2, 0, 4), {}).stored ==
           trained_parameters(tensor_stages(sparse, 2, 0, 4), {}).stored);
-    const std::vector<stage> deeper = with_mtp(sparse_model());
+    const std::vector<model_part> deeper = with_mtp(sparse_model());
     CHECK(trained_parameters(tensor_stages(deeper, 1, 0, 4), {}).stored ==
           cost_of(deeper).parameters() - 4 * (experts / 3 - experts / 12));
     // Whole on both ranks: norms, the router, the shared expert's gate, MLA's down projections.
@@ -518,7 +519,7 @@ TEST_CASE("Each rank stores its part of the weights") {
 TEST_CASE("A7, as work: measured visits exist where the experts are, and are counted once") {
     latent_model described = sparse_model();
     described.feed_forward.sparse.routed_is_measured = true;
-    const std::vector<stage> model = stages_of(described);
+    const std::vector<model_part> model = parts_of(described);
     const mask_set masks = cost_of(model).masks();
     // Rank 0 runs layers 0 (dense) and 1, rank 1 layers 2 and 3: each knows the visits to its own experts only.
     const std::uint64_t visits[] = {31, 57};
@@ -542,7 +543,7 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
     CHECK(all_ranks["moe.experts"].total(view::useful) == evaluate(model, all)["moe.experts"].total(view::useful));
     CHECK(all_ranks.total() == evaluate(model, all).total());
     // A rank without experts needs no visits, and the statistics of the head are the last rank's alone.
-    const std::vector<stage> first = rank_stages(model, {{.pp = 4}, 4, 0});
+    const std::vector<model_part> first = rank_stages(model, {{.pp = 4}, 4, 0});
     CHECK_FALSE(evaluate(first, tokens).total() == flops{});
     const breakdown of_first = evaluate(first, tokens);
     for (const component_flops& component : of_first.components()) {
@@ -552,10 +553,10 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
 }
 
 TEST_CASE("H6, as work: totals are reduced over the data parallel group, the peak is that of all ranks") {
-    const std::vector<stage> model = stages_of(dense_model(2));
+    const std::vector<model_part> model = parts_of(dense_model(2));
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 3};
     const std::uint64_t world = 24;
-    const folded_cost whole(model);
+    const flop_counter whole(model);
     tally over_data{whole.masks()};
     tally over_all{whole.masks()};
     flops by_ranks;
@@ -580,41 +581,41 @@ TEST_CASE("H6, as work: totals are reduced over the data parallel group, the pea
 }
 
 TEST_CASE("A size that tensor parallelism cannot split is a named error") {
-    const auto split = [](const std::vector<stage>& model, std::uint64_t tp, const tensor_options& how = {}) {
+    const auto split = [](const std::vector<model_part>& model, std::uint64_t tp, const tensor_options& how = {}) {
         return error_of([&] { return tensor_stages(model, tp, 0, 1, how); });
     };
-    CHECK(split(stages_of(dense_model(2)), 3) == "num_attention_heads: must be a multiple of tp (3), got 8");
-    CHECK(split(stages_of(dense_model(8)), 16) == "num_attention_heads: must be a multiple of tp (16), got 8");
+    CHECK(split(parts_of(dense_model(2)), 3) == "num_attention_heads: must be a multiple of tp (3), got 8");
+    CHECK(split(parts_of(dense_model(8)), 16) == "num_attention_heads: must be a multiple of tp (16), got 8");
     transformer<gqa, gated_mlp> odd = dense_model(2);
     odd.attention.num_heads = 12;
     odd.attention.num_kv_heads = 3;
-    CHECK(split(stages_of(odd), 2) == "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3");
-    CHECK(split(stages_of(odd), 6) == "no error");
+    CHECK(split(parts_of(odd), 2) == "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3");
+    CHECK(split(parts_of(odd), 6) == "no error");
     odd.attention.fused_qkv = true;
-    CHECK(split(stages_of(odd), 2) == "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3");
+    CHECK(split(parts_of(odd), 2) == "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3");
     transformer<gqa, gated_mlp> narrow = dense_model(8);
     narrow.feed_forward.intermediate_size = 18;
-    CHECK(split(stages_of(narrow), 4) == "intermediate_size: must be a multiple of tp (4), got 18");
+    CHECK(split(parts_of(narrow), 4) == "intermediate_size: must be a multiple of tp (4), got 18");
     latent_model experts = sparse_model();
     experts.feed_forward.sparse.num_experts = 6;
-    CHECK(error_of([&] { return tensor_stages(stages_of(experts), 1, 0, 4); }) ==
+    CHECK(error_of([&] { return tensor_stages(parts_of(experts), 1, 0, 4); }) ==
           "num_experts: must be a multiple of ep (4), got 6");
     experts = sparse_model();
     experts.feed_forward.sparse.shared_intermediate_size = 10;
-    CHECK(split(stages_of(experts), 4) == "shared_expert_intermediate_size: must be a multiple of tp (4), got 10");
-    CHECK(split(stages_of(dense_model(2)), 0) == "tp: must be at least 1, got 0");
-    CHECK(split(stages_of(dense_model(2)), 1, {.make_vocab_size_divisible_by = 0}) ==
+    CHECK(split(parts_of(experts), 4) == "shared_expert_intermediate_size: must be a multiple of tp (4), got 10");
+    CHECK(split(parts_of(dense_model(2)), 0) == "tp: must be at least 1, got 0");
+    CHECK(split(parts_of(dense_model(2)), 1, {.make_vocab_size_divisible_by = 0}) ==
           "make_vocab_size_divisible_by: must be at least 1, got 0");
     CHECK(error_of([] { return tensor_stages({}, 2, 2); }) == "tp_rank: must be below tp, 2, got 2");
     CHECK(error_of([] {
-              return rank_stages(stages_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
+              return rank_stages(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
 }
 
 TEST_CASE("A layer of the user's own needs a rule, which then holds") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
-    const std::vector<stage> model{{.name = "layer", .cost = own, .first_layer = 0}};
+    const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};
     const auto forward = [&model](std::uint64_t tp, tensor_split split) {
         const tensor_options how{.rules = {{"memory/table", split}}};
         return evaluate(tensor_stages(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
@@ -627,7 +628,7 @@ TEST_CASE("A layer of the user's own needs a rule, which then holds") {
     CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
           "memory: must be a multiple of tp (8), got 12");
     // The last rule that names a weight holds, over the library's own too.
-    const std::vector<stage> dense = stages_of(dense_model(2));
+    const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();
     const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
     CHECK(evaluate(tensor_stages(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
@@ -635,9 +636,9 @@ TEST_CASE("A layer of the user's own needs a rule, which then holds") {
 }
 
 TEST_CASE("The cost on a rank is that of its own stages") {
-    const std::vector<stage> model = stages_of(dense_model(2));
+    const std::vector<model_part> model = parts_of(dense_model(2));
     CHECK(num_layers(model) == 6);
-    const std::vector<stage> last = rank_stages(model, {{.pp = 3}, 3, 2});
+    const std::vector<model_part> last = rank_stages(model, {{.pp = 3}, 3, 2});
     const tally batch = mixed_tally(cost_of(model).masks(), 2);
     CHECK(evaluate(cost_on_rank(last), batch).total() == evaluate(last, batch).total());
     CHECK(even_share(8, 4, 3, "num_experts") == index_range{6, 8});

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
-#include <floptally/reduction.hpp>
 #include <floptally/utilization.hpp>
 
 #include "catch2.hpp"
@@ -25,8 +25,8 @@ namespace {
 using floptally::axis_set;
 using floptally::every_axis;
 using floptally::extremes;
+using floptally::flop_counter;
 using floptally::flops;
-using floptally::folded_cost;
 using floptally::mask;
 using floptally::mask_set;
 using floptally::microbatch_tally;
@@ -48,8 +48,8 @@ using floptally::conventions::exact;
 using floptally::detail::witnessed_sum;
 namespace scopes = floptally::scopes;
 
-const folded_cost& mistral() {
-    static const folded_cost model(floptally::presets::mistral_7b.cost());
+const flop_counter& mistral() {
+    static const flop_counter model(floptally::presets::mistral_7b.cost());
     return model;
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <floptally/exchange_plan.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 
 using bytes = std::vector<std::byte>;
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/statistic_scope.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

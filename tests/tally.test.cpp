@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/parallel_layout.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
 
 /// Ranks as threads of one process, for tests: a rank that waits in vain for another gives up, which is what a hang is.
 class thread_world {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/experiment_table.hpp>
-#include <floptally/throughput_log.hpp>
+#include <floptally/step/experiment_table.hpp>
+#include <floptally/step/throughput_log.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

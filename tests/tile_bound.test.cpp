@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <floptally/statistics/tile_bound.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tile_bound.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -15,17 +15,17 @@
 using floptally::attention_core;
 using floptally::audio_clip;
 using floptally::cost;
-using floptally::folded_cost;
+using floptally::flop_counter;
 using floptally::grid;
 using floptally::linear;
 using floptally::mask;
 using floptally::mask_set;
+using floptally::modality;
 using floptally::phase;
 using floptally::sequence;
 using floptally::statistic;
 using floptally::tally;
 using floptally::term;
-using floptally::tower;
 using floptally::view;
 
 namespace {
@@ -77,11 +77,11 @@ constexpr tally of_constants() {
 }
 
 static_assert(of_constants().get(view::useful, statistic::tokens) == 512);
-static_assert(of_constants().get(view::useful, statistic::tokens, tower::vision) == 200);
-static_assert(of_constants().get(view::useful, statistic::squares, tower::vision) == 20'000);
-static_assert(of_constants().get(view::padded, statistic::count, tower::vision) == 2);
-static_assert(of_constants().get(view::padded, statistic::squares, tower::audio) == 9'000'000);
-static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(tower::vision)) == 20'000);
+static_assert(of_constants().get(view::useful, statistic::tokens, modality::vision) == 200);
+static_assert(of_constants().get(view::useful, statistic::squares, modality::vision) == 20'000);
+static_assert(of_constants().get(view::padded, statistic::count, modality::vision) == 2);
+static_assert(of_constants().get(view::padded, statistic::squares, modality::audio) == 9'000'000);
+static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(modality::vision)) == 20'000);
 
 }  // namespace
 
@@ -113,9 +113,9 @@ TEST_CASE("M3: the squares of a grid are of its frames and never of the whole cl
         by_thw.add_grid_thw(grid_thw);
         CHECK(t == by_thw);
         for (const view seen : {view::useful, view::padded}) {
-            CHECK(t.get(seen, statistic::count, tower::vision) == frames);
-            CHECK(t.get(seen, statistic::tokens, tower::vision) == row.patches);
-            CHECK(t.get(seen, statistic::squares, tower::vision) == row.squares);
+            CHECK(t.get(seen, statistic::count, modality::vision) == frames);
+            CHECK(t.get(seen, statistic::tokens, modality::vision) == row.patches);
+            CHECK(t.get(seen, statistic::squares, modality::vision) == row.squares);
             CHECK(t.get(seen, statistic::tokens) == 0);
         }
     }
@@ -132,7 +132,7 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
                         REQUIRE(mask::grid_windows(window, shift).pairs(g) == pairs_in_windows(g, window, shift));
                     }
                 }
-                REQUIRE(mask::bidirectional().in(tower::vision).pairs(g) == pairs_in_windows(g, 100, 0));
+                REQUIRE(mask::bidirectional().in(modality::vision).pairs(g) == pairs_in_windows(g, 100, 0));
                 const std::uint64_t patches = std::uint64_t{t} * h * w;
                 REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
                 const std::uint64_t with_prefix = patches == 0 ? 0 : patches + std::uint64_t{t} * 3;
@@ -296,7 +296,7 @@ TEST_CASE("a layer over cells is one over tokens, but for the units") {
     // 12 cells: 3 x 4 in windows of 3 x 3 and 3 x 1
     const std::uint64_t linears = 12 * 2 * 4 * 12 * 12;
     const std::uint64_t cores = (9 * 9 + 3 * 3) * 2 * 2 * 12;
-    CHECK(evaluate(coarse.in(tower::vision), images, floptally::conventions::exact)
+    CHECK(evaluate(coarse.in(modality::vision), images, floptally::conventions::exact)
               .get(view::useful, phase::forward)
               .low() == linears + cores);
 }
@@ -431,7 +431,7 @@ TEST_CASE("layers over other units cost what the same layers cost over as many t
     layer.add("pooled", linear{.in_features = 13, .out_features = 17, .rows = statistic::count});
     layer.add_parameters("norm", term::norm, 13);
     const floptally::frame_rate rate{1, 2, 0};
-    const cost strided = layer.over(rate.frames(), rate.squares()).in(tower::audio);
+    const cost strided = layer.over(rate.frames(), rate.squares()).in(modality::audio);
     CHECK(strided.parameters() == layer.parameters());
     tally clips{strided.masks()};
     tally tokens{layer.masks()};
@@ -443,7 +443,7 @@ TEST_CASE("layers over other units cost what the same layers cost over as many t
          {floptally::conventions::exact, floptally::conventions::torch_flop_counter}) {
         CHECK(evaluate(strided, clips, how).total() == evaluate(layer, tokens, how).total());
     }
-    const cost windows = layer.over(rate.frames(), rate.squares(3)).in(tower::audio);
+    const cost windows = layer.over(rate.frames(), rate.squares(3)).in(modality::audio);
     tally windowed{windows.masks()};
     windowed.add(audio_clip{15});
     CHECK(evaluate(windows, windowed)["core"].get(view::useful, phase::forward).value() == 2 * 2 * 18 * (9 + 9 + 4));
@@ -488,9 +488,9 @@ TEST_CASE("images and sound that are padded are useful and padded") {
     tally t{set_of({mask::grid_windows(4), mask::strided_frames(1, 2)})};
     t.add(grid{1, 3, 5}, grid{1, 8, 8});
     t.add(audio_clip{100}, audio_clip{3000});
-    CHECK(t.get(view::useful, statistic::tokens, tower::vision) == 15);
-    CHECK(t.get(view::padded, statistic::tokens, tower::vision) == 64);
-    CHECK(t.get(view::useful, statistic::squares, tower::vision) == 225);
+    CHECK(t.get(view::useful, statistic::tokens, modality::vision) == 15);
+    CHECK(t.get(view::padded, statistic::tokens, modality::vision) == 64);
+    CHECK(t.get(view::useful, statistic::squares, modality::vision) == 225);
     CHECK(t.pairs(view::padded, mask::grid_windows(4)) == 4 * 256);
     CHECK(t.pairs(view::useful, mask::strided_frames(1, 2)) == 50);
     CHECK(t.pairs(view::padded, mask::strided_frames(1, 2)) == 1500);
@@ -562,7 +562,7 @@ TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its mas
     merger.add("merger", linear{.in_features = 19, .out_features = 23}, mask::merged_patches(2));
     cost stem;
     stem.add("stem", linear{.in_features = 29, .out_features = 31, .kind = term::input_linear});
-    const cost model = text + block.in(tower::vision) + merger + stem.in(tower::vision);
+    const cost model = text + block.in(modality::vision) + merger + stem.in(modality::vision);
 
     tally batch{model.masks()};
     batch.add(sequence{9});
@@ -577,8 +577,8 @@ TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its mas
     CHECK(work["stem"].get(view::useful, phase::backward_data).value() == 0);
     CHECK(work["stem"].get(view::useful, phase::backward_weights).value() == forward("stem"));
     CHECK(work["merger"].backward(view::useful).value() == 2 * forward("merger"));
-    CHECK(folded_cost(model).total(batch) == work.total());
-    CHECK(model.masks().find(mask::bidirectional().in(tower::vision)) < model.masks().size());
+    CHECK(flop_counter(model).total(batch) == work.total());
+    CHECK(model.masks().find(mask::bidirectional().in(modality::vision)) < model.masks().size());
 }
 
 TEST_CASE("a part of a model is evaluated over the batch of the whole") {
@@ -627,17 +627,17 @@ TEST_CASE("learned queries have a fixed number of pairs for each unit") {
     cost queries;
     queries.add("self", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::count, 32 * 32);
     queries.add("cross", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::tokens, 32);
-    tally batch{queries.in(tower::vision).masks()};
+    tally batch{queries.in(modality::vision).masks()};
     batch.add(grid{1, 3, 5});
     batch.add(grid{1, 2, 2});
-    const floptally::breakdown work = evaluate(queries.in(tower::vision), batch);
+    const floptally::breakdown work = evaluate(queries.in(modality::vision), batch);
     CHECK(work["self"].get(view::useful, phase::forward).value() == 2 * 3 * 9 * 32 * 32 * 2);
     CHECK(work["cross"].get(view::useful, phase::forward).value() == 2 * 3 * 9 * 32 * 19);
     CHECK(work["self"].backward(view::useful).value() == 2 * work["self"].get(view::useful, phase::forward).value());
 }
 
 TEST_CASE("names of masks say their tower") {
-    CHECK(mask::bidirectional().in(tower::vision).name() == "vision.bidirectional");
+    CHECK(mask::bidirectional().in(modality::vision).name() == "vision.bidirectional");
     CHECK(mask::grid_windows(8).name() == "vision.windows(8)");
     CHECK(mask::grid_windows(7, 3).name() == "vision.windows(7,3)");
     CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");

@@ -12,14 +12,14 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/context_parallel.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/hstu.hpp>
 #include <floptally/json.hpp>
-#include <floptally/module_utilization.hpp>
-#include <floptally/rank_work.hpp>
-#include <floptally/reduction.hpp>
-#include <floptally/trained_parameters.hpp>
+#include <floptally/model/hstu.hpp>
+#include <floptally/model/trained_parameters.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/parallel/rank_work.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/step/module_utilization.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -162,12 +162,12 @@ TEST_CASE("A1: text and images are bit-identical for every layout, each under a 
         const std::vector<sample> batch = random_batch(random, 7);
         const tally all = whole_of(masks, batch);
         for (const image_dealing& how : dealings) {
-            const tally_scope scope = tally_scope(scopes::microbatch).with(tower::vision, how.scope);
+            const tally_scope scope = tally_scope(scopes::microbatch).with(modality::vision, how.scope);
             const parallel_layout layout(sizes, world_of(sizes), 0);
             std::vector<std::uint64_t> sums;
             for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
                 const tally mine = counted_on(layout.at(rank), how, batch);
-                without_images = without_images || mine.get(view::useful, statistic::count, tower::vision) == 0;
+                without_images = without_images || mine.get(view::useful, statistic::count, modality::vision) == 0;
                 const witnessed_sum sum(layout.at(rank), detail::scoped_words(tally{masks}, scope));
                 const std::vector<std::uint64_t> sent = sum.message(mine.words());
                 sums.resize(sent.size(), 0);
@@ -183,7 +183,7 @@ TEST_CASE("A1: text and images are bit-identical for every layout, each under a 
 TEST_CASE("A2: a mistake in the scope of the images alone is an error on every rank, which names them") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 2};
     const auto declared = [](const statistic_scope& images) {
-        return tally_scope(scopes::microbatch).with(tower::vision, images);
+        return tally_scope(scopes::microbatch).with(modality::vision, images);
     };
     for (const image_dealing& how : dealings) {
         CHECK(all_are(ends_of(sizes, declared(how.scope), how), "no error"));
@@ -204,23 +204,23 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
     CHECK(std::count(all.begin(), all.end(), "sum: 4 ranks refused; their own errors say why") == 12);
     // A group that is right for the text lacks parts of the images.
     const tally_scope trusting = tally_scope(scopes::microbatch.trusting_replicas())
-                                     .with(tower::vision, scopes::context_slice.trusting_replicas());
+                                     .with(modality::vision, scopes::context_slice.trusting_replicas());
     CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp),
                   "vision.count: is sharded over cp, and the sum is over dp: it has 1 of 2 parts"));
     CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp | parallel_axis::cp), "no error"));
     // The pairs of a mask, and one fixed statistic.
-    const tally_scope pairs = declared(scopes::context_slice).with(statistic::pairs, {}, tower::vision);
+    const tally_scope pairs = declared(scopes::context_slice).with(statistic::pairs, {}, modality::vision);
     CHECK(all_are(ends_of(sizes, pairs, dealings[2]),
                   "pairs " + qwen().cost.masks()[0].name() +
                       ": is declared replicated over cp, and its 2 ranks counted differently"));
     CHECK(qwen().cost.masks()[0].name().substr(0, 7) == "vision.");
-    const tally_scope tokens = declared(scopes::context_slice).with(statistic::tokens, {}, tower::vision);
+    const tally_scope tokens = declared(scopes::context_slice).with(statistic::tokens, {}, modality::vision);
     CHECK(all_are(ends_of(sizes, tokens, dealings[2]),
                   "vision.tokens: is declared replicated over cp, and its 2 ranks counted differently"));
     // What no sum can show, before the first step: every rank of cp loads the same images.
     const parallel_layout layout(sizes, 16, 0);
     CHECK(error_of([&] {
-              declared(scopes::context_slice).require_parts(statistic::count, layout, 2, tower::vision);
+              declared(scopes::context_slice).require_parts(statistic::count, layout, 2, modality::vision);
           }) == "scope: vision.count is declared in 4 parts, and the data loader deals samples to 2");
     CHECK(error_of([&] { declared(scopes::context_slice).require_parts(statistic::count, layout, 2); }) == "no error");
     // Ranks that disagree on the images' scope alone.
@@ -240,7 +240,7 @@ TEST_CASE("The scope of a tower that a model does not have says nothing") {
     // A model of images alone: no text of which a part could be missing.
     const mask_set masks = vit().cost.masks();
     const tally_scope scope =
-        tally_scope(scopes::context_slice).with(tower::vision, scopes::microbatch.trusting_replicas());
+        tally_scope(scopes::context_slice).with(modality::vision, scopes::microbatch.trusting_replicas());
     tally expected{masks};
     for (const std::uint32_t t : {2U, 5U}) {
         expected.add(grid{t, 3, 3});
@@ -261,7 +261,7 @@ TEST_CASE("The scope of a tower that a model does not have says nothing") {
     tally mine{masks};
     mine.add(grid{1, 3, 3});
     const tally_reduction reduction(masks, scope, layout, alone);
-    CHECK(reduction.scaled(mine, equal_lengths).get(view::useful, statistic::tokens, tower::vision) == 27);
+    CHECK(reduction.scaled(mine, equal_lengths).get(view::useful, statistic::tokens, modality::vision) == 27);
 }
 
 namespace {
@@ -276,23 +276,23 @@ tally images_of(const mask_set& masks, std::uint64_t which) {
     for (std::uint32_t i = 0; i < which % 4; ++i) {
         own.add(grid{i + 1, side, side}, grid{i + 3, side, side});
     }
-    for (std::uint32_t i = 0; masks.has(tower::text) && i < which + 2; ++i) {
+    for (std::uint32_t i = 0; masks.has(modality::text) && i < which + 2; ++i) {
         own.add(sequence{31 * i + 7}, sequence{31 * i + 16});
     }
     return own;
 }
 
 /// All ranks, those of dp x cp with batches of their own, against the model over all batches.
-void check_sum(const std::vector<stage>& model, const parallel_sizes& sizes, const rank_options& options,
+void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes, const rank_options& options,
                const convention& how, const training_plan& plan) {
-    const folded_cost whole(model, how, plan);
+    const flop_counter whole(model, how, plan);
     breakdown all_ranks;
     tally all{whole.masks()};
     for (std::uint64_t rank = 0; rank < world_of(sizes); ++rank) {
         const parallel_layout layout(sizes, world_of(sizes), rank);
         const parallel_coordinates where = layout.coordinates();
         const tally own = images_of(whole.masks(), where.dp * sizes.cp + where.cp);
-        all_ranks += folded_cost(rank_stages(model, layout, options), how, plan).evaluate(own);
+        all_ranks += flop_counter(rank_stages(model, layout, options), how, plan).evaluate(own);
         if (where.tp == 0 && where.pp == 0) {
             all += own;
         }
@@ -356,14 +356,14 @@ tower_work one_frame(std::uint64_t tp) {
     return sum;
 }
 
-constexpr training_plan forward_only{.counted = phases::forward};
+constexpr training_plan forward_only{.counted = counted_passes::forward};
 
 }  // namespace
 
 TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told, and its layers are not counted") {
-    const std::vector<stage>& model = llava().stages;
+    const std::vector<model_part>& model = llava().parts;
     CHECK(num_layers(model) == 4);
-    CHECK(num_layers(vit().stages) == 4);
+    CHECK(num_layers(vit().parts) == 4);
     const tally batch = images_of(llava().cost.masks(), 3);
     const breakdown whole = evaluate(model, batch);
     for (const std::uint64_t at : {0U, 1U, 3U}) {
@@ -390,15 +390,15 @@ TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told,
           }) == "towers.vision: must be below pp, 2, got 2");
     // Without a text the tower is the model, and a pipeline cuts it.
     const tally images = images_of(vit().cost.masks(), 3);
-    const breakdown half = evaluate(rank_stages(vit().stages, {{.pp = 2}, 2, 1}), images);
-    CHECK(of(half, "mlp").value() * 2 == of(evaluate(vit().stages, images), "mlp").value());
+    const breakdown half = evaluate(rank_stages(vit().parts, {{.pp = 2}, 2, 1}), images);
+    CHECK(of(half, "mlp").value() * 2 == of(evaluate(vit().parts, images), "mlp").value());
 }
 
 TEST_CASE("Useful FLOPs of all ranks are those of a model with towers, under every convention and plan") {
     training_plan again;
     again.recomputed = recompute::full;
     for (const model_config* model : {&llava(), &qwen(), &vit()}) {
-        const bool has_text = model->cost.masks().has(tower::text);
+        const bool has_text = model->cost.masks().has(modality::text);
         INFO(model->model_type);
         std::vector<training_plan> plans{{}, forward_only, again};
         if (has_text) {
@@ -407,15 +407,15 @@ TEST_CASE("Useful FLOPs of all ranks are those of a model with towers, under eve
             plans.push_back(only("vision.blocks/down_proj"));
         }
         for (const training_plan& plan : plans) {
-            check_sum(model->stages, {.dp = 4, .tp = 2, .pp = 2}, {}, conventions::exact, plan);
-            check_sum(model->stages, {.dp = 2, .cp = 2, .tp = 4, .pp = 4}, {.towers = {.vision = 3}},
-                      conventions::exact, plan);
-            check_sum(model->stages, {.dp = 4, .tp = 2}, {.tensor = {.sequence_parallel = true}}, conventions::exact,
+            check_sum(model->parts, {.dp = 4, .tp = 2, .pp = 2}, {}, conventions::exact, plan);
+            check_sum(model->parts, {.dp = 2, .cp = 2, .tp = 4, .pp = 4}, {.towers = {.vision = 3}}, conventions::exact,
+                      plan);
+            check_sum(model->parts, {.dp = 4, .tp = 2}, {.tensor = {.sequence_parallel = true}}, conventions::exact,
                       plan);
         }
         for (const convention* how : conventions::all) {
             if (how->parameters != counted_weights::stored) {
-                check_sum(model->stages, {.dp = 4, .tp = 2, .pp = 2}, {}, *how, {});
+                check_sum(model->parts, {.dp = 4, .tp = 2, .pp = 2}, {}, *how, {});
             }
         }
     }
@@ -423,13 +423,13 @@ TEST_CASE("Useful FLOPs of all ranks are those of a model with towers, under eve
 
 TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
     const tally batch = images_of(llava().cost.masks(), 3);
-    const auto frames = batch.get(view::padded, statistic::count, tower::vision);
+    const auto frames = batch.get(view::padded, statistic::count, modality::vision);
     CHECK(frames == 3 + 4 + 5);
     for (const std::uint64_t tp : {1U, 2U, 4U}) {
         const tower_work expected = one_frame(tp);
         for (std::uint64_t rank = 0; rank < tp; ++rank) {
             const breakdown work =
-                evaluate(tensor_stages(llava().stages, tp, rank), batch, conventions::exact, forward_only);
+                evaluate(tensor_stages(llava().parts, tp, rank), batch, conventions::exact, forward_only);
             CHECK(of(work, "vision.patch_embedding") == flops{frames * expected.embedding});
             CHECK(of(work, "vision.blocks") == flops{frames * expected.blocks});
             CHECK(of(work, "vision.projector") == flops{frames * expected.projector});
@@ -438,13 +438,13 @@ TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
     // A tower that a framework does not split, beside a text that it does.
     const tensor_options whole_tower{.rules = {{"vision.*", tensor_split::replicated}}};
     const breakdown work =
-        evaluate(tensor_stages(llava().stages, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
+        evaluate(tensor_stages(llava().parts, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
     CHECK(of(work, "vision.blocks") == flops{frames * one_frame(1).blocks});
     CHECK(of(work, "vision.projector") == flops{frames * one_frame(1).projector});
-    CHECK(of(work, "mlp").value() * 4 == of(evaluate(llava().stages, batch), "mlp").value());
+    CHECK(of(work, "mlp").value() * 4 == of(evaluate(llava().parts, batch), "mlp").value());
     // A rule for a text's component is none for the tower's.
     const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::replicated}}};
-    CHECK(of(evaluate(tensor_stages(llava().stages, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
+    CHECK(of(evaluate(tensor_stages(llava().parts, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
           flops{frames * one_frame(4).blocks});
 }
 
@@ -452,16 +452,16 @@ TEST_CASE("What a tower cannot split is an error with the tower's name") {
     const auto split = [](const char* key, std::uint64_t value, std::uint64_t tp) {
         nlohmann::json config = llava_config();
         config["vision_config"][key] = value;
-        return error_of([&] { return tensor_stages(read_config(config).stages, tp, 0); });
+        return error_of([&] { return tensor_stages(read_config(config).parts, tp, 0); });
     };
     CHECK(split("num_attention_heads", 4, 4) == "no error");
     CHECK(split("num_attention_heads", 2, 4) == "vision.num_attention_heads: must be a multiple of tp (4), got 2");
     CHECK(split("intermediate_size", 50, 4) == "vision.intermediate_size: must be a multiple of tp (4), got 50");
-    CHECK(error_of([] { return tensor_stages(qwen().stages, 8, 0); }) ==
+    CHECK(error_of([] { return tensor_stages(qwen().parts, 8, 0); }) ==
           "vision.num_attention_heads: must be a multiple of tp (8), got 4");
     cost own;
     own.add("vision.resampler", linear{.in_features = 8, .out_features = 8, .weight = "query"});
-    const std::vector<stage> model{{.name = "vision", .role = stage_role::tower, .cost = own.in(tower::vision)}};
+    const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
     CHECK(error_of([&] { return tensor_stages(model, 2, 0); }) ==
           "vision.resampler/query: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
     CHECK(error_of([&] {
@@ -473,10 +473,11 @@ TEST_CASE("Prefix tokens of a tower are split as the patches beside them, howeve
     const gqa attention{.num_heads = 4, .num_kv_heads = 4, .head_dim = 8, .fused_qkv = true};
     const cost layer = attention.cost({.hidden_size = 32, .attends = mask::bidirectional()});
     for (const std::uint64_t prefix : {1U, 4U, 5U}) {
-        const cost blocks = layer.with_prefix_tokens(prefix).in(tower::vision).renamed([](const component_name&) {
+        const cost blocks = layer.with_prefix_tokens(prefix).in(modality::vision).renamed([](const component_name&) {
             return component_name("vision.blocks");
         });
-        const std::vector<stage> model{{.name = "vision", .role = stage_role::tower, .cost = blocks, .first_layer = 0}};
+        const std::vector<model_part> model{
+            {.name = "vision", .role = part_role::tower, .cost = blocks, .first_layer = 0}};
         tally batch{blocks.masks()};
         batch.add(grid{2, 3, 5});
         const uint128 quarter = evaluate(model, batch).total().value() / 4;
@@ -494,7 +495,7 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
                .layer = {.num_heads = 4, .attention_dim = 6, .linear_dim = 10, .output_blocks = 3}};
     model.preprocessing[0] = {.input_size = 14, .layer_sizes = {18, 12}};
     model.prediction[0] = {.layer_sizes = {10, 3}, .rows = hstu_rows::targets};
-    const std::vector<stage> stages = stages_of(model);
+    const std::vector<model_part> stages = parts_of(model);
     tally batch{model.cost().masks()};
     batch.add(sequence{.length = 21, .targets = 5, .target_group = 1});
     batch.add(sequence{.length = 9});
@@ -522,18 +523,18 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
           "num_attention_heads: must be a multiple of tp (8), got 4");
     // Without a residual no row says how many heads there are, but their products do not divide.
     model.layer.residual = false;
-    CHECK(error_of([&] { return tensor_stages(stages_of(model), 7, 0); }).substr(0, 40) ==
+    CHECK(error_of([&] { return tensor_stages(parts_of(model), 7, 0); }).substr(0, 40) ==
           "num_attention_heads: must be a multiple ");
 }
 
 TEST_CASE("T10: a tower and a text of one config are modules that add up to the model") {
     const tally batch = images_of(llava().cost.masks(), 3);
-    const std::vector<stage>& model = llava().stages;
+    const std::vector<model_part>& model = llava().parts;
     for (const training_plan& plan :
          {training_plan{}, frozen("vision.*"), only("vision.projector"), only("vision.*")}) {
         const breakdown whole = evaluate(model, batch, conventions::exact, plan);
-        const breakdown vision = evaluate(stages_of(model, tower::vision), batch, conventions::exact, plan);
-        const breakdown text = evaluate(stages_of(model, tower::text), batch, conventions::exact, plan);
+        const breakdown vision = evaluate(parts_of(model, modality::vision), batch, conventions::exact, plan);
+        const breakdown text = evaluate(parts_of(model, modality::text), batch, conventions::exact, plan);
         for (const view seen : {view::useful, view::padded, view::executed}) {
             CHECK(vision.total(seen) + text.total(seen) == whole.total(seen));
         }
@@ -545,11 +546,11 @@ TEST_CASE("T10: a tower and a text of one config are modules that add up to the 
             }
         }
         CHECK(vision.components().size() + text.components().size() == whole.components().size());
-        CHECK(evaluate(stages_of(model, tower::audio), batch, conventions::exact, plan).total() == flops{});
+        CHECK(evaluate(parts_of(model, modality::audio), batch, conventions::exact, plan).total() == flops{});
     }
     // A gradient on its way to a tower passes the frozen layers of the text, on the ranks of another module.
     const training_plan tower_trains = only("vision.*");
-    const breakdown text = evaluate(stages_of(model, tower::text), batch, conventions::exact, tower_trains);
+    const breakdown text = evaluate(parts_of(model, modality::text), batch, conventions::exact, tower_trains);
     CHECK(text.get(view::useful, phase::backward_data) != flops{});
     CHECK(text.get(view::useful, phase::backward_weights) == flops{});
 
@@ -559,13 +560,13 @@ TEST_CASE("T10: a tower and a text of one config are modules that add up to the 
         {.name = "vision",
          .ranks = {0, 1},
          .data_parallel_size = 2,
-         .work = evaluate(stages_of(model, tower::vision), batch, conventions::exact, plan),
+         .work = evaluate(parts_of(model, modality::vision), batch, conventions::exact, plan),
          .peak_tflops = 1e-6,
          .frozen = true},
         {.name = "language",
          .ranks = {2, 3, 4, 5, 6, 7, 8, 9},
          .data_parallel_size = 4,
-         .work = evaluate(stages_of(model, tower::text), batch, conventions::exact, plan),
+         .work = evaluate(parts_of(model, modality::text), batch, conventions::exact, plan),
          .peak_tflops = 2e-6}};
     const module_utilization step = utilize(modules, {.seconds = 1024, .gpus = 12, .peak_tflops = 1e-6});
     const breakdown whole = evaluate(model, batch, conventions::exact, plan);
@@ -583,7 +584,7 @@ TEST_CASE("T10: a tower and a text of one config are modules that add up to the 
     CHECK(step.mixed_precision_mfu == Approx((by_hand / 1e6 + text_work / 2e6) / (1024 * 10)).epsilon(1e-14));
     // A tower that is not frozen is found by the flag.
     std::vector<step_module> trained = modules;
-    trained[0].work = evaluate(stages_of(model, tower::vision), batch);
+    trained[0].work = evaluate(parts_of(model, modality::vision), batch);
     CHECK(error_of([&] {
               return utilize(trained, {.seconds = 1024, .gpus = 12, .peak_tflops = 1e-6});
           }).substr(0, 40) == "modules[0].frozen: \"vision\" is frozen, a");
@@ -591,13 +592,13 @@ TEST_CASE("T10: a tower and a text of one config are modules that add up to the 
 
 TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes of one bind no other") {
     const tally batch = images_of(llava().cost.masks(), 3);
-    const std::vector<stage>& model = llava().stages;
+    const std::vector<model_part>& model = llava().parts;
     breakdown sum;
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
-        sum += evaluate(rank_stages(stages_of(model, tower::vision), {{.tp = 2}, 2, rank}), batch);
+        sum += evaluate(rank_stages(parts_of(model, modality::vision), {{.tp = 2}, 2, rank}), batch);
     }
     for (std::uint64_t rank = 0; rank < 32; ++rank) {  // tp of 8 is above the tower's four heads
-        sum += evaluate(rank_stages(stages_of(model, tower::text), {{.tp = 8, .pp = 4}, 32, rank}), batch);
+        sum += evaluate(rank_stages(parts_of(model, modality::text), {{.tp = 8, .pp = 4}, 32, rank}), batch);
     }
     CHECK(sum.total() == evaluate(model, batch).total());
     CHECK(of(sum, "vision.blocks", view::useful) == of(evaluate(model, batch), "vision.blocks", view::useful));
@@ -605,7 +606,7 @@ TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes
 
 TEST_CASE("Context parallelism splits the text; images are added by who has them") {
     mask_set masks = qwen().cost.masks();
-    masks.find_or_add(mask::sliding_window(4).in(tower::vision), "masks");  // one that rows of a text have as well
+    masks.find_or_add(mask::sliding_window(4).in(modality::vision), "masks");  // one that rows of a text have as well
     packed_row row;
     const std::vector<std::int32_t> cu_seqlens{0, 16, 64, 72};
     row.add_cu_seqlens(cu_seqlens, cu_seqlens);
@@ -621,10 +622,10 @@ TEST_CASE("Context parallelism splits the text; images are added by who has them
         tally own = ranks.tally_of(rank, masks).total();
         for (const view seen : {view::useful, view::padded}) {
             for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
-                CHECK(own.get(seen, what, tower::vision) == 0);
+                CHECK(own.get(seen, what, modality::vision) == 0);
             }
             for (const mask& m : masks) {
-                CHECK((m.in() == tower::text || own.pairs(seen, m) == 0));
+                CHECK((m.in() == modality::text || own.pairs(seen, m) == 0));
             }
         }
         for (std::size_t i = rank; i < images.size(); i += 4) {  // rank 3 has none

@@ -26,7 +26,8 @@ using walk = std::function<void(step&, const sequence_list&, bool padded)>;
 inline const std::vector<training_plan>& every_plan() {
     static const std::vector<training_plan> all = [] {
         std::vector<training_plan> plans;
-        for (const phases counted : {phases::train, phases::forward, phases::backward}) {
+        for (const counted_passes counted :
+             {counted_passes::train, counted_passes::forward, counted_passes::backward}) {
             for (const recompute again : {recompute::none, recompute::full, recompute::attention}) {
                 for (const bool flash : {true, false}) {
                     plans.push_back({counted, again, flash});

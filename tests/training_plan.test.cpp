@@ -53,7 +53,7 @@ using model_walk = std::function<void(tape&, const batch_sums&)>;
 
 struct test_model {
     std::string name;
-    std::vector<stage> stages;
+    std::vector<model_part> parts;
     model_walk walk;
     std::vector<std::pair<std::string, std::string>> weights;  ///< component and weight
 };
@@ -121,7 +121,7 @@ test_model llama() {
                                                 .vocab = words,
                                                 .layer_elementwise = {.norm = 2 * h},
                                                 .final_elementwise = {.norm = h}};
-    return {"llama", stages_of(model),
+    return {"llama", parts_of(model),
             [](tape& t, const batch_sums& b) {
                 decoder(
                     t, b, 4, [&](int, tensor x) { return self_attention(t, b.tokens, b.causal, x, 4, 2, 3); },
@@ -147,7 +147,7 @@ test_model experts() {
         .layer_elementwise = {.norm = 2 * h},
         .final_elementwise = {.norm = h}};
     return {
-        "experts", stages_of(model),
+        "experts", parts_of(model),
         [](tape& t, const batch_sums& b) {
             decoder(
                 t, b, 4,
@@ -201,7 +201,7 @@ test_model latent() {
                                           .vocab = words,
                                           .layer_elementwise = {.norm = 2 * h},
                                           .final_elementwise = {.norm = h}};
-    return {"latent", stages_of(model),
+    return {"latent", parts_of(model),
             [](tape& t, const batch_sums& b) {
                 decoder(
                     t, b, 3,
@@ -246,7 +246,7 @@ test_model hybrid() {
                                                         .vocab = words,
                                                         .layer_elementwise = {.norm = 2 * h},
                                                         .final_elementwise = {.norm = h}};
-    return {"hybrid", stages_of(model),
+    return {"hybrid", parts_of(model),
             [](tape& t, const batch_sums& b) {
                 decoder(
                     t, b, 4,
@@ -275,14 +275,14 @@ test_model encoder_decoder() {
     const layer causal{.hidden_size = h, .attends = mask::causal()};
     const gqa attention{4, 2, 3};
     const mlp feed{20};
-    std::vector<stage> stages{
-        {.name = "embedding", .role = stage_role::input, .cost = words.embedding_cost(h)},
-        {"encoder", stage_role::encoder, attention.cost(both_ways).on_encoder(), 0, 3},
-        {"encoder", stage_role::encoder, feed.cost(both_ways).on_encoder(), 0, 3},
-        {"layer", stage_role::layer, attention.cost(causal), 0, 2},
-        {"layer", stage_role::layer, cross_attention{4, 2, 3}.cost(causal), 0, 2},
-        {"layer", stage_role::layer, feed.cost(causal), 0, 2},
-        {.name = "lm_head", .role = stage_role::head, .cost = words.head_cost(h)},
+    std::vector<model_part> stages{
+        {.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)},
+        {"encoder", part_role::encoder, attention.cost(both_ways).on_encoder(), 0, 3},
+        {"encoder", part_role::encoder, feed.cost(both_ways).on_encoder(), 0, 3},
+        {"layer", part_role::layer, attention.cost(causal), 0, 2},
+        {"layer", part_role::layer, cross_attention{4, 2, 3}.cost(causal), 0, 2},
+        {"layer", part_role::layer, feed.cost(causal), 0, 2},
+        {.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)},
     };
     const auto two = [](tape& t, const std::string& name, std::uint64_t rows, tensor x) {
         return t.linear(name, "down_proj", rows, 20, h, t.linear(name, "up_proj", rows, h, 20, x));
@@ -331,11 +331,11 @@ test_model encoder_decoder() {
 test_model multi_token() {
     const transformer<gqa, gated_mlp> model{
         .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
-    std::vector<stage> stages = stages_of(model);
+    std::vector<model_part> stages = parts_of(model);
     const layer causal{.hidden_size = h, .attends = mask::causal()};
     const cost parts[] = {model.attention.cost(causal), model.feed_forward.cost(causal)};
-    multi_token_prediction{.num_layers = 2, .elementwise = {.norm = 2 * h}}.for_each_stage(
-        parts, h, words, [&stages](const stage& next) { stages.push_back(next); });
+    multi_token_prediction{.num_layers = 2, .elementwise = {.norm = 2 * h}}.for_each_part(
+        parts, h, words, [&stages](const model_part& next) { stages.push_back(next); });
     return {"multi-token", std::move(stages),
             [](tape& t, const batch_sums& b) {
                 tensor x = t.mix({t.input(), t.table("embedding")});
@@ -410,7 +410,7 @@ autograd_trace::rule_of for_tape(const std::vector<rule>& rules) {
 }
 
 struct options {
-    phases counted = phases::train;
+    counted_passes counted = counted_passes::train;
     recompute again = recompute::none;
     bool flash = true;
     std::vector<std::string> named{};
@@ -428,8 +428,8 @@ std::string mismatches(const test_model& model, const std::vector<rule>& rules, 
     }
     plan.recompute_every = with.every;
     tape::plan same;
-    same.forward = with.counted != phases::backward;
-    same.backward = with.counted != phases::forward;
+    same.forward = with.counted != counted_passes::backward;
+    same.backward = with.counted != counted_passes::forward;
     same.recompute_layers = with.again == recompute::full;
     same.recompute_cores = with.again == recompute::attention;
     same.recomputed.insert(with.named.begin(), with.named.end());
@@ -443,7 +443,7 @@ std::string mismatches(const test_model& model, const std::vector<rule>& rules, 
     const auto useful = real.run(same);
     const auto padded = slots.run(same);
 
-    const folded_cost folded(model.stages, conventions::exact, plan);
+    const flop_counter folded(model.parts, conventions::exact, plan);
     const tally seen = matmul_trace::tally_of(folded.masks(), batch);
     const breakdown work = folded.evaluate(seen);
     std::string text;
@@ -481,14 +481,15 @@ std::vector<options> every_option() {
     std::vector<options> all;
     for (const recompute again : {recompute::none, recompute::full, recompute::attention}) {
         for (const bool flash : {true, false}) {
-            all.push_back({phases::train, again, flash});
-            all.push_back({phases::train, again, flash, {}, 2});
+            all.push_back({counted_passes::train, again, flash});
+            all.push_back({counted_passes::train, again, flash, {}, 2});
         }
     }
-    all.push_back({phases::train, recompute::none, true, {"mlp", "attention.core", "attention.qkv", "lm_head"}});
-    all.push_back({phases::train, recompute::attention, true, {"mlp", "mtp", "encoder.mlp"}, 3});
-    all.push_back({phases::forward, recompute::full, true});
-    all.push_back({phases::backward, recompute::full, true});
+    all.push_back(
+        {counted_passes::train, recompute::none, true, {"mlp", "attention.core", "attention.qkv", "lm_head"}});
+    all.push_back({counted_passes::train, recompute::attention, true, {"mlp", "mtp", "encoder.mlp"}, 3});
+    all.push_back({counted_passes::forward, recompute::full, true});
+    all.push_back({counted_passes::backward, recompute::full, true});
     return all;
 }
 
@@ -515,7 +516,7 @@ const rule freeze_all{"*", "*", state::frozen};
 TEST_CASE("M7: without rules the stages of a model are its cost", "[training_plan]") {
     for (const test_model& model : models()) {
         check(model, {});
-        const cost whole = cost_of(model.stages);
+        const cost whole = cost_of(model.parts);
         for (const options& with : every_option()) {
             if (with.every != 1) {
                 continue;
@@ -525,8 +526,8 @@ TEST_CASE("M7: without rules the stages of a model are its cost", "[training_pla
                 plan.recomputed_components.push_back(component_name(name), "recomputed_components");
             }
             for (const convention* how : conventions::all) {
-                const folded_cost one(whole, *how, plan);
-                const folded_cost staged(model.stages, *how, plan);
+                const flop_counter one(whole, *how, plan);
+                const flop_counter staged(model.parts, *how, plan);
                 tally batch{one.masks()};
                 tally batch_of_stages{staged.masks()};
                 for (const std::uint32_t length : {5U, 3U, 11U}) {
@@ -618,7 +619,7 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
             rules.push_back(next);
         }
         const options with{
-            static_cast<phases>(below(3)), static_cast<recompute>(below(3)), below(2) == 0,
+            static_cast<counted_passes>(below(3)), static_cast<recompute>(below(3)), below(2) == 0,
             below(2) == 0 ? std::vector<std::string>{"mlp", "attention.output"} : std::vector<std::string>{},
             1 + below(3)};
         std::string said = model.name;
@@ -658,12 +659,12 @@ TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more o
 
 TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
     const test_model model = llama();
-    const cost whole = cost_of(model.stages);
+    const cost whole = cost_of(model.parts);
     training_plan plan{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
     tally batch;
     batch.add(sequence{.length = 7});
     const breakdown alone = evaluate(whole, batch, conventions::exact, plan);
-    const breakdown staged = evaluate(model.stages, batch, conventions::exact, plan);
+    const breakdown staged = evaluate(model.parts, batch, conventions::exact, plan);
     for (const phase during : {phase::forward, phase::backward_weights, phase::recompute}) {
         CHECK(alone.get(view::executed, during) == staged.get(view::executed, during));
     }
@@ -678,13 +679,13 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
         tally one;
         one.add(sequence{.length = 3});
         return evaluate(small.cost(), one, conventions::exact, {.rules = {{"*", weight_state::frozen}}}).total() ==
-               evaluate(small.cost(), one, conventions::exact, {.counted = phases::forward}).total();
+               evaluate(small.cost(), one, conventions::exact, {.counted = counted_passes::forward}).total();
     }());
 }
 
 TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", "[training_plan]") {
     const layer where{.hidden_size = h};
-    const stage one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
+    const model_part one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
     tally batch;
     batch.add(sequence{.length = 7});
     const breakdown work = evaluate(std::span(&one, 1), batch, conventions::exact,
@@ -698,18 +699,18 @@ TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
     const test_model model = llama();
     const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
     const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
-    CHECK(trained_parameters(model.stages, {}) == parameter_counts{all, all, 0});
-    CHECK(trained_parameters(model.stages, {.rules = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
+    CHECK(trained_parameters(model.parts, {}) == parameter_counts{all, all, 0});
+    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
     const std::uint64_t adapters = 4 * 3 * (h + 12) + 4 * 5 * (h + 6);
-    CHECK(trained_parameters(model.stages, {.rules = {{"*", weight_state::frozen},
-                                                      {"*/q_proj", weight_state::lora, 3},
-                                                      {"*/v_proj", weight_state::lora, 5}}}) ==
+    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen},
+                                                     {"*/q_proj", weight_state::lora, 3},
+                                                     {"*/v_proj", weight_state::lora, 5}}}) ==
           parameter_counts{all + adapters, adapters, adapters});
-    CHECK(trained_parameters(model.stages, {.rules = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
+    CHECK(trained_parameters(model.parts, {.rules = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
           all - 2 * 3 * h * 20);
     const test_model sparse = experts();
     // Every expert has adapters of its own, visited or not.
-    CHECK(trained_parameters(sparse.stages,
+    CHECK(trained_parameters(sparse.parts,
                              {.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}})
               .adapters == 3 * 6 * 3 * 2 * (9 + 7));
 }
@@ -717,7 +718,7 @@ TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
 TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]") {
     const layer where{.hidden_size = h};
     const auto adapters = [&](const cost& part) {
-        const stage one{.name = "layer", .cost = part, .first_layer = 0};
+        const model_part one{.name = "layer", .cost = part, .first_layer = 0};
         return trained_parameters({&one, 1}, {.rules = {{"*", weight_state::lora, 1}}}).adapters;
     };
     CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3}.cost(where)) ==
@@ -737,7 +738,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     const test_model policy = llama();
     const test_model reward = latent();
     const training_plan lora{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}};
-    const training_plan forward_only{.counted = phases::forward};
+    const training_plan forward_only{.counted = counted_passes::forward};
     const auto batch_of = [](std::initializer_list<std::uint32_t> lengths) {
         tally batch;
         for (const std::uint32_t length : lengths) {
@@ -747,7 +748,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     };
     const tally first = batch_of({5, 3});
     const tally second = batch_of({8});
-    const folded_cost trained(policy.stages, conventions::exact, lora);
+    const flop_counter trained(policy.parts, conventions::exact, lora);
     tally accumulated = first;
     accumulated += second;
     breakdown steps = trained.evaluate(first);
@@ -760,8 +761,8 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     }
 
     // One step of RL: rollout and log-probabilities of the policy, the reference, a reward model, and the update.
-    const breakdown rollout = evaluate(policy.stages, second, conventions::exact, forward_only);
-    const breakdown scored = evaluate(reward.stages, second, conventions::exact, forward_only);
+    const breakdown rollout = evaluate(policy.parts, second, conventions::exact, forward_only);
+    const breakdown scored = evaluate(reward.parts, second, conventions::exact, forward_only);
     breakdown step = trained.evaluate(second);
     step += rollout;
     step += rollout.with_prefix("reference.");
@@ -792,7 +793,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
 TEST_CASE("a plan that means nothing in a model is a named error", "[training_plan][errors]") {
     const test_model model = llama();
     const auto problem = [&](const training_plan& plan) {
-        return error_of([&] { return folded_cost(model.stages, conventions::exact, plan).total(tally{}); });
+        return error_of([&] { return flop_counter(model.parts, conventions::exact, plan).total(tally{}); });
     };
     const auto rules = [&](std::initializer_list<plan_rule> list) { return problem({.rules = list}); };
     CHECK(rules({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
@@ -814,9 +815,9 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
           "plan.rules[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
     CHECK(problem({.recompute_every = 0}) == "plan.recompute_every: must be at least 1, got 0");
 
-    const cost whole = cost_of(model.stages);
+    const cost whole = cost_of(model.parts);
     const auto alone = [&](const training_plan& plan) {
-        return error_of([&] { return folded_cost(whole, conventions::exact, plan).total(tally{}); });
+        return error_of([&] { return flop_counter(whole, conventions::exact, plan).total(tally{}); });
     };
     CHECK(alone({.rules = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
           "plan.rules[0]: a cost alone does not know its layers: fold the stages of the model");
@@ -828,13 +829,13 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
                                          .attention = {4, 2, 3},
                                          .feed_forward = {20},
                                          .vocab = {.size = 50, .tied = true}};
-    const std::vector<stage> one_table = stages_of(tied);
+    const std::vector<model_part> one_table = parts_of(tied);
     CHECK(error_of([&] {
-              return folded_cost(one_table, conventions::exact, {.rules = {{"embedding", weight_state::frozen}}});
+              return flop_counter(one_table, conventions::exact, {.rules = {{"embedding", weight_state::frozen}}});
           }) == "plan.rules: the lm_head is the embedding's table: both train or neither");
     CHECK(error_of([&] {
-              return folded_cost(one_table, conventions::exact,
-                                 {.rules = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
+              return flop_counter(one_table, conventions::exact,
+                                  {.rules = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
           }) == "no error");
 }
 
@@ -847,7 +848,7 @@ TEST_CASE("experts counted by visits train alike in all layers, or are an error"
                                                            .intermediate_size = 7,
                                                            .routed_is_measured = true},
                                           .vocab = words};
-    const std::vector<stage> stages = stages_of(model);
+    const std::vector<model_part> stages = parts_of(model);
     tally batch;
     batch.add(sequence{.length = 10});
     batch.add_routed(60, 60);

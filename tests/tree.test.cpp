@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/attention.hpp>
-#include <floptally/tree.hpp>
+#include <floptally/batch/tree.hpp>
+#include <floptally/model/attention.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -24,7 +24,7 @@ struct one_token_step {
         cost model;
         model.add("mlp", linear{.in_features = tera * 1'000'000, .out_features = 500'000});
         batch.add(sequence{.length = 1});
-        work = evaluate(model, batch, conventions::exact, {.counted = phases::forward});
+        work = evaluate(model, batch, conventions::exact, {.counted = counted_passes::forward});
     }
 
     tally batch;

@@ -25,10 +25,11 @@ using floptally::breakdown;
 using floptally::cost;
 using floptally::error;
 using floptally::evaluate;
+using floptally::flop_counter;
 using floptally::flops;
-using floptally::folded_cost;
 using floptally::mask;
 using floptally::mask_set;
+using floptally::modality;
 using floptally::padding_flops;
 using floptally::padding_of;
 using floptally::phase;
@@ -37,7 +38,6 @@ using floptally::sequence;
 using floptally::split_tally;
 using floptally::statistic;
 using floptally::tally;
-using floptally::tower;
 using floptally::uint128;
 using floptally::view;
 using nlohmann::json;
@@ -332,7 +332,7 @@ TEST_CASE("N6: a mock sequence alone is the difference of padded and useful, to 
     // 99 993 real tokens, padded to a multiple of 8 by a mock sequence of 7: 7e-5 of the tokens, 1e-8 of the squares.
     const std::vector<std::int32_t> cu_seqlens{0, 40'000, 99'000, 99'993, 100'000};
     const cost model = model_named("llama-3-8b").cost;
-    const folded_cost counted(model);
+    const flop_counter counted(model);
     tally batch{model.masks()};
     batch.add_cu_seqlens(cu_seqlens, cu_seqlens, 3);
     const breakdown work = counted.evaluate(batch);
@@ -482,8 +482,8 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
             merging.find_or_add(mask::merged_patches(side), "masks");
             tally image{merging};
             image.add(floptally::grid{t, h, w});
-            patches += image.get(view::useful, statistic::tokens, tower::vision);
-            frame_squares += image.get(view::useful, statistic::squares, tower::vision);
+            patches += image.get(view::useful, statistic::tokens, modality::vision);
+            frame_squares += image.get(view::useful, statistic::squares, modality::vision);
             merged += image.pairs(view::useful, mask::merged_patches(side));
         }
         const bool cross = expected.contains("cross_product");
@@ -521,7 +521,7 @@ TEST_CASE("A5: padding inside slots and a dummy tail are told apart, and add up"
     model.add("attention.core", floptally::attention_core{.num_heads = 2, .qk_head_dim = 3, .v_head_dim = 4},
               mask::sliding_window(3));
     model.add("lm_head", floptally::linear{.in_features = 5, .out_features = 33, .padded_out_features = 64});
-    const folded_cost counted(model);
+    const flop_counter counted(model);
     const std::vector<std::int32_t> real{0, 5, 11, 14, 14};
     const std::vector<std::int32_t> slots{0, 8, 16, 20, 32};
     split_tally batch{model.masks()};
@@ -621,7 +621,7 @@ TEST_CASE("H5: model and hardware multipliers of every term", "[views]") {
     cost equal;
     equal.add("core", floptally::attention_core{.num_heads = 2, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     CHECK(2 * evaluate(equal, batch).total(view::executed).low() ==
-          7 * evaluate(equal, batch, floptally::conventions::exact, {.counted = floptally::phases::forward})
+          7 * evaluate(equal, batch, floptally::conventions::exact, {.counted = floptally::counted_passes::forward})
                   .total(view::executed)
                   .low());
     // MFU and HFU are two numbers, each of one view only.

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/add_input.hpp>
+#include <floptally/batch/add_input.hpp>
+#include <floptally/batch/integer_view.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/model_input.hpp>
 #include <floptally/error.hpp>
-#include <floptally/integer_view.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/model_input.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tally.hpp>
 

@@ -19,8 +19,8 @@
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
-#include <floptally/peak.hpp>
 #include <floptally/report.hpp>
+#include <floptally/step/peak.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -69,10 +69,10 @@ inline floptally::model_config read_model(const arguments& args) {
 inline floptally::report count(const arguments& args) {
     const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
     const floptally::training_plan plan{
-        .counted = static_cast<floptally::phases>(args.choice("phase", floptally::phases_names)),
+        .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names))};
     const floptally::model_config model = read_model(args);
-    const floptally::folded_cost cost(model.cost, how, plan);
+    const floptally::flop_counter cost(model.cost, how, plan);
     const floptally::tally batch = read_batch(args, model, floptally::counted_masks(model.cost, cost));
     return floptally::report_of(model, cost, plan, batch, model.cost.masks());
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/accelerator.hpp>
 #include <floptally/detail/accelerator_table.hpp>
 #include <floptally/error.hpp>
+#include <floptally/step/accelerator.hpp>
 
 /// @file
 /// Peaks by product name: names in, parts out.

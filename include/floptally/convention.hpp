@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <floptally/error.hpp>
-#include <floptally/term.hpp>
+#include <floptally/model/term.hpp>
 
 namespace floptally {
 

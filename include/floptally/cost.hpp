@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/checked.hpp>
-#include <floptally/component_name.hpp>
-#include <floptally/cost_row.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cost_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/term.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -223,7 +223,7 @@ class cost {
     }
 
     /// The same over the statistics of a tower.
-    [[nodiscard]] constexpr cost in(tower which) const { return cost(table_.in(which)); }
+    [[nodiscard]] constexpr cost in(modality which) const { return cost(table_.in(which)); }
 
     /// The same over `units` in place of tokens (cells of a coarser grid, frames after convolutions); where
     /// bidirectional attention is another mask over these, it is `attends`.

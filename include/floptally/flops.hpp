@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 
 namespace floptally {
 

@@ -78,7 +78,7 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
         }
         text += '\n';
     };
-    const auto words = [&](std::string_view counted, std::string_view tokens, tower in) {
+    const auto words = [&](std::string_view counted, std::string_view tokens, modality in) {
         if (r.masks.has(in)) {
             const auto word = [&](std::string_view name, statistic what) {
                 line(name, r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
@@ -87,9 +87,9 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
             word(tokens, statistic::tokens);
         }
     };
-    words("sequences", "tokens", tower::text);
-    words("vision.frames", "vision.patches", tower::vision);
-    words("audio.clips", "audio.frames", tower::audio);
+    words("sequences", "tokens", modality::text);
+    words("vision.frames", "vision.patches", modality::vision);
+    words("audio.clips", "audio.frames", modality::audio);
     for (const mask& m : r.masks) {
         line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }

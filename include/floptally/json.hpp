@@ -19,7 +19,7 @@
 #include <floptally/detail/hf/reader.hpp>
 #include <floptally/detail/hstu_format.hpp>
 #include <floptally/error.hpp>
-#include <floptally/latent_attention.hpp>
+#include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 #include <floptally/version.hpp>
@@ -101,10 +101,10 @@ inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
 }
 
 inline ordered_json statistics_json(const report& r) {
-    const auto word = [&](statistic what, tower in) {
+    const auto word = [&](statistic what, modality in) {
         return both_views(r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
     };
-    const auto words = [&](tower in) {
+    const auto words = [&](modality in) {
         return ordered_json{{"count", word(statistic::count, in)},
                             {"tokens", word(statistic::tokens, in)},
                             {"squares", word(statistic::squares, in)}};
@@ -114,8 +114,8 @@ inline ordered_json statistics_json(const report& r) {
         pairs.push_back({{"mask", m.name()},
                          {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
     }
-    ordered_json statistics = words(tower::text);
-    for (const tower in : {tower::vision, tower::audio}) {
+    ordered_json statistics = words(modality::text);
+    for (const modality in : {modality::vision, modality::audio}) {
         if (r.masks.has(in)) {
             statistics[name_of(in)] = words(in);
         }

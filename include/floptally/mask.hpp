@@ -6,15 +6,15 @@
 #include <string>
 
 #include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/detail/mask_kind.hpp>
 #include <floptally/detail/mask_name.hpp>
 #include <floptally/detail/mask_pairs.hpp>
 #include <floptally/detail/mask_value.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/hstu_mask.hpp>
-#include <floptally/mask_kind.hpp>
+#include <floptally/model/hstu_mask.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -203,7 +203,7 @@ class mask : public detail::mask_value {
     using mask_value::in;
 
     /// The same over the statistics of a tower.
-    [[nodiscard]] constexpr mask in(tower which) const {
+    [[nodiscard]] constexpr mask in(modality which) const {
         mask moved = *this;
         moved.tower_ = which;
         return moved;
@@ -248,12 +248,12 @@ class mask : public detail::mask_value {
         return detail::mask_parameter(field, value, least, most);
     }
     [[nodiscard]] static constexpr mask of_grid(mask_kind kind, std::int32_t first, std::int32_t second) {
-        return mask{kind, first, second}.in(tower::vision);
+        return mask{kind, first, second}.in(modality::vision);
     }
     [[nodiscard]] static constexpr mask of_frames(mask_kind kind, std::int64_t field, std::int64_t stride,
                                                   std::int64_t chunk, std::int64_t window) {
         mask made{kind, in_range("field", field, -0x7FFF'FFFF), in_range("stride", stride, 1)};
-        made.tower_ = tower::audio;
+        made.tower_ = modality::audio;
         made.chunk_ = detail::short_mask_parameter("chunk", chunk);
         made.window_ = detail::short_mask_parameter("window", window);
         return made;

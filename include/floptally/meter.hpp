@@ -12,8 +12,8 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/error.hpp>
-#include <floptally/folded_cost.hpp>
-#include <floptally/step_totals.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>
@@ -43,7 +43,7 @@ class meter {
   public:
     using seconds_clock = std::function<double()>;
 
-    meter(const folded_cost& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
+    meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
         : model_(model),
           hardware_(std::move(hardware)),
           clock_(std::move(clock)),
@@ -60,7 +60,7 @@ class meter {
 
     meter(const cost& model, const convention& how, const training_plan& plan, metered_hardware hardware,
           seconds_clock clock = steady_seconds)
-        : meter(folded_cost(model, how, plan), std::move(hardware), std::move(clock)) {}
+        : meter(flop_counter(model, how, plan), std::move(hardware), std::move(clock)) {}
 
     meter(const meter&) = delete;  // its workers know where it is
     meter& operator=(const meter&) = delete;
@@ -161,7 +161,7 @@ class meter {
         run_ = earlier;
     }
 
-    [[nodiscard]] const folded_cost& model() const { return model_; }
+    [[nodiscard]] const flop_counter& model() const { return model_; }
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
 
   private:
@@ -178,7 +178,7 @@ class meter {
         series.totals.batch = tally{model_.masks()};
     }
 
-    folded_cost model_;
+    flop_counter model_;
     metered_hardware hardware_;
     seconds_clock clock_;
     detail::step_gate gate_;

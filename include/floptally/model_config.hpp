@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/stage.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -34,7 +34,7 @@ struct read_options {
 
 /// What a tower of a model takes, and what the text has of it.
 struct tower_input {
-    tower in = tower::vision;
+    modality in = modality::vision;
     std::optional<grid> image{};       ///< the image (or clip) of fixed size that the config states, in patches
     std::optional<audio_clip> clip{};  ///< the clip of sound that every other is padded to, where the config states it
     /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
@@ -51,7 +51,7 @@ struct model_config {
     std::string model_type;
     floptally::cost cost;
     std::vector<std::string> notes;   ///< what the reader decided where the config is silent
-    std::vector<stage> stages;        ///< the same cost in forward order, for plans that treat layers differently
+    std::vector<model_part> parts;    ///< the same cost in forward order, for plans that treat layers differently
     std::vector<tower_input> towers;  ///< besides the text
 };
 
@@ -94,19 +94,19 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
 
 /// A model's text, or one of its towers with its projector, as a module of its own: the stages of the others stay in
 /// the list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
-[[nodiscard]] inline std::vector<stage> stages_of(std::span<const stage> model, tower which) {
-    std::vector<stage> module(model.begin(), model.end());
-    for (stage& one : module) {
+[[nodiscard]] inline std::vector<model_part> parts_of(std::span<const model_part> model, modality which) {
+    std::vector<model_part> module(model.begin(), model.end());
+    for (model_part& one : module) {
         one.elsewhere = one.elsewhere || one.in() != which;
     }
     return module;
 }
 
-/// The stages of a descriptor in forward order: what `folded_cost` needs for a plan with rules.
+/// The stages of a descriptor in forward order: what `flop_counter` needs for a plan with rules.
 template <class Model>
-[[nodiscard]] std::vector<stage> stages_of(const Model& model) {
-    std::vector<stage> stages;
-    model.for_each_stage([&stages](const stage& next) { stages.push_back(next); });
+[[nodiscard]] std::vector<model_part> parts_of(const Model& model) {
+    std::vector<model_part> stages;
+    model.for_each_part([&stages](const model_part& next) { stages.push_back(next); });
     return stages;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <floptally/attention.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/transformer.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/transformer.hpp>
 
 /// @file
 /// Published models as constant expressions: `constexpr auto model = presets::llama_3_8b.cost();`.

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
@@ -41,7 +41,7 @@ struct report {
 
 /// What a batch is counted with: the masks of the model, which its report shows, and those that a convention asks for
 /// besides.
-[[nodiscard]] inline mask_set counted_masks(const cost& model, const folded_cost& as) {
+[[nodiscard]] inline mask_set counted_masks(const cost& model, const flop_counter& as) {
     mask_set all = model.masks();
     for (const mask& needed : as.masks()) {
         all.find_or_add(needed, "masks");
@@ -50,7 +50,7 @@ struct report {
 }
 
 /// The report of a batch of a model, without an MFU; `shown` are masks of the batch.
-[[nodiscard]] inline report report_of(const model_config& model, const folded_cost& as, const training_plan& plan,
+[[nodiscard]] inline report report_of(const model_config& model, const flop_counter& as, const training_plan& plan,
                                       const tally& batch, const mask_set& shown) {
     return {.model_type = model.model_type,
             .counted_as = as.counted_as(),

@@ -11,18 +11,18 @@
 #include <type_traits>
 #include <utility>
 
-#include <floptally/checked.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/attention_mask.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
-#include <floptally/detail/tower_checks.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -77,7 +77,7 @@ class tally {
     /// One clip of sound and the slot that it is padded to.
     template <std::same_as<audio_clip> Clip>
     constexpr void add(const Clip& real, const Clip& slot) {
-        detail::require_tower(masks(), tower::audio, "audio_frames");
+        detail::require_modality(masks(), modality::audio, "audio_frames");
         detail::require_room("audio_frames", real.frames, slot.frames);
         words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
     }
@@ -223,11 +223,11 @@ class tally {
     }
 
     /// One of the fixed statistics of a tower; pairs are asked for by their mask.
-    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what, tower in = tower::text) const {
+    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what, modality in = modality::text) const {
         if (what == statistic::pairs) {
             throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
         }
-        return in != tower::text && !masks().has_towers()
+        return in != modality::text && !masks().has_towers()
                    ? 0
                    : words_[words_.offset(seen) + detail::tally_words::index_of(in, what)];
     }
@@ -281,12 +281,12 @@ class tally {
   private:
     /// The masks, where a text can be added.
     [[nodiscard]] constexpr const mask_set& text_masks() const {
-        detail::require_tower(masks(), tower::text, "lengths");
+        detail::require_modality(masks(), modality::text, "lengths");
         return masks();
     }
 
     constexpr void check(const sequence& s) const {
-        detail::require_tower(masks(), tower::text, "length");
+        detail::require_modality(masks(), modality::text, "length");
         detail::check_sequence(s);
     }
 

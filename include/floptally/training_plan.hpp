@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/component_name.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/model/component_name.hpp>
 
 namespace floptally {
 
 /// Which passes are counted.
-enum class phases : std::uint8_t { train, forward, backward };
-inline constexpr const char* phases_names[] = {"train", "forward", "backward"};
+enum class counted_passes : std::uint8_t { train, forward, backward };
+inline constexpr const char* counted_passes_names[] = {"train", "forward", "backward"};
 
 /// What the backward pass computes again.
 enum class recompute : std::uint8_t {
@@ -54,7 +54,7 @@ struct plan_rule {
 
 /// What one process executes in a training step.
 struct training_plan {
-    phases counted = phases::train;
+    counted_passes counted = counted_passes::train;
     floptally::recompute recomputed = recompute::none;
     /// The backward of a fused attention kernel computes QKᵀ once more. That product is executed, never useful.
     bool flash_attention = true;
@@ -66,7 +66,7 @@ struct training_plan {
     std::uint64_t recompute_every = 1;
 
     /// Whether a model's layers must be told apart to count it.
-    [[nodiscard]] constexpr bool needs_stages() const { return !rules.empty() || recompute_every != 1; }
+    [[nodiscard]] constexpr bool needs_parts() const { return !rules.empty() || recompute_every != 1; }
     [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
 

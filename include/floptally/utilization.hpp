@@ -76,7 +76,7 @@ inline double gpu_seconds_of(const measurement& step) {
         return detail::divide(to_double(work.total(seen)) / 1e12, gpu_seconds, "seconds");
     };
     const auto fraction = [&](view seen) { return detail::divide(rate(seen), step.peak_tflops, "peak_tflops"); };
-    const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens, batch.masks().main_tower()));
+    const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens, batch.masks().main_modality()));
     return {.mfu = fraction(view::useful),
             .padded_mfu = fraction(view::padded),
             .hfu = fraction(view::executed),

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/balance.hpp>
-#include <floptally/balance_report.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/sample_loads.hpp>
 
 #include "../../examples/workloads.hpp"
 
@@ -20,7 +20,7 @@ using namespace floptally;
 
 /// FLOPs of Llama-3-8B on lengths with a lognormal spread, `sigma` in hundredths.
 std::vector<flops> costs_of(std::size_t samples, std::uint32_t sigma) {
-    const folded_cost model(presets::llama_3_8b.cost());
+    const flop_counter model(presets::llama_3_8b.cost());
     return sample_costs(model, workloads::lognormal_lengths(samples, 1000, sigma, 32768, 1));
 }
 
@@ -50,7 +50,7 @@ BENCHMARK_CAPTURE(balance, free, balance_mode::free)
     ->Args({512, 64, 100});
 
 void cost_of_16384_samples(benchmark::State& state) {
-    const folded_cost model(presets::llama_3_8b.cost());
+    const flop_counter model(presets::llama_3_8b.cost());
     const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(16384, 1000, 100, 32768, 1);
     for (auto _ : state) {
         std::vector<flops> costs = sample_costs(model, lengths);

@@ -30,7 +30,7 @@ tally batch_of(const mask_set& masks) {
 }
 
 void full_breakdown(benchmark::State& state) {
-    const folded_cost model(deepseek_sized());
+    const flop_counter model(deepseek_sized());
     tally batch = batch_of(model.masks());
     for (auto _ : state) {
         benchmark::DoNotOptimize(batch);
@@ -42,7 +42,7 @@ void full_breakdown(benchmark::State& state) {
 BENCHMARK(full_breakdown);
 
 void one_total(benchmark::State& state) {
-    const folded_cost model(deepseek_sized());
+    const flop_counter model(deepseek_sized());
     tally batch = batch_of(model.masks());
     for (auto _ : state) {
         benchmark::DoNotOptimize(batch);
@@ -58,7 +58,7 @@ void compile_time_constant(benchmark::State& state) {
         constexpr cost model = presets::llama_3_8b.cost();
         tally batch{model.masks()};
         batch.add(sequence{.length = 8192});
-        return folded_cost(model).total(batch);
+        return flop_counter(model).total(batch);
     }();
     for (auto _ : state) {
         flops copy = work;
@@ -70,14 +70,14 @@ BENCHMARK(compile_time_constant);
 void fold_once(benchmark::State& state) {
     const cost model = deepseek_sized();
     for (auto _ : state) {
-        folded_cost folded(model);
+        flop_counter folded(model);
         benchmark::DoNotOptimize(folded);
     }
 }
 BENCHMARK(fold_once);
 
 void cost_of_one_sample(benchmark::State& state) {
-    const folded_cost model(deepseek_sized());
+    const flop_counter model(deepseek_sized());
     sequence sample{.length = 4096};
     for (auto _ : state) {
         benchmark::DoNotOptimize(sample);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/state_space.hpp>
+#include <floptally/model/state_space.hpp>
 
 // A state space without a state.
 #ifdef INVALID

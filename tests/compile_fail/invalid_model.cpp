@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/attention.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/transformer.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/transformer.hpp>
 
 // 32 heads cannot share 5 key and value heads.
 #ifdef INVALID

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
 
 /// @file
 /// What kernels are given, on fibers of the host and on a GPU.

@@ -15,7 +15,7 @@
 #include <floptally/cuda/cuda_device.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/cuda_memory.hpp>
-#include <floptally/memory_probe.hpp>
+#include <floptally/step/memory_probe.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"

@@ -16,8 +16,8 @@
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
-#include <floptally/reduction.hpp>
 
 #include "../error_of.hpp"
 #include "gpu_test.hpp"
@@ -30,7 +30,7 @@ using gpu_test::device_copy;
 const std::vector<std::int32_t> boundaries{0, 700, 6000, 8192};
 
 void steps_reach_the_meter() {
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     meter totals(model, {.gpus = 1, .peak_tflops = 989});
     const gpu_test::stream stream;
     const device_copy<std::int32_t> on_device(boundaries);
@@ -87,7 +87,7 @@ void steps_reach_the_meter() {
 }
 
 void flops_are_evaluated() {
-    const folded_cost model(presets::llama_3_1_405b.cost());
+    const flop_counter model(presets::llama_3_1_405b.cost());
     const gpu_test::stream stream;
     const device_copy<std::int32_t> on_device(boundaries);
     device_tally batch(model.masks());

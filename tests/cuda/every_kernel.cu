@@ -8,7 +8,7 @@
 #include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 
 namespace {
 
@@ -34,7 +34,7 @@ void add_every_list(device_tally& to, const T* numbers, cudaStream_t stream) {
 }  // namespace
 
 void every_kernel(device_tally& to, const std::int32_t* narrow, const std::int64_t* wide, const bool* flags,
-                  const folded_cost& model, const tally_reduction& reduction, cudaStream_t stream) {
+                  const flop_counter& model, const tally_reduction& reduction, cudaStream_t stream) {
     add_every_list(to, narrow, stream);
     add_every_list(to, wide, stream);
     to.add_cu_seqlens(narrow, wide, 1, wide, stream);

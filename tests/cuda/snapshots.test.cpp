@@ -17,7 +17,7 @@
 #include <floptally/detail/cuda/snapshot_reader.hpp>
 #include <floptally/detail/cuda/take_snapshot.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/reduction.hpp>
+#include <floptally/parallel/reduction.hpp>
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"
@@ -52,7 +52,7 @@ struct emulated_ring {
     detail::snapshot_reader reader;
 };
 
-std::vector<std::uint64_t> evaluated(const folded_cost& model, const tally& batch,
+std::vector<std::uint64_t> evaluated(const flop_counter& model, const tally& batch,
                                      const detail::refusal_record& record = {}) {
     const detail::dot_coefficients coefficients(model);
     std::vector<std::uint64_t> words(detail::flops_words::count, 77);
@@ -139,7 +139,7 @@ TEST_CASE("A slot that a device is writing to is not there yet, and one that it 
 TEST_CASE("FLOPs of a device are those of the host in every view, and add up over ranks as words") {
     for (const transformer<gqa, gated_mlp>& model : {presets::mistral_7b, presets::llama_3_1_405b}) {
         for (const convention* how : conventions::all) {
-            const folded_cost folded(model.cost(), *how, {.recomputed = recompute::full});
+            const flop_counter folded(model.cost(), *how, {.recomputed = recompute::full});
             std::vector<std::uint64_t> sums(detail::flops_words::count, 0);
             flops_by_view expected;
             for (std::uint32_t rank = 0; rank < 5; ++rank) {
@@ -163,7 +163,7 @@ TEST_CASE("FLOPs of a device are those of the host in every view, and add up ove
 TEST_CASE("FLOPs above 64 bits, and a sum above 128") {
     tally batch{mask_set{}};
     batch.add({.length = 0xFFFF'FFFFU});
-    const folded_cost folded(presets::llama_3_1_405b.cost());
+    const flop_counter folded(presets::llama_3_1_405b.cost());
     std::vector<std::uint64_t> words = evaluated(folded, batch);
     CHECK(flops_of_device(words).useful == folded.total(batch));
     CHECK(flops_of_device(words).useful.value() >> 64 != 0);
@@ -175,7 +175,7 @@ TEST_CASE("FLOPs above 64 bits, and a sum above 128") {
 }
 
 TEST_CASE("FLOPs of a tally that left something out, did not fit or lacks visits are an error") {
-    const folded_cost folded(presets::mistral_7b.cost());
+    const flop_counter folded(presets::mistral_7b.cost());
     const tally batch = some_batch(folded.masks(), 1);
     detail::refusal_record record{};
     record.left_out = 3;
@@ -189,7 +189,7 @@ TEST_CASE("FLOPs of a tally that left something out, did not fit or lacks visits
     const moe experts{
         .num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 14336, .routed_is_measured = true};
     const cost measured = presets::mistral_7b.cost() + experts.cost({.hidden_size = 4096});
-    const folded_cost routed(measured);
+    const flop_counter routed(measured);
     CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, batch))); }) ==
           error_of([&] { static_cast<void>(routed.total(batch)); }));
     tally mocks{routed.masks()};

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/tally.hpp>
 
@@ -16,7 +16,7 @@
 namespace {
 
 void count(const floptally::cost& model) {
-    const floptally::folded_cost counted(model);
+    const floptally::flop_counter counted(model);
     floptally::tally batch{model.masks()};
     batch.add({.length = 1000, .keys = 70}, {.length = 1024, .keys = 128});
     batch.add({}, {.length = 64, .keys = 8});

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/split_tally.hpp>
 #include <floptally/tally.hpp>
 
 #include "fuzz_input.hpp"

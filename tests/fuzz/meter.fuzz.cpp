@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include <floptally/attention.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/meter.hpp>
-#include <floptally/meter_json.hpp>
-#include <floptally/meter_log.hpp>
-#include <floptally/meter_state.hpp>
-#include <floptally/throughput_log.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/step/meter_json.hpp>
+#include <floptally/step/meter_log.hpp>
+#include <floptally/step/meter_state.hpp>
+#include <floptally/step/throughput_log.hpp>
 
 #include "fuzz_input.hpp"
 
@@ -29,8 +29,8 @@ using floptally::meter;
 using floptally::tally;
 using floptally::view;
 
-const floptally::folded_cost& model() {
-    static const floptally::folded_cost cost{
+const floptally::flop_counter& model() {
+    static const floptally::flop_counter cost{
         floptally::gqa{4, 2, 8, {}}.cost({.hidden_size = 32, .attends = floptally::mask::sliding_window(5)})};
     return cost;
 }

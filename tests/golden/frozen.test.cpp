@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, 
     for (const json& model : cases) {
         INFO(model["id"]);
         const model_config config = read_config(model["config"]);
-        const folded_cost folded(config.stages, conventions::torch_flop_counter_eager, plan_with(model["rules"]));
+        const flop_counter folded(config.parts, conventions::torch_flop_counter_eager, plan_with(model["rules"]));
         tally batch{folded.masks()};
         batch.add(sequence{.length = model["length"].get<std::uint32_t>(),
                            .keys = model["encoder_length"].get<std::uint32_t>()});

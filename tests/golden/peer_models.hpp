@@ -351,7 +351,7 @@ inline cost vision_tower(const json& model) {
         floptally::patch_merger{.spatial_merge_size = merge, .hidden_size = h, .out_features = model["out_hidden_size"]}
             .cost();
     sum += (1 + model.value("deepstack_visual_indexes", json::array()).size()) * merger;
-    return sum.in(floptally::tower::vision);
+    return sum.in(floptally::modality::vision);
 }
 
 inline cost linears(const json& model) {

@@ -231,9 +231,9 @@ training_plan plan_of(const json& one) {
         }
     };
     if (one["batch"].contains("new") || one.value("passes", "") == "forward" || scope == "component: ffn_forward") {
-        plan.counted = phases::forward;
+        plan.counted = counted_passes::forward;
     } else if (one.contains("recompute")) {
-        plan.counted = phases::backward;
+        plan.counted = counted_passes::backward;
     }
     if (recomputed == "full") {
         plan.recomputed = recompute::full;
@@ -265,7 +265,7 @@ convention in_scope(convention how, const json& one) {
 }
 
 std::string counted(const json& one, const convention& how) {
-    const folded_cost model(cost_of(one), in_scope(how, one), plan_of(one));
+    const flop_counter model(cost_of(one), in_scope(how, one), plan_of(one));
     tally batch{model.masks()};
     add_batch(batch, one["batch"]);
     return to_string(model.total(batch, one.contains("recompute") ? view::executed : view::useful));
@@ -396,7 +396,8 @@ TEST_CASE("vLLM's numbers of single matrices of latent attention", "[descriptors
         CHECK(counted({{"model", one["model"]}, {"batch", one["batch"]}}, conventions::vllm_prefill) != "0");
         tally batch;
         add_batch(batch, one["batch"]);
-        CHECK(to_string(evaluate(matrix, batch, conventions::vllm_prefill, {.counted = phases::forward}).total()) ==
+        CHECK(to_string(
+                  evaluate(matrix, batch, conventions::vllm_prefill, {.counted = counted_passes::forward}).total()) ==
               text(one["expected"]));
     }
     CHECK(matrices == 2);

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
-#include <floptally/rank_work.hpp>
+#include <floptally/parallel/rank_work.hpp>
 
 #include "catch2.hpp"
 
@@ -24,16 +24,16 @@ using nlohmann::json;
 
 /// Compares the useful FLOPs of all ranks with the model's; the field of the error where it cannot be split.
 std::string field_of_error(const model_config& model, const parallel_sizes& sizes, const rank_options& options) {
-    const folded_cost whole(model.stages);
+    const flop_counter whole(model.parts);
     tally batch{whole.masks()};
     for (const std::uint32_t length : {5U, 12U, 300U}) {
-        if (whole.masks().has(tower::text)) {
+        if (whole.masks().has(modality::text)) {
             batch.add(sequence{.length = length, .keys = length + 3});
         }
-        if (whole.masks().has(tower::vision)) {
+        if (whole.masks().has(modality::vision)) {
             batch.add(grid{length % 2 + 1, 24, 12});
         }
-        if (whole.masks().has(tower::audio)) {
+        if (whole.masks().has(modality::audio)) {
             batch.add(audio_clip{8 * length});
         }
     }
@@ -41,7 +41,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
     breakdown sum;
     try {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
-            sum += evaluate(rank_stages(model.stages, {sizes, world, rank}, options), batch);
+            sum += evaluate(rank_stages(model.parts, {sizes, world, rank}, options), batch);
         }
     } catch (const error& problem) {
         return std::string(problem.field());
@@ -92,7 +92,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
             }
             const model_config model = read_config(one["config"]);
             INFO(one["config"].dump());
-            const std::uint64_t layers = num_layers(model.stages);
+            const std::uint64_t layers = num_layers(model.parts);
             const rank_options halves{.layers_of_chunks = {layers / 2, layers - layers / 2}};
             CHECK(field_of_error(model, {.pp = 2}, halves) == "");
             rank_options whole_towers = halves;

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
-#include <floptally/pipeline_split.hpp>
+#include <floptally/parallel/pipeline_split.hpp>
 
 #include "catch2.hpp"
 
@@ -63,13 +63,13 @@ std::multiset<std::string> rows_of(const cost& model) {
 
 /// Something for each stream that a model has. The sides of the image divide by every merge size of the zoo.
 void fill(tally& batch) {
-    if (batch.masks().has(tower::text)) {
+    if (batch.masks().has(modality::text)) {
         batch.add(sequence{.length = 9, .keys = 7});
     }
-    if (batch.masks().has(tower::vision)) {
+    if (batch.masks().has(modality::vision)) {
         batch.add(grid{1, 12, 12});
     }
-    if (batch.masks().has(tower::audio)) {
+    if (batch.masks().has(modality::audio)) {
         batch.add(audio_clip{400});
     }
 }
@@ -79,7 +79,7 @@ void fill(tally& batch) {
 TEST_CASE("the stages of every config are its cost, to the row") {
     for (const model_config& model : every_model()) {
         INFO(model.model_type);
-        CHECK(rows_of(cost_of(model.stages)) == rows_of(model.cost));
+        CHECK(rows_of(cost_of(model.parts)) == rows_of(model.cost));
     }
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("M7: any config can be frozen and adapted") {
     for (const model_config& model : every_model()) {
         INFO(model.model_type);
         const auto work = [&](const training_plan& plan) {
-            const folded_cost folded(model.stages, conventions::exact, plan);
+            const flop_counter folded(model.parts, conventions::exact, plan);
             tally batch{folded.masks()};
             fill(batch);
             return folded.evaluate(batch);
@@ -112,15 +112,15 @@ TEST_CASE("M7: any config can be frozen and adapted") {
 TEST_CASE("what stands after the text of a contrastive model is its head, on the last rank of a pipeline") {
     const model_config clip = read_config(json::parse(R"({"model_type": "clip", "architectures": ["CLIPModel"],
         "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}})"));
-    const stage& last = clip.stages.back();
+    const model_part& last = clip.parts.back();
     CHECK(last.name == "pooled");
-    CHECK(last.role == stage_role::head);
-    CHECK(pipeline_split::even(2, 2).stages_of(clip.stages, 0).back().elsewhere);
-    CHECK_FALSE(pipeline_split::even(2, 2).stages_of(clip.stages, 1).back().elsewhere);
+    CHECK(last.role == part_role::head);
+    CHECK(pipeline_split::even(2, 2).parts_of(clip.parts, 0).back().elsewhere);
+    CHECK_FALSE(pipeline_split::even(2, 2).parts_of(clip.parts, 1).back().elsewhere);
 
     // Frozen, the projection still hands its gradient to the layers, which train.
     const training_plan plan{.rules = {{"lm_head", weight_state::frozen}, {"norm", weight_state::frozen}}};
-    const folded_cost folded(clip.stages, conventions::exact, plan);
+    const flop_counter folded(clip.parts, conventions::exact, plan);
     tally batch{folded.masks()};
     fill(batch);
     const breakdown work = folded.evaluate(batch);

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/exchange.hpp>
-#include <floptally/exchange_agreement.hpp>
-#include <floptally/mpi.hpp>
+#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/exchange_agreement.hpp>
+#include <floptally/parallel/mpi.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <floptally/convention.hpp>
-#include <floptally/folded_cost.hpp>
-#include <floptally/mpi.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/parallel/mpi.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
-#include <floptally/reduction.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"
@@ -34,7 +34,7 @@ std::uint64_t replica_of(std::size_t i, std::uint64_t replicas) {
     return replicas == 1 ? 0 : i % 3 == 0 ? (replicas - 2) * (i % 2) : 0;
 }
 
-void count_same_bytes(const folded_cost& model) {
+void count_same_bytes(const flop_counter& model) {
     tally all{model.masks()};
     all.add_lengths(lengths);
     int ranks = 0;
@@ -83,7 +83,7 @@ void count_same_bytes(const folded_cost& model) {
     }
 }
 
-void disagree(const folded_cost& model, const std::string& what) {
+void disagree(const flop_counter& model, const std::string& what) {
     const parallel_layout layout = layout_of({.dp = 4}, MPI_COMM_WORLD);
     const bool is_odd = layout.rank() == 3;
     tally mine{is_odd && what == "masks" ? mask_set{} : model.masks()};
@@ -100,7 +100,7 @@ void disagree(const folded_cost& model, const std::string& what) {
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     if (argc > 2 && std::string(argv[1]) == "schema") {
         disagree(model, argv[2]);
     } else {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/exchange.hpp>
-#include <floptally/nccl.hpp>
+#include <floptally/balance/exchange.hpp>
+#include <floptally/parallel/nccl.hpp>
 
 #include "../sample_payload.hpp"
 #include "gpu_ranks.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <floptally/nccl.hpp>
+#include <floptally/parallel/nccl.hpp>
 
 /// @file
 /// One rank on each GPU of this machine, as threads of one process.

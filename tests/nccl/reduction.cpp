@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/nccl.hpp>
+#include <floptally/parallel/nccl.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
-#include <floptally/reduction.hpp>
 
 #include "gpu_ranks.hpp"
 

@@ -2,17 +2,17 @@
 //
 // Every header in two units of one program: a function that is not inline would be a duplicate symbol.
 
-#include <floptally/component_rates.hpp>
-#include <floptally/context_parallel.hpp>
-#include <floptally/experiment_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/fmt.hpp>
-#include <floptally/head_split.hpp>
 #include <floptally/json.hpp>
-#include <floptally/meter_json.hpp>
-#include <floptally/module_utilization.hpp>
-#include <floptally/rank_work.hpp>
-#include <floptally/reduction.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/parallel/head_split.hpp>
+#include <floptally/parallel/rank_work.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/step/component_rates.hpp>
+#include <floptally/step/experiment_table.hpp>
+#include <floptally/step/meter_json.hpp>
+#include <floptally/step/module_utilization.hpp>
 
 floptally::flops other_unit(const floptally::tally& batch);
 

@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/memory_probe.hpp>
+#include <floptally/step/memory_probe.hpp>
 
 namespace floptally {
 

@@ -14,7 +14,7 @@
 #include <floptally/detail/cuda/memory.hpp>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/error.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 
 namespace floptally {
 
@@ -24,7 +24,7 @@ class device_flops {
   public:
     static constexpr std::size_t word_count = detail::flops_words::count;
 
-    explicit device_flops(const folded_cost& model, std::uint32_t snapshots = 64)
+    explicit device_flops(const flop_counter& model, std::uint32_t snapshots = 64)
         : masks_(model.masks()),
           coefficients_(detail::copied_to_device(detail::dot_coefficients(model))),
           words_(detail::make_device_words(word_count)),

@@ -7,18 +7,18 @@
 #include <span>
 #include <string>
 
-#include <floptally/checked.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/attention_mask.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/length_refusals.hpp>
+#include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
-#include <floptally/detail/tower_checks.hpp>
 #include <floptally/detail/word_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>

@@ -16,7 +16,7 @@
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
-#include <floptally/reduction.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {

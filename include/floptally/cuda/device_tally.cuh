@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
@@ -19,11 +20,10 @@
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/tower_checks.hpp>
+#include <floptally/detail/modality_checks.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -103,7 +103,7 @@ class device_tally {
     void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
         detail::require_row_length(columns);
         static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
-        add_units_of(detail::attention_rows<T>{flags, rows, columns}, tower::text, "attention_mask",
+        add_units_of(detail::attention_rows<T>{flags, rows, columns}, modality::text, "attention_mask",
                      "add_attention_mask", stream);
     }
     /// A BSHD batch without padding.
@@ -116,12 +116,12 @@ class device_tally {
     /// Images and clips, three numbers (t, h, w) for each of `grids`.
     template <detail::integer T>
     void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
-        add_units_of(detail::listed_grids<T>{grid_thw, grids}, tower::vision, "grid_thw", "add_grid_thw", stream);
+        add_units_of(detail::listed_grids<T>{grid_thw, grids}, modality::vision, "grid_thw", "add_grid_thw", stream);
     }
     /// Clips of sound by their frames.
     template <detail::integer T>
     void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
-        add_units_of(detail::listed_clips<T>{audio_frames, clips}, tower::audio, "audio_frames", "add_audio_frames",
+        add_units_of(detail::listed_clips<T>{audio_frames, clips}, modality::audio, "audio_frames", "add_audio_frames",
                      stream);
     }
 
@@ -130,8 +130,8 @@ class device_tally {
     template <detail::integer T>
     void add_hstu(const T* lengths, const T* contextual, const T* targets, std::size_t count,
                   std::uint32_t target_group, cudaStream_t stream) {
-        add_units_of(detail::hstu_samples<T>{lengths, contextual, targets, count, target_group}, tower::text, "lengths",
-                     "add_hstu", stream);
+        add_units_of(detail::hstu_samples<T>{lengths, contextual, targets, count, target_group}, modality::text,
+                     "lengths", "add_hstu", stream);
     }
 
     /// What the host has counted, with the same masks.
@@ -207,20 +207,20 @@ class device_tally {
 
     template <class List>
     void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
-        detail::require_tower(empty_.masks(), tower::text, "lengths");
+        detail::require_modality(empty_.masks(), modality::text, "lengths");
         detail::launch(shape_for_lengths<List>(list.size()), stream, name, detail::add_lengths_kernel<List>, list,
                        ref(), ++calls_);
     }
     template <class T, class S, class N>
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
-        detail::require_tower(empty_.masks(), tower::text, "lengths");
+        detail::require_modality(empty_.masks(), modality::text, "lengths");
         detail::launch(shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens",
                        detail::add_pack_kernel<T, S, N>, pack, num_real, ref(), ++calls_);
     }
     template <class List>
-    void add_units_of(const List& list, tower in, const char* field, const char* name, cudaStream_t stream) {
-        detail::require_tower(empty_.masks(), in, field);
+    void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
+        detail::require_modality(empty_.masks(), in, field);
         constexpr std::uint32_t threads = 256;
         detail::launch({.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
                         .threads = threads,

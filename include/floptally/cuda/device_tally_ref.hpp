@@ -7,13 +7,13 @@
 #include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
+#include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
-#include <floptally/detail/tower_checks.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally {
 
@@ -61,7 +61,7 @@ class device_tally_ref {
                            {detail::refused::routed, useful, padded});
             return;
         }
-        constexpr std::uint32_t word = detail::tally_words::index_of(tower::text, statistic::routed);
+        constexpr std::uint32_t word = detail::tally_words::index_of(modality::text, statistic::routed);
         add_to(0, word, useful);
         add_to(1, word, padded);
     }
@@ -104,14 +104,14 @@ class device_tally_ref {
 
     /// Whether a tally of the host would take it.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const sequence& real, const sequence& slot) const {
-        return schema_->has_tower(tower::text) && detail::is_valid(real) && detail::is_valid(slot) &&
+        return schema_->has_tower(modality::text) && detail::is_valid(real) && detail::is_valid(slot) &&
                detail::has_room(real, slot);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& real, const grid& slot) const {
         return is_valid(real) && is_valid(slot) && detail::has_room(real, slot);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const audio_clip& real, const audio_clip& slot) const {
-        return schema_->has_tower(tower::audio) && slot.frames >= real.frames;
+        return schema_->has_tower(modality::audio) && slot.frames >= real.frames;
     }
 
   private:
@@ -122,7 +122,7 @@ class device_tally_ref {
             return;
         }
         for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
-            if (schema_->is_of(detail::tower_of(real), word)) {
+            if (schema_->is_of(detail::modality_of(real), word)) {
                 add_to(0, word, detail::amount_of(*schema_, word, real));
                 add_to(1, word, detail::amount_of(*schema_, word, slot));
             }
@@ -130,7 +130,7 @@ class device_tally_ref {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& g) const {
-        if (!schema_->has_tower(tower::vision) || detail::has_too_large_a_frame(g)) {
+        if (!schema_->has_tower(modality::vision) || detail::has_too_large_a_frame(g)) {
             return false;
         }
         for (std::uint32_t i = 0; i < schema_->mask_count; ++i) {

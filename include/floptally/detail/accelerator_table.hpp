@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <floptally/accelerator.hpp>
+#include <floptally/step/accelerator.hpp>
 
 /// @file
 /// The rows behind `floptally::accelerators`. Columns of rates: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
 

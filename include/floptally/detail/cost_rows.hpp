@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/checked.hpp>
-#include <floptally/component_name.hpp>
-#include <floptally/cost_row.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -69,7 +69,7 @@ class cost_rows {
     }
 
     /// The rows over the statistics of a tower.
-    [[nodiscard]] constexpr cost_rows in(tower which) const {
+    [[nodiscard]] constexpr cost_rows in(modality which) const {
         cost_rows moved;
         for (cost_row row : rows) {
             if (row.what == statistic::pairs) {

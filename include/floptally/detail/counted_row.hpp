@@ -3,16 +3,16 @@
 
 #include <cstdint>
 
-#include <floptally/checked.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
-/// What a convention and a plan make of one row of a cost; `folded_cost` adds the rows up.
+/// What a convention and a plan make of one row of a cost; `flop_counter` adds the rows up.
 
 namespace floptally::detail {
 
@@ -60,8 +60,8 @@ struct gradients {
 [[nodiscard]] constexpr passes passes_of(term kind, const convention& how, const training_plan& plan, bool recomputed,
                                          const gradients& needed = {}) {
     passes run;
-    run.forward = plan.counted == phases::backward ? 0 : 1;
-    if (plan.counted == phases::forward) {
+    run.forward = plan.counted == counted_passes::backward ? 0 : 1;
+    if (plan.counted == counted_passes::forward) {
         return run;
     }
     run.recomputed_forward = recomputed ? 1 : 0;
@@ -132,7 +132,7 @@ struct gradients {
 
 [[nodiscard]] constexpr bool has_layer_without_window(const cost& model) {
     for (const mask& m : model.masks()) {
-        if (m.in() == tower::text && m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder &&
+        if (m.in() == modality::text && m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder &&
             !is_sliding_window(m)) {
             return true;
         }

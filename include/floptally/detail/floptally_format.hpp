@@ -10,10 +10,10 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
-#include <floptally/detail/stage_list.hpp>
+#include <floptally/detail/part_list.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/transformer.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/stage.hpp>
-#include <floptally/transformer.hpp>
 
 namespace floptally::detail {
 
@@ -57,19 +57,19 @@ class floptally_format {
         vocab.tied = config_.flag("tie_word_embeddings", false);
         sum_ += vocab.head_cost(hidden_size_);
         sum_ += vocab.embedding_cost(hidden_size_);
-        stages_.add("embedding", stage_role::input, vocab.embedding_cost(hidden_size_));
-        stages_.add("lm_head", stage_role::head, vocab.head_cost(hidden_size_));
+        stages_.add("embedding", part_role::input, vocab.embedding_cost(hidden_size_));
+        stages_.add("lm_head", part_role::head, vocab.head_cost(hidden_size_));
         if (options_.mtp_layers != 0) {
             const multi_token_prediction depths{.num_layers = options_.mtp_layers};
             sum_ += depths.cost(sum_of(last_layer_), hidden_size_, vocab);
-            depths.for_each_stage(last_layer_, hidden_size_, vocab,
-                                  [this](const stage& next) { stages_.add_after(next); });
+            depths.for_each_part(last_layer_, hidden_size_, vocab,
+                                 [this](const model_part& next) { stages_.add_after(next); });
         }
     }
 
     /// The layers of the other side, each bidirectional.
     void add_encoder() {
-        stage_list encoder;
+        part_list encoder;
         const cost side = groups_cost("encoder_layers", encoder);
         for (const mask& attends : side.masks()) {
             if (!(attends == mask::bidirectional())) {
@@ -89,7 +89,7 @@ class floptally_format {
         return sum;
     }
 
-    [[nodiscard]] cost groups_cost(std::string_view key, stage_list& stages) {
+    [[nodiscard]] cost groups_cost(std::string_view key, part_list& stages) {
         const json* groups = config_.array(key);
         if (groups == nullptr || groups->empty()) {
             throw error(config_.field(key), "must list at least one group of layers");
@@ -158,7 +158,7 @@ class floptally_format {
     const config_fields& config_;
     read_options options_;
     cost sum_;
-    stage_list stages_;
+    part_list stages_;
     std::vector<cost> last_layer_;
     std::uint64_t hidden_size_ = 0;
 };

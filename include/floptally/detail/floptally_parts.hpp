@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/latent_attention.hpp>
-#include <floptally/layer.hpp>
-#include <floptally/linear_attention.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/latent_attention.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/linear_attention.hpp>
+#include <floptally/model/state_space.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/state_space.hpp>
 
 /// @file
 /// The parts of a layer in floptally's own format: each key is read or refused.

@@ -10,9 +10,9 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
 #include <floptally/error.hpp>
-#include <floptally/hstu.hpp>
-#include <floptally/hstu_mask.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/hstu.hpp>
+#include <floptally/model/hstu_mask.hpp>
 #include <floptally/model_config.hpp>
 
 namespace floptally::detail {
@@ -60,7 +60,7 @@ class hstu_format {
         model_config read;
         read.model_type = config_.text("name", "hstu");
         read.cost = model.cost();
-        read.stages = stages_of(model);
+        read.parts = parts_of(model);
         return read;
     }
 

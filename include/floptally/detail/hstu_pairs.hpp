@@ -6,7 +6,7 @@
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/hstu_mask.hpp>
+#include <floptally/model/hstu_mask.hpp>
 #include <floptally/sequence.hpp>
 
 /// @file

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/stage.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/term.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// What a row says of the layer around it: the heads, experts and vocabulary that parallelism deals out.
@@ -23,8 +23,8 @@ namespace floptally::detail {
 struct layer_place {
     std::string_view component;
     std::string_view weight;
-    std::string_view named;  ///< the component as rules of the caller name it; of a tower, in full
-    tower in = tower::text;  ///< of what stands in a tower beside a text
+    std::string_view named;        ///< the component as rules of the caller name it; of a tower, in full
+    modality in = modality::text;  ///< of what stands in a tower beside a text
 
     [[nodiscard]] std::string name() const {
         std::string text(named);
@@ -103,7 +103,7 @@ struct layer_place {
     constexpr std::string_view encoder = "encoder.";
     layer_place place{part.components()[row.component].view(), part.weight_name(row), {}};
     const std::string_view of_tower = name_of(row.in);
-    if (row.in != tower::text && place.component.substr(0, of_tower.size()) == of_tower &&
+    if (row.in != modality::text && place.component.substr(0, of_tower.size()) == of_tower &&
         place.component.substr(of_tower.size(), 1) == ".") {
         place.in = row.in;
         place.named = place.component;
@@ -192,7 +192,7 @@ struct attention_heads {
 ///
 /// An lm_head is known by its width, above its input's, or by a table of its size, and a table by an lm_head of its
 /// own.
-[[nodiscard]] constexpr std::uint64_t vocabulary_of(std::span<const stage> model, const cost_row& row) {
+[[nodiscard]] constexpr std::uint64_t vocabulary_of(std::span<const model_part> model, const cost_row& row) {
     const auto is_table = [](const cost_row& one) {
         return one.kind == term::embedding || one.kind == term::tied_embedding;
     };
@@ -203,7 +203,7 @@ struct attention_heads {
     if (is_head && row.per_rank.out > row.per_rank.in) {
         return columns_of(row);
     }
-    for (const stage& part : model) {
+    for (const model_part& part : model) {
         for (const cost_row& other : part.cost.rows()) {
             if (is_head ? is_table(other) && other.useful == row.useful
                         : other.kind == term::lm_head && other.useful == row.useful) {

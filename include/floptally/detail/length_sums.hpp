@@ -10,15 +10,15 @@
 #include <type_traits>
 #include <utility>
 
-#include <floptally/checked.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_block.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// What many lengths add to a tally. Two forms give the same sums and the same errors:
@@ -123,7 +123,7 @@ constexpr void add_plainly(const Source& source, std::size_t first, std::size_t 
         tokens += length;
         count += length != 0 ? 1U : 0U;
         for (std::size_t m = 0; m < masks.size(); ++m) {
-            sums.pairs[m] += masks[m].in() == tower::text ? masks[m].pairs(sequence{.length = length}) : 0;
+            sums.pairs[m] += masks[m].in() == modality::text ? masks[m].pairs(sequence{.length = length}) : 0;
         }
     }
     sums.count = count;
@@ -143,7 +143,7 @@ template <class N, class Source>
     sums.tokens += block.tokens;
     sums.squares += block.squares;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.pairs[m] += masks[m].in() == tower::text ? block.pairs(masks[m]) : 0;
+        sums.pairs[m] += masks[m].in() == modality::text ? block.pairs(masks[m]) : 0;
     }
     return true;
 }

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 

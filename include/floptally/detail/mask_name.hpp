@@ -5,8 +5,8 @@
 #include <string>
 
 #include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/detail/mask_kind.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_kind.hpp>
 
 namespace floptally::detail {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/detail/mask_kind.hpp>
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/hstu_mask.hpp>
-#include <floptally/mask_kind.hpp>
+#include <floptally/model/hstu_mask.hpp>
 #include <floptally/sequence.hpp>
 
 namespace floptally::detail {

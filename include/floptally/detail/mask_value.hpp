@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include <floptally/detail/mask_kind.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/mask_kind.hpp>
-#include <floptally/tower.hpp>
+#include <floptally/model/modality.hpp>
 
 namespace floptally::detail {
 
@@ -24,7 +24,7 @@ class mask_value {
     /// HSTU: its rules, as `detail::hstu_flags` has them.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint8_t flags() const { return flags_; }
 
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower in() const { return tower_; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr modality in() const { return tower_; }
 
     /// True where Σ pairs follows from Σn, Σn², Σn·past and Σn·keys, so that a tally need not keep it.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_polynomial() const {
@@ -59,7 +59,7 @@ class mask_value {
         : kind_(kind), flags_(flags), first_(first), second_(second) {}
 
     mask_kind kind_ = mask_kind::band;
-    tower tower_ = tower::text;
+    modality tower_ = modality::text;
     std::uint8_t flags_ = 0;
     std::int32_t first_ = unlimited;
     std::int32_t second_ = 0;

@@ -10,7 +10,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/error.hpp>
-#include <floptally/stage.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/training_plan.hpp>
 
 namespace floptally::detail {
@@ -38,8 +38,8 @@ class plan_rules {
 
     /// Calls `each` with every row of every layer.
     template <class Each>
-    static constexpr void for_each(std::span<const stage> stages, Each each) {
-        for (const stage& part : stages) {
+    static constexpr void for_each(std::span<const model_part> stages, Each each) {
+        for (const model_part& part : stages) {
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 for (const cost_row& row : part.cost.rows()) {
                     each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
@@ -48,7 +48,7 @@ class plan_rules {
         }
     }
 
-    [[nodiscard]] constexpr decision state_of(const stage& part, std::uint64_t layer, const cost_row& row) const {
+    [[nodiscard]] constexpr decision state_of(const model_part& part, std::uint64_t layer, const cost_row& row) const {
         decision decided;
         for (const plan_rule& rule : plan_.rules) {
             if (names(rule, part, row) && holds_in(rule, layer)) {
@@ -59,7 +59,7 @@ class plan_rules {
     }
 
     /// Whether the row brings something trainable that its result depends on.
-    [[nodiscard]] constexpr bool trains(const stage& part, std::uint64_t layer, const cost_row& row) const {
+    [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_row& row) const {
         if (has_no_weight(row.kind) || is_detached(row.kind)) {
             return false;
         }
@@ -76,20 +76,20 @@ class plan_rules {
         return does;
     }
 
-    [[nodiscard]] constexpr bool anything_trains(std::span<const stage> stages) const {
+    [[nodiscard]] constexpr bool anything_trains(std::span<const model_part> stages) const {
         bool does = input_trains("embedding") || input_trains("context");
-        for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does || trains(part, layer, row);
         });
         return does;
     }
 
     /// Throws where a rule means nothing in this model.
-    constexpr void check(std::span<const stage> stages) const {
+    constexpr void check(std::span<const model_part> stages) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
-        const bool whole = stages.size() == 1 && stages.front().role == stage_role::anywhere;
+        const bool whole = stages.size() == 1 && stages.front().role == part_role::anywhere;
         if (whole && plan_.recompute_every != 1) {
-            throw error("plan.recompute_every", needs_stages);
+            throw error("plan.recompute_every", needs_parts);
         }
         for (std::size_t i = 0; i < plan_.rules.size(); ++i) {
             const plan_rule& rule = plan_.rules[i];
@@ -97,7 +97,7 @@ class plan_rules {
                 throw error(field(i), rule.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
             }
             if (whole && (rule.names_layers() || rule.stage.view() != "*")) {
-                throw error(field(i), needs_stages);
+                throw error(field(i), needs_parts);
             }
             check(stages, rule, i);
         }
@@ -105,11 +105,11 @@ class plan_rules {
     }
 
   private:
-    static constexpr const char* needs_stages = "a cost alone does not know its layers: fold the stages of the model";
+    static constexpr const char* needs_parts = "a cost alone does not know its layers: fold the stages of the model";
 
     [[nodiscard]] static std::string field(std::size_t i) { return "plan.rules[" + std::to_string(i) + "]"; }
 
-    [[nodiscard]] static constexpr bool names(const plan_rule& rule, const stage& part, const cost_row& row) {
+    [[nodiscard]] static constexpr bool names(const plan_rule& rule, const model_part& part, const cost_row& row) {
         return matches(rule.stage.view(), part.name.view()) &&
                matches(rule, part.cost.components()[row.component].view(), part.cost.weight_name(row));
     }
@@ -121,11 +121,11 @@ class plan_rules {
         return !rule.names_layers() && rule.stage.view() == "*" && matches(rule.weights.view(), input);
     }
 
-    static constexpr void check(std::span<const stage> stages, const plan_rule& rule, std::size_t i) {
+    static constexpr void check(std::span<const model_part> stages, const plan_rule& rule, std::size_t i) {
         bool named = is_input(rule, "embedding") || is_input(rule, "context");
         bool held = named;
         bool adapts = false;
-        for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             const bool here = !has_no_weight(row.kind) && names(rule, part, row);
             named = named || here;
             held = held || (here && holds_in(rule, layer));
@@ -143,10 +143,10 @@ class plan_rules {
         }
     }
 
-    [[nodiscard]] static std::string unknown(std::span<const stage> stages, const plan_rule& rule) {
+    [[nodiscard]] static std::string unknown(std::span<const model_part> stages, const plan_rule& rule) {
         std::string known;
         std::string names_so_far = ",";
-        for (const stage& part : stages) {
+        for (const model_part& part : stages) {
             for (const cost_row& row : part.cost.rows()) {
                 std::string name(part.cost.components()[row.component].view());
                 const std::string_view weight = part.cost.weight_name(row);
@@ -167,13 +167,13 @@ class plan_rules {
     }
 
     /// An lm_head that is the embedding's table trains with it or not at all.
-    constexpr void check_tied(std::span<const stage> stages) const {
-        for_each(stages, [&](const stage& input, std::uint64_t, const cost_row& table) {
+    constexpr void check_tied(std::span<const model_part> stages) const {
+        for_each(stages, [&](const model_part& input, std::uint64_t, const cost_row& table) {
             if (table.kind != term::tied_embedding) {
                 return;
             }
             const bool trained = trains(input, no_layer, table);
-            for_each(stages, [&](const stage& part, std::uint64_t layer, const cost_row& row) {
+            for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
                 const bool is_table = row.kind == term::lm_head && row.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, row).state == weight_state::trainable) != trained) {
                     throw error("plan.rules", "the lm_head is the embedding's table: both train or neither");

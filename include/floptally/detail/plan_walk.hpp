@@ -7,17 +7,17 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
-#include <floptally/component_name.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
-#include <floptally/stage.hpp>
-#include <floptally/tower.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
@@ -38,16 +38,16 @@ class plan_walk {
   public:
     static constexpr std::size_t max_planned = 3 * cost::max_rows;
 
-    constexpr plan_walk(std::span<const stage> stages, const cost& whole, const convention& how,
+    constexpr plan_walk(std::span<const model_part> stages, const cost& whole, const convention& how,
                         const training_plan& plan)
         : whole_(whole), how_(how), plan_(plan), rules_(plan) {
         rules_.check(stages);
         anything_trains_ = rules_.anything_trains(stages);
-        hidden_ = rules_.input_trains("embedding") && !has_role(stages, stage_role::input);
-        has_towers_ = has_role(stages, stage_role::tower);
-        context_ = has_role(stages, stage_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
-        for_each_run(stages, [this](std::span<const stage> parts) {
-            const stage& first = parts.front();
+        hidden_ = rules_.input_trains("embedding") && !has_role(stages, part_role::input);
+        has_towers_ = has_role(stages, part_role::tower);
+        context_ = has_role(stages, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
+        for_each_run(stages, [this](std::span<const model_part> parts) {
+            const model_part& first = parts.front();
             for (std::uint64_t n = 0; n < first.repeat; ++n) {
                 run(parts, first.first_layer == no_layer ? no_layer : first.first_layer + n);
             }
@@ -65,8 +65,8 @@ class plan_walk {
         cost::component_list components{};
     };
 
-    [[nodiscard]] static constexpr bool has_role(std::span<const stage> stages, stage_role role) {
-        for (const stage& one : stages) {
+    [[nodiscard]] static constexpr bool has_role(std::span<const model_part> stages, part_role role) {
+        for (const model_part& one : stages) {
             if (one.role == role) {
                 return true;
             }
@@ -76,7 +76,7 @@ class plan_walk {
 
     /// Calls `each` with every row of a part and the gradients that it computes; whether the result requires one.
     template <class Each>
-    constexpr bool visit(const stage& part, std::uint64_t layer, bool stream, Each each) const {
+    constexpr bool visit(const model_part& part, std::uint64_t layer, bool stream, Each each) const {
         const cost& model = part.cost;
         bool part_trains = false;
         for (const cost_row& row : model.rows()) {
@@ -85,10 +85,10 @@ class plan_walk {
             // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
             stream = stream || (trains && is_elementwise(row.kind));
         }
-        const bool unknown = part.role == stage_role::anywhere ? anything_trains_ : stream || part_trains;
+        const bool unknown = part.role == part_role::anywhere ? anything_trains_ : stream || part_trains;
         value::set known = stream ? value::stream : 0;
-        known |= static_cast<value::set>(context_ && part.role != stage_role::encoder ? value::context : 0);
-        known = part.role == stage_role::anywhere ? static_cast<value::set>(anything_trains_ ? ~0U : 0U) : known;
+        known |= static_cast<value::set>(context_ && part.role != part_role::encoder ? value::context : 0);
+        known = part.role == part_role::anywhere ? static_cast<value::set>(anything_trains_ ? ~0U : 0U) : known;
         const auto of = [&](const cost_row& row) {
             const auto requires_grad = [&](value::set reads) { return reads == 0 ? unknown : (known & reads) != 0; };
             gradients needed;
@@ -118,13 +118,13 @@ class plan_walk {
     }
 
     /// One layer, or what stands outside the layers: its parts one after the other.
-    constexpr void run(std::span<const stage> parts, std::uint64_t layer) {
-        const stage_role role = parts.front().role;
+    constexpr void run(std::span<const model_part> parts, std::uint64_t layer) {
+        const part_role role = parts.front().role;
         bool& of_tower = towers_[static_cast<std::size_t>(parts.front().in())];
-        const bool before = role == stage_role::encoder ? context_ : role == stage_role::tower ? of_tower : hidden_;
+        const bool before = role == part_role::encoder ? context_ : role == part_role::tower ? of_tower : hidden_;
         region again;
         bool stream = before;
-        for (const stage& part : parts) {
+        for (const model_part& part : parts) {
             stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed) {
                 if (needed.output && !is_detached(row.kind)) {
                     again.components.find_or_add(part.cost.components()[row.component], "components");
@@ -133,30 +133,30 @@ class plan_walk {
         }
         again.reached = stream;
         bool entering = before;
-        for (const stage& part : parts) {
+        for (const model_part& part : parts) {
             entering = visit(part, layer, entering, [&](const cost_row& row, const gradients& needed) {
                 emit(part, layer, row, needed, recomputes(part, layer, row, needed, again));
             });
         }
-        const bool before_both = role == stage_role::input && !has_towers_;
-        if (role == stage_role::encoder || before_both || role == stage_role::tower) {
+        const bool before_both = role == part_role::input && !has_towers_;
+        if (role == part_role::encoder || before_both || role == part_role::tower) {
             context_ = context_ || stream;
         }
-        if (role == stage_role::tower) {  // its output stands in the text, or is attended by it
+        if (role == part_role::tower) {  // its output stands in the text, or is attended by it
             of_tower = stream;
             hidden_ = hidden_ || stream;
         }
-        if (role == stage_role::layer || role == stage_role::input) {
+        if (role == part_role::layer || role == part_role::input) {
             hidden_ = stream;
         }
-        if (role == stage_role::anywhere) {  // it may stand before everything
+        if (role == part_role::anywhere) {  // it may stand before everything
             hidden_ = hidden_ || trains(parts, layer);
             context_ = context_ || trains(parts, layer);
         }
     }
 
-    [[nodiscard]] constexpr bool trains(std::span<const stage> parts, std::uint64_t layer) const {
-        for (const stage& part : parts) {
+    [[nodiscard]] constexpr bool trains(std::span<const model_part> parts, std::uint64_t layer) const {
+        for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
                 if (rules_.trains(part, layer, row)) {
                     return true;
@@ -166,7 +166,7 @@ class plan_walk {
         return false;
     }
 
-    [[nodiscard]] constexpr bool recomputes(const stage& part, std::uint64_t layer, const cost_row& row,
+    [[nodiscard]] constexpr bool recomputes(const model_part& part, std::uint64_t layer, const cost_row& row,
                                             const gradients& needed, const region& again) const {
         if (layer != no_layer && (layer + 1) % plan_.recompute_every != 0) {
             return false;
@@ -178,7 +178,7 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    constexpr void emit(const stage& part, std::uint64_t layer, const cost_row& row, const gradients& needed,
+    constexpr void emit(const model_part& part, std::uint64_t layer, const cost_row& row, const gradients& needed,
                         bool again) {
         if (part.elsewhere || !how_.counted.contains(row.kind)) {
             return;
@@ -260,7 +260,7 @@ class plan_walk {
     bool hidden_ = false;   ///< whether the hidden states require a gradient
     bool context_ = false;  ///< likewise those of the other side
     bool has_towers_ = false;
-    bool towers_[tower_count] = {};  ///< and those inside each tower
+    bool towers_[modality_count] = {};  ///< and those inside each tower
     bool routed_is_known_ = false;
     routed_treatment routed_{};
 };

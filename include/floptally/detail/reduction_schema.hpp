@@ -7,11 +7,11 @@
 #include <floptally/convention.hpp>
 #include <floptally/detail/rank_agreement.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/parallel_layout.hpp>
-#include <floptally/statistic_scope.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/term.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/term.hpp>
-#include <floptally/tower.hpp>
 #include <floptally/version.hpp>
 
 namespace floptally::detail {
@@ -26,7 +26,7 @@ class reduction_schema {
         for (const mask& m : masks) {
             of_masks << m.name() << static_cast<std::uint64_t>(m.in());
         }
-        for (const tower in : {tower::text, tower::vision, tower::audio}) {
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
             of_masks << std::uint64_t{masks.has(in)};
         }
         hashes_[1] = of_masks.value();

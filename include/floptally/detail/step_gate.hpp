@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {

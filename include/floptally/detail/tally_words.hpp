@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/checked.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -25,15 +25,15 @@ namespace floptally::detail {
 class tally_words {
   public:
     static constexpr std::size_t fixed = 7;
-    static constexpr std::size_t most = fixed * tower_count + max_masks;
+    static constexpr std::size_t most = fixed * modality_count + max_masks;
 
     /// Where a fixed statistic of a tower stands in a view.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::size_t index_of(tower in, statistic what) {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::size_t index_of(modality in, statistic what) {
         return fixed * static_cast<std::size_t>(in) + static_cast<std::size_t>(what);
     }
     /// How many words stand before those of the masks.
     [[nodiscard]] static constexpr std::size_t before_masks(const mask_set& masks) {
-        return masks.has_towers() ? fixed * tower_count : fixed;
+        return masks.has_towers() ? fixed * modality_count : fixed;
     }
 
     /// One addition to one view, word by word.
@@ -61,8 +61,8 @@ class tally_words {
     template <class Unit>
     [[nodiscard]] constexpr amounts amounts_of_unit(const Unit& unit, std::uint64_t times) const {
         amounts added;
-        const auto append = [&](tower in, const auto& what) {
-            const uint128 product = in == tower_of(unit) ? times * amount_of(what, unit) : 0;
+        const auto append = [&](modality in, const auto& what) {
+            const uint128 product = in == modality_of(unit) ? times * amount_of(what, unit) : 0;
             if ((product >> 64) != 0) {
                 throw_overflow(added.size());
             }
@@ -70,7 +70,7 @@ class tally_words {
         };
         for (std::size_t in = 0; in < before_masks(masks_) / fixed; ++in) {
             for (std::size_t what = 0; what < fixed; ++what) {
-                append(static_cast<tower>(in), static_cast<statistic>(what));
+                append(static_cast<modality>(in), static_cast<statistic>(what));
             }
         }
         for (const mask& m : masks_) {
@@ -143,17 +143,17 @@ class tally_words {
     [[nodiscard]] constexpr amounts amounts_of(statistic what, std::uint64_t number) const {
         amounts added;
         for (std::size_t word = 0; word < stride(); ++word) {
-            added.push_back(word == index_of(tower::text, what) ? number : 0, "words");
+            added.push_back(word == index_of(modality::text, what) ? number : 0, "words");
         }
         return added;
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
         const std::size_t masks = before_masks(masks_);
-        throw overflow(word < masks
-                           ? qualified(static_cast<tower>(word / fixed), name_of(static_cast<statistic>(word % fixed)))
-                           : masks_[word - masks].name(),
-                       "the sum does not fit 64 bits");
+        throw overflow(
+            word < masks ? qualified(static_cast<modality>(word / fixed), name_of(static_cast<statistic>(word % fixed)))
+                         : masks_[word - masks].name(),
+            "the sum does not fit 64 bits");
     }
 
     [[nodiscard]] friend constexpr bool operator==(const tally_words& a, const tally_words& b) {

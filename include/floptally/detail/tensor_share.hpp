@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/layer_place.hpp>
 #include <floptally/error.hpp>
-#include <floptally/stage.hpp>
-#include <floptally/tensor_parallel.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/parallel/tensor_parallel.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
@@ -23,7 +23,7 @@ namespace floptally::detail {
 
 class tensor_share {
   public:
-    tensor_share(std::span<const stage> model, const tensor_options& how, std::uint64_t tp, std::uint64_t tp_rank,
+    tensor_share(std::span<const model_part> model, const tensor_options& how, std::uint64_t tp, std::uint64_t tp_rank,
                  std::uint64_t ep)
         : model_(model), how_(how), tp_(tp), rank_(tp_rank), ep_(ep) {
         require_positive(tp, "tp");
@@ -245,7 +245,7 @@ class tensor_share {
         return std::string("must be ").append(what) + " tp (" + std::to_string(tp_) + "), got " + std::to_string(got);
     }
 
-    std::span<const stage> model_;
+    std::span<const model_part> model_;
     const tensor_options& how_;
     std::uint64_t tp_;
     std::uint64_t rank_;

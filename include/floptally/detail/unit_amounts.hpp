@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// What one sequence, grid or clip of sound adds to a word of its tower: the same on the host and on a device. Of a
@@ -16,9 +16,13 @@
 
 namespace floptally::detail {
 
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const sequence& /*unused*/) { return tower::text; }
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const grid& /*unused*/) { return tower::vision; }
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr tower tower_of(const audio_clip& /*unused*/) { return tower::audio; }
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr modality modality_of(const sequence& /*unused*/) {
+    return modality::text;
+}
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr modality modality_of(const grid& /*unused*/) { return modality::vision; }
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr modality modality_of(const audio_clip& /*unused*/) {
+    return modality::audio;
+}
 
 /// To a fixed statistic.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(statistic what, const sequence& s) {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/parallel_axis.hpp>
-#include <floptally/parallel_layout.hpp>
-#include <floptally/statistic_scope.hpp>
+#include <floptally/parallel/parallel_axis.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
 
 namespace floptally::detail {
 

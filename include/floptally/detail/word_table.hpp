@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <span>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -32,7 +32,7 @@ class word_table {
             std::uint64_t* to = mapped_[static_cast<std::size_t>(seen)];
             for (std::size_t word = 0; word < first; ++word) {
                 to[word] = batch.get(seen, static_cast<statistic>(word % tally_words::fixed),
-                                     static_cast<tower>(word / tally_words::fixed));
+                                     static_cast<modality>(word / tally_words::fixed));
             }
             for (std::size_t i = 0; i < masks.size(); ++i) {
                 to[first + i] = batch.pairs(seen, masks[i]);

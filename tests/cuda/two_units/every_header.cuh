@@ -19,7 +19,7 @@ inline std::size_t words_of_a_tally() {
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         return 0;
     }
-    const folded_cost model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b.cost());
     device_tally batch(model.masks());
     batch.add_shape(1, 8192, nullptr);
     batch.add_lengths(static_cast<const std::int32_t*>(nullptr), 0, nullptr);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 
 namespace floptally::detail {
 

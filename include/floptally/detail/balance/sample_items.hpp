@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/assignment.hpp>
-#include <floptally/checked.hpp>
+#include <floptally/balance/assignment.hpp>
 #include <floptally/detail/balance/items.hpp>
 #include <floptally/detail/balance/seeds.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/checked.hpp>
 #include <floptally/detail/balance/complete_search.hpp>
 #include <floptally/detail/balance/differencing.hpp>
 #include <floptally/detail/balance/items.hpp>
 #include <floptally/detail/balance/seeds.hpp>
 #include <floptally/detail/balance/swaps.hpp>
+#include <floptally/detail/checked.hpp>
 
 namespace floptally::detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 

@@ -12,9 +12,9 @@
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.
@@ -71,7 +71,7 @@ FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const device_tally_ref&
                                      const std::uint32_t* lengths, std::uint64_t* pairs) {
     const word_schema& schema = into.schema();
     for (std::uint32_t m = 0; m < schema.mask_count; ++m) {
-        if (schema.masks[m].in() != tower::text) {
+        if (schema.masks[m].in() != modality::text) {
             continue;
         }
         std::uint64_t sum = pairs[m * block.threads() + block.thread()];

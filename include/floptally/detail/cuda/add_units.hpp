@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <floptally/checked.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/unit_lists.hpp>
@@ -35,7 +35,7 @@ FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const
             counts = false;
         }
         for (std::uint32_t word = 0; word < schema.stride(); ++word) {
-            if (schema.is_of(tower_of(real), word)) {
+            if (schema.is_of(modality_of(real), word)) {
                 add_warp(block, local, 0, word, counts ? amount_of(schema, word, real) : uint128{0});
                 add_warp(block, local, 1, word, counts ? amount_of(schema, word, slot) : uint128{0});
             }

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include <floptally/checked.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/host_device.hpp>

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <span>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/tally_words.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/host_device.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -22,7 +22,7 @@ struct dot_coefficients {
     bool needs_routed = false;
 
     dot_coefficients() = default;
-    explicit dot_coefficients(const folded_cost& model) : needs_routed(model.needs_routed()) {
+    explicit dot_coefficients(const flop_counter& model) : needs_routed(model.needs_routed()) {
         for (const view seen : {view::useful, view::padded, view::executed}) {
             const std::span<const std::uint64_t> values = model.coefficients(seen);
             stride = static_cast<std::uint32_t>(values.size());
@@ -48,8 +48,8 @@ template <class Block>
 FLOPTALLY_HOST_DEVICE void evaluate_on_device(const Block& block, const std::uint64_t* words,
                                               const refusal_record& record, const dot_coefficients& model,
                                               std::uint64_t* to) {
-    constexpr std::uint32_t tokens = tally_words::index_of(tower::text, statistic::tokens);
-    constexpr std::uint32_t routed = tally_words::index_of(tower::text, statistic::routed);
+    constexpr std::uint32_t tokens = tally_words::index_of(modality::text, statistic::tokens);
+    constexpr std::uint32_t routed = tally_words::index_of(modality::text, statistic::routed);
     for (std::uint32_t seen = block.thread(); seen < 3; seen += block.threads()) {
         const std::uint64_t* const values = words + (seen == 0 ? 0 : model.stride);
         uint128 sum = 0;

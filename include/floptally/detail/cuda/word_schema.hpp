@@ -4,15 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <floptally/checked.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail {
 
@@ -21,7 +21,7 @@ struct word_schema {
     mask masks[max_masks]{};  ///< those that have a word of their own
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
-    bool has[tower_count]{};
+    bool has[modality_count]{};
 
     word_schema() = default;
     explicit word_schema(const mask_set& of_model) {
@@ -31,7 +31,7 @@ struct word_schema {
         for (std::uint32_t i = 0; i < mask_count; ++i) {
             masks[i] = like.masks()[i];
         }
-        for (const tower in : {tower::text, tower::vision, tower::audio}) {
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
             has[static_cast<std::size_t>(in)] = like.masks().has(in);
         }
     }
@@ -40,9 +40,9 @@ struct word_schema {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
     /// Words of both.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return 2 * stride(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool has_tower(tower in) const { return has[static_cast<std::size_t>(in)]; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool has_tower(modality in) const { return has[static_cast<std::size_t>(in)]; }
     /// Whether this word counts what is in a tower.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_of(tower in, std::uint32_t word) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_of(modality in, std::uint32_t word) const {
         return word < before_masks ? word / tally_words::fixed == static_cast<std::uint32_t>(in)
                                    : masks[word - before_masks].in() == in;
     }

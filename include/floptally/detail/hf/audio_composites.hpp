@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/audio.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/llava_parts.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/error.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/model/audio.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// Language models that hear: an encoder of mel frames, fewer frames, a projector, a text model.

@@ -4,10 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include <floptally/attention.hpp>
-#include <floptally/audio.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -15,6 +13,8 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/audio.hpp>
 
 /// @file
 /// Whisper, and the towers that are its encoder: two convolutions over mel frames, of which the second halves them.
@@ -103,7 +103,7 @@ inline constexpr std::array tower_heads{head{"Encoder", {}}};
             .norm = norm_kind::layer,
             .attention = whisper_encoder_attention,
             .stem = whisper_stem<mel_bins_128>,
-            .stands_in = tower::audio,
+            .stands_in = modality::audio,
             .input = whisper_input,
             .units = frames_at<whisper_rate>};
 }
@@ -180,7 +180,7 @@ inline constexpr hf_family whisper_encoder = [] {
     row.heads = speech_classifier_heads;
     row.once = layer_weights;
     row.stem = whisper_stem<mel_bins_80>;
-    row.stands_in = tower::audio;
+    row.stands_in = modality::audio;
     row.input = whisper_input;
     row.units = frames_at<whisper_rate>;
     return row;

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -16,6 +15,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// BART and the encoder-decoders that share its layers. They differ in sizes, in the table of positions and in the

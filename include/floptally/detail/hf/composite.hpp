@@ -10,8 +10,8 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// What a Hugging Face `model_type` with towers is made of, as data: a text model, towers, and what joins them.

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/class_names.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/families.hpp>
 #include <floptally/detail/hf/reader.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/stage.hpp>
 
 namespace floptally::detail {
 
@@ -59,7 +59,7 @@ class hf_composite_reader {
         }
         const hf_model& text_sizes = text_reader.sized();
 
-        std::vector<stage> towers;
+        std::vector<model_part> towers;
         for (const hf_slot& slot : family_.towers) {
             if (!slot.key.empty() && (!slot.optional || config_.has_value(slot.key))) {
                 add_tower(slot, outer, text_sizes, sum, towers);
@@ -71,13 +71,13 @@ class hf_composite_reader {
         sum.model_type = family_.model_type;
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        sum.stages = std::move(language.stages);  // a gradient comes from what is embedded, and from the towers
-        const auto embedded = std::stable_partition(sum.stages.begin(), sum.stages.end(),
-                                                    [](const stage& one) { return one.role == stage_role::input; });
-        sum.stages.insert(embedded, towers.begin(), towers.end());
+        sum.parts = std::move(language.parts);  // a gradient comes from what is embedded, and from the towers
+        const auto embedded = std::stable_partition(sum.parts.begin(), sum.parts.end(),
+                                                    [](const model_part& one) { return one.role == part_role::input; });
+        sum.parts.insert(embedded, towers.begin(), towers.end());
         if (family_.text_after != nullptr && !outer.text_suffix.empty()) {
-            add_stage({.name = "pooled", .role = stage_role::head, .cost = family_.text_after(config_, text_sizes)},
-                      sum, sum.stages);
+            add_stage({.name = "pooled", .role = part_role::head, .cost = family_.text_after(config_, text_sizes)}, sum,
+                      sum.parts);
         }
         if (!outer.uncounted.empty()) {
             sum.notes.emplace_back(outer.uncounted);
@@ -121,7 +121,7 @@ class hf_composite_reader {
     }
 
     void add_tower(const hf_slot& slot, const hf_outer_class& outer, const hf_model& text, model_config& sum,
-                   std::vector<stage>& stages) const {
+                   std::vector<model_part>& stages) const {
         const json own = inner(slot.key, slot.otherwise);
         const config_fields fields(own, config_.field(slot.key));
         const hf_family& family = slot.family != nullptr ? *slot.family : family_in(fields, slot.model_type);
@@ -134,8 +134,8 @@ class hf_composite_reader {
         }
         const model_config made = reader.read();
         const std::string prefix = std::string(name_of(family.stands_in)) + ".";
-        for (const stage& one : made.stages) {
-            const bool pixels = family.stands_in == tower::vision;
+        for (const model_part& one : made.parts) {
+            const bool pixels = family.stands_in == modality::vision;
             const char* name = one.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
                                : one.name == "merger" ? "merger"
                                                       : "blocks";
@@ -147,7 +147,7 @@ class hf_composite_reader {
         }
         if (slot.in_text != nullptr) {
             add_stage({.name = "image_attention",
-                       .role = stage_role::anywhere,
+                       .role = part_role::anywhere,
                        .cost = slot.in_text(both).in(family.stands_in)},
                       sum, stages);
         }
@@ -158,7 +158,7 @@ class hf_composite_reader {
     }
 
     /// A cost without rows is no stage.
-    static void add_stage(const stage& one, model_config& sum, std::vector<stage>& stages) {
+    static void add_stage(const model_part& one, model_config& sum, std::vector<model_part>& stages) {
         if (!one.cost.rows().empty()) {
             sum.cost += one.repeat * one.cost;
             stages.push_back(one);
@@ -166,10 +166,10 @@ class hf_composite_reader {
     }
 
     /// A stage of a tower on its own, as one on the way to the text.
-    [[nodiscard]] static stage in_tower(stage one, const cost& what) {
+    [[nodiscard]] static model_part in_tower(model_part one, const cost& what) {
         one.cost = what;
         one.name = name_of(one.in());
-        one.role = stage_role::tower;
+        one.role = part_role::tower;
         return one;
     }
 

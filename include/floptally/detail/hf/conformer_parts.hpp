@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/error.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// Conformer layers (arXiv:2005.08100): a feed-forward, attention, a convolution along the frames, a feed-forward.

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/audio.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/hf/conformer_parts.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
@@ -15,6 +14,7 @@
 #include <floptally/detail/hf/wave_parts.hpp>
 #include <floptally/detail/hf/wave_towers.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/audio.hpp>
 
 /// @file
 /// Conformers over features that are given: wav2vec 2.0 BERT, Parakeet.
@@ -134,7 +134,7 @@ inline constexpr std::array conformer_towers{
               .attention = parakeet_attention,
               .more = parakeet_more,
               .stem = parakeet_stem,
-              .stands_in = tower::audio,
+              .stands_in = modality::audio,
               .input = samples,
               .units = frames_at<parakeet_rate>},
 };

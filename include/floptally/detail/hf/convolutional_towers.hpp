@@ -12,9 +12,9 @@
 #include <floptally/detail/hf/levels.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// ConvNeXt and kin: depthwise convolutions and MLPs, with a convolution of stride 2 between levels. A convolution is a

@@ -6,15 +6,15 @@
 #include <span>
 #include <string>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/state_space.hpp>
+#include <floptally/model/state_space.hpp>
 
 /// @file
 /// ZAYA1: compressed convolutional attention (arXiv:2510.04476) and experts behind a router of several layers.

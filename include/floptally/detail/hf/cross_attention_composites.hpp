@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
@@ -18,6 +17,7 @@
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// Models whose text reaches an image by cross attention: Llama 3.2 Vision ("mllama").

@@ -8,10 +8,10 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// What a Hugging Face `model_type` is made of, as data: names, defaults, and which part, layer rule and head it takes
@@ -232,13 +232,13 @@ struct hf_family {
     const hf_family* encoder_side = nullptr;  ///< of an encoder-decoder; this family is the decoder
     hf_size mtp{};                            ///< declared layers of multi-token prediction
 
-    hf_extra stem = nullptr;           ///< what makes tokens of pixels or sound, in place of an embedding table
-    tower stands_in = tower::vision;   ///< where it has a stem
-    hf_width prefix_tokens = nullptr;  ///< class tokens and registers, which each image has besides its patches
-    hf_extra after = nullptr;          ///< what stands after the layers, in every class: a merger
-    hf_input input = nullptr;          ///< what the stem takes
-    hf_units units = nullptr;          ///< of the layers, where the stem makes fewer of what enters
-    hf_units units_after = nullptr;    ///< of the head, where they are others
+    hf_extra stem = nullptr;                ///< what makes tokens of pixels or sound, in place of an embedding table
+    modality stands_in = modality::vision;  ///< where it has a stem
+    hf_width prefix_tokens = nullptr;       ///< class tokens and registers, which each image has besides its patches
+    hf_extra after = nullptr;               ///< what stands after the layers, in every class: a merger
+    hf_input input = nullptr;               ///< what the stem takes
+    hf_units units = nullptr;               ///< of the layers, where the stem makes fewer of what enters
+    hf_units units_after = nullptr;         ///< of the head, where they are others
 };
 
 /// The same model under another name.

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/kv_sharing_decoders.hpp>
@@ -17,8 +17,8 @@
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/vision.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/vision.hpp>
 
 /// @file
 /// Gemma's models of vision and language, in whose text the tokens of an image see each other.

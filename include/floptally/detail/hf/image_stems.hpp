@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
+#include <floptally/model/vision.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/vision.hpp>
 
 /// @file
 /// What makes tokens of pixels in a vision transformer: a convolution over patches, tables of positions, class tokens.

@@ -11,15 +11,15 @@
 #include <string_view>
 #include <system_error>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// Gemmas whose last layers reuse keys and values of earlier ones, with an input of its own for each layer: Gemma-3n

@@ -12,10 +12,10 @@
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/latent_attention.hpp>
-#include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/latent_attention.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// Parts and rules of the families with latent attention.

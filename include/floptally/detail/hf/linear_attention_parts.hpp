@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/latent_parts.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/layer.hpp>
-#include <floptally/linear_attention.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/linear_attention.hpp>
 
 /// @file
 /// Parts and layer rules of the families with linear attention.

@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/error.hpp>
-#include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/layer.hpp>
 #include <floptally/model_config.hpp>
 
 /// @file

@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -18,9 +16,11 @@
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// Towers that learn from what is hidden of an image or a clip: MAE, VideoMAE, V-JEPA 2.

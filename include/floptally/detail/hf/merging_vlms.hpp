@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/composite.hpp>
 #include <floptally/detail/hf/llava_parts.hpp>

@@ -15,8 +15,8 @@
 #include <floptally/detail/hf/roberta_heads.hpp>
 #include <floptally/detail/hf/roberta_parts.hpp>
 #include <floptally/error.hpp>
-#include <floptally/feed_forward.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/feed_forward.hpp>
 
 /// @file
 /// Encoders with rotary positions, most of them with a gated MLP; ModernBERT's decoder, which shares its layers.

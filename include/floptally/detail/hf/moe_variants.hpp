@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/feed_forward.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
 
 /// @file
 /// Decoders with experts whose configs or layers follow rules of their own.

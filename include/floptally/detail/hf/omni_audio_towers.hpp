@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/audio.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/audio.hpp>
 
 /// @file
 /// The audio towers of Qwen's omni models: clips of any length, in chunks of `2 x n_window` frames, attention in

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// The parts that most families take: grouped-query attention, the dense MLP, experts.

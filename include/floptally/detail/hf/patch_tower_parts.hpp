@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
@@ -16,7 +16,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Parts of vision towers over patches of images of any size: Qwen2-VL (arXiv:2409.12191) and its descendants.

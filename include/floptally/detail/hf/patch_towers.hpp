@@ -11,7 +11,7 @@
 #include <floptally/detail/hf/patch_tower_parts.hpp>
 #include <floptally/detail/hf/siglip_towers.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Vision towers over patches of images of any size. Each image (each frame of a clip) attends to itself, and a merger

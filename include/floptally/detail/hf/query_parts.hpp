@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/term.hpp>
 
 /// @file
 /// Learned queries: a fixed number of rows for each image, which attend its tokens. Idefics-2's resampler and the

@@ -10,7 +10,7 @@
 #include <floptally/detail/hf/patch_tower_parts.hpp>
 #include <floptally/detail/hf/patch_towers.hpp>
 #include <floptally/detail/hf/vision_language_texts.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Qwen2-VL and its descendants: images of any size, whose patches are merged into tokens of the text.

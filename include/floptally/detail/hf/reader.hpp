@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/class_names.hpp>
@@ -19,10 +18,11 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/refusals.hpp>
 #include <floptally/detail/hf/tower_parts.hpp>
-#include <floptally/detail/stage_list.hpp>
+#include <floptally/detail/part_list.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/transformer.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/stage.hpp>
-#include <floptally/transformer.hpp>
 
 namespace floptally::detail {
 
@@ -115,7 +115,7 @@ class hf_reader {
             "embedding", term::position_embedding,
             checked_multiply(read_position_rows(model_), family().embedding_width(model_), "embedding"));
         sum_ += positions;
-        stages_.add("encoder", stage_role::input, positions);
+        stages_.add("encoder", part_role::input, positions);
         return sum_;
     }
 
@@ -178,12 +178,12 @@ class hf_reader {
         const std::uint64_t first = model_.has(family().embedding_norm) ? 1 : 0;
         const std::uint64_t last = family().final_norm ? 1 : 0;
         sum_ += norms(family().norms_per_layer * mixers.size() + last + first);
-        stages_.add("norm", stage_role::input, norms(first));
-        stages_.add("norm", stage_role::layer, norms(last));
+        stages_.add("norm", part_role::input, norms(first));
+        stages_.add("norm", part_role::layer, norms(last));
         if (family().once != nullptr) {
             const cost once = family().once(model_);
             sum_ += once;
-            stages_.add("model", stage_role::anywhere, once);
+            stages_.add("model", part_role::anywhere, once);
         }
     }
 
@@ -214,7 +214,7 @@ class hf_reader {
             layer += part;
         }
         sum_ += depths.cost(layer, hidden_size(), words);
-        depths.for_each_stage(parts, hidden_size(), words, [this](const stage& next) { stages_.add_after(next); });
+        depths.for_each_part(parts, hidden_size(), words, [this](const model_part& next) { stages_.add_after(next); });
     }
 
     // ---- embedding and head ----
@@ -260,14 +260,14 @@ class hf_reader {
             sum_ += elementwise;
             // Heads over tokens and over sequences are branches of their own.
             const char* branch = after.rows == statistic::tokens ? "lm_head" : "pooled";
-            stages_.add(branch, stage_role::head, matrix);
-            stages_.add(branch, stage_role::head, elementwise);
+            stages_.add(branch, part_role::head, matrix);
+            stages_.add(branch, part_role::head, elementwise);
             over_vocabulary_ = over_vocabulary_ || after.out == vocabulary_width;
         }
         if (last.more != nullptr) {
             const cost more = last.more_detached && !pooled ? last.more(model_).detached() : last.more(model_);
             sum_ += more;
-            stages_.add("pooled", stage_role::head, more);
+            stages_.add("pooled", part_role::head, more);
         }
         if (model_.options.padded_vocab_size != 0 && !over_vocabulary_) {
             throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
@@ -283,13 +283,13 @@ class hf_reader {
                                .positions = read_position_rows(model_)};
         const cost tables = table.embedding_cost(family().embedding_width(model_));
         sum_ += tables;
-        stages_.add("embedding", stage_role::input, tables);
+        stages_.add("embedding", part_role::input, tables);
     }
 
     hf_model model_;
     const hf_inner* part_of_;
     cost sum_;
-    stage_list stages_;
+    part_list stages_;
     std::vector<tower_input> towers_;
     hf_layer last_{};
     bool has_sizes_ = false;

@@ -15,9 +15,9 @@
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/state_space_layers.hpp>
-#include <floptally/layer.hpp>
-#include <floptally/linear_attention.hpp>
-#include <floptally/state_space.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/linear_attention.hpp>
+#include <floptally/model/state_space.hpp>
 
 /// @file
 /// Decoders with short convolutions (LFM2), a linear recurrence (RecurrentGemma, RWKV) or a matrix memory (xLSTM).

@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/feed_forward.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
 
 /// @file
 /// The layer rules and parts that only one of the families in shared_expert_decoders.hpp takes.

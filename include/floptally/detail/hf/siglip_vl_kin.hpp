@@ -13,7 +13,7 @@
 #include <floptally/detail/hf/siglip_towers.hpp>
 #include <floptally/detail/hf/vision_language_texts.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Models whose towers descend from SigLIP and see images of any size, with the merger outside of the tower.

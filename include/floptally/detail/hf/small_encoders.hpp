@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/layers.hpp>
@@ -16,6 +15,7 @@
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/roberta_parts.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// MobileBERT, whose layers are narrower inside than between, and FNet, which mixes tokens without attention.

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// The Audio Spectrogram Transformer (arXiv:2104.01778): a vision transformer, whose images are spectrograms of one

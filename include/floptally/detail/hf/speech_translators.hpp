@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/attention.hpp>
-#include <floptally/audio.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
@@ -19,6 +17,8 @@
 #include <floptally/detail/hf/wave_parts.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/audio.hpp>
 
 /// @file
 /// Encoder-decoders from sound to text besides Whisper: Speech2Text, Moonshine.
@@ -70,7 +70,7 @@ inline constexpr bart_kind speech_to_text{.model_type = "speech_to_text",
 inline constexpr hf_family speech_encoder = [] {
     hf_family row = bart_encoder<speech_to_text>;
     row.stem = speech_stem;
-    row.stands_in = tower::audio;
+    row.stands_in = modality::audio;
     row.input = any_clips<speech_rate>;
     row.units = frames_at<speech_rate>;
     return row;
@@ -129,7 +129,7 @@ inline constexpr hf_family moonshine_encoder = [] {
     row.encoder = true;
     row.mlp = mlp_kind::plain;
     row.stem = moonshine_stem;
-    row.stands_in = tower::audio;
+    row.stands_in = modality::audio;
     row.input = any_clips<moonshine_rate>;
     row.units = frames_at<moonshine_rate>;
     return row;

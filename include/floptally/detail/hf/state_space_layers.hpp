@@ -15,7 +15,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/error.hpp>
-#include <floptally/feed_forward.hpp>
+#include <floptally/model/feed_forward.hpp>
 
 /// @file
 /// Which layers of a hybrid have a state space, which attention, and what follows them.

@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
-#include <floptally/layer.hpp>
-#include <floptally/state_space.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/state_space.hpp>
 
 /// @file
 /// Mamba-1 and Mamba-2 as the families' configs spell them.

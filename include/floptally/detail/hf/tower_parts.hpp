@@ -7,9 +7,9 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
-#include <floptally/detail/stage_list.hpp>
+#include <floptally/detail/part_list.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/stage.hpp>
 
 /// @file
 /// What makes a stack of layers a tower: what stands before and after them, and the units that they run over.
@@ -26,7 +26,7 @@ namespace floptally::detail {
 }
 
 /// The layers see class tokens and registers too; before them stands the stem, after them a merger.
-inline void finish_tower(const hf_model& model, cost& sum, stage_list& stages) {
+inline void finish_tower(const hf_model& model, cost& sum, part_list& stages) {
     const hf_family& family = model.family;
     if (family.prefix_tokens != nullptr) {
         const std::uint64_t prefix = family.prefix_tokens(model);
@@ -40,11 +40,11 @@ inline void finish_tower(const hf_model& model, cost& sum, stage_list& stages) {
     }
     const cost stem = family.stem(model);
     sum += stem;
-    stages.add("stem", stage_role::input, stem);
+    stages.add("stem", part_role::input, stem);
     if (family.after != nullptr) {
         const cost after = family.after(model);
         sum += after;
-        stages.add("merger", stage_role::layer, after);
+        stages.add("merger", part_role::layer, after);
     }
 }
 

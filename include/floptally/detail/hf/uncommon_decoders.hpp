@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
@@ -14,6 +13,7 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// Decoders with a gated MLP and an attention that no other family has: DiffLlama, Doge.

@@ -6,9 +6,8 @@
 #include <span>
 #include <string>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/deberta_parts.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -19,6 +18,7 @@
 #include <floptally/detail/hf/roberta_kin.hpp>
 #include <floptally/detail/hf/roberta_parts.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// Encoders of BERT's shape with another attention, or with weights that layers share.

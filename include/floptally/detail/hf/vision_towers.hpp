@@ -11,7 +11,7 @@
 #include <floptally/detail/hf/image_stems.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Vision transformers over images of one size: ViT and kin, the towers of CLIP and SigLIP.

@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/image_stems.hpp>
@@ -16,7 +15,8 @@
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/vision.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/vision.hpp>
 
 /// @file
 /// Vision towers that were made for a model of vision and language: Pixtral, InternVL, Llama-4, Ovis-2.

@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/audio.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/family.hpp>
@@ -19,7 +18,8 @@
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/error.hpp>
-#include <floptally/layer.hpp>
+#include <floptally/model/audio.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// What wav2vec 2.0 and its kin have around their layers: convolutions over the samples of a waveform, convolutions in

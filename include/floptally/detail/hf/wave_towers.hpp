@@ -6,8 +6,6 @@
 #include <span>
 #include <string_view>
 
-#include <floptally/attention.hpp>
-#include <floptally/audio.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/audio_towers.hpp>
 #include <floptally/detail/hf/bart_kin.hpp>
@@ -16,6 +14,8 @@
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/wave_parts.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/audio.hpp>
 
 /// @file
 /// wav2vec 2.0 and its kin: encoders of a waveform, whose clips are counted in samples.
@@ -128,7 +128,7 @@ template <const wave_kind& Kind>
                         .once = clip_layer_weights,
                         .resolve = resolve_wave<Kind>,
                         .stem = wave_stem<Kind>,
-                        .stands_in = tower::audio,
+                        .stands_in = modality::audio,
                         .input = samples,
                         .units = frames_at<wave_rate<seven_convolutions>>};
     if (Kind.layers != nullptr) {

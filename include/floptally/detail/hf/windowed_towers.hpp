@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
@@ -13,9 +12,10 @@
 #include <floptally/detail/hf/levels.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/vision_towers.hpp>
-#include <floptally/feed_forward.hpp>
-#include <floptally/layer.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/layer.hpp>
 
 /// @file
 /// Swin and Swin 2: attention within windows of a grid that is merged, two by two cells, between levels.

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/heads.hpp>
 #include <floptally/detail/hf/layers.hpp>
 #include <floptally/detail/hf/parts.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// XLM, FlauBERT and XLNet: language models that see both sides, or the past only where the config says so.

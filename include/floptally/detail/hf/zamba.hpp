@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/attention.hpp>
-#include <floptally/checked.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/hf/family.hpp>
 #include <floptally/detail/hf/model.hpp>
 #include <floptally/detail/hf/state_space_layers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/attention.hpp>
 
 /// @file
 /// Zamba and Zamba-2: an attention block that some of the layers run before their Mamba, with shared weights.

@@ -11,7 +11,7 @@
 #include <floptally/accelerators.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/peak.hpp>
+#include <floptally/step/peak.hpp>
 
 namespace floptally::detail::python {
 

@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include <floptally/assignment.hpp>
-#include <floptally/balance.hpp>
-#include <floptally/balance_report.hpp>
+#include <floptally/balance/assignment.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
 #include <floptally/detail/python/buffers.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -173,7 +173,7 @@ template <class Number>
     const py::gil_scoped_release released;
     return given.visit([&](const auto& numbers) {
         assignment found = partition(numbers, count, how);
-        balance_report report = report_of(numbers, found);
+        balance_report report = balance_report_of(numbers, found);
         return held_assignment{std::move(found), std::move(report)};
     });
 }

@@ -14,8 +14,8 @@
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
-#include <floptally/peak.hpp>
 #include <floptally/report.hpp>
+#include <floptally/step/peak.hpp>
 #include <floptally/utilization.hpp>
 
 namespace floptally::detail::python {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/sample_loads.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
@@ -21,10 +22,9 @@
 #include <floptally/detail/python/rows.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
-#include <floptally/folded_cost.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
-#include <floptally/sample_loads.hpp>
 
 namespace floptally::detail::python {
 
@@ -135,7 +135,7 @@ row.)");
                 return model_cost({.model_type = c.model().model_type,
                                    .cost = times * c.of(),
                                    .notes = c.model().notes,
-                                   .stages = {},
+                                   .parts = {},
                                    .towers = c.model().towers});
             },
             py::is_operator())

@@ -12,8 +12,8 @@
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/model_part.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/stage.hpp>
 #include <floptally/version.hpp>
 
 /// @file
@@ -21,14 +21,14 @@
 
 namespace floptally::detail::python {
 
-[[nodiscard]] inline py::tuple stage_state(const stage& s) {
+[[nodiscard]] inline py::tuple stage_state(const model_part& s) {
     return py::make_tuple(std::string(s.name.view()), static_cast<unsigned>(s.role), cost_state(s.cost), s.first_layer,
                           s.repeat, s.elsewhere);
 }
 
-[[nodiscard]] inline stage stage_of_state(const py::tuple& s) {
+[[nodiscard]] inline model_part stage_of_state(const py::tuple& s) {
     return {.name = s[0].cast<std::string>(),
-            .role = static_cast<stage_role>(to_count(s[1], "role", 0, static_cast<unsigned>(stage_role::anywhere))),
+            .role = static_cast<part_role>(to_count(s[1], "role", 0, static_cast<unsigned>(part_role::anywhere))),
             .cost = cost_of_state(s[2]),
             .first_layer = s[3].cast<std::uint64_t>(),
             .repeat = s[4].cast<std::uint64_t>(),
@@ -45,7 +45,7 @@ namespace floptally::detail::python {
 }
 
 [[nodiscard]] inline tower_input tower_of_state(const py::tuple& s) {
-    tower_input t{.in = static_cast<tower>(to_count(s[0], "tower", 0, tower_count - 1)),
+    tower_input t{.in = static_cast<modality>(to_count(s[0], "tower", 0, modality_count - 1)),
                   .units = mask_numbers(s[3].cast<py::tuple>()),
                   .per_unit = s[4].cast<std::uint64_t>(),
                   .per_frame = s[5].cast<std::uint64_t>(),
@@ -63,7 +63,7 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline py::tuple model_state(const model_config& model) {
     py::list stages;
-    for (const stage& one : model.stages) {
+    for (const model_part& one : model.parts) {
         stages.append(stage_state(one));
     }
     py::list towers;
@@ -78,10 +78,10 @@ namespace floptally::detail::python {
     model_config model{.model_type = state[1].cast<std::string>(),
                        .cost = cost_of_state(state[2]),
                        .notes = state[3].cast<std::vector<std::string>>(),
-                       .stages = {},
+                       .parts = {},
                        .towers = {}};
     for (const py::handle one : state[4]) {
-        model.stages.push_back(stage_of_state(one.cast<py::tuple>()));
+        model.parts.push_back(stage_of_state(one.cast<py::tuple>()));
     }
     for (const py::handle one : state[5]) {
         model.towers.push_back(tower_of_state(one.cast<py::tuple>()));

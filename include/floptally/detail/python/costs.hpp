@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/python/integers.hpp>
@@ -17,8 +18,7 @@
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/rows.hpp>
 #include <floptally/error.hpp>
-#include <floptally/folded_cost.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 #include <floptally/training_plan.hpp>
@@ -35,16 +35,16 @@ class model_cost {
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
     /// Folding is the dear part of a count: the last few are kept.
-    [[nodiscard]] std::shared_ptr<const folded_cost> folded(const convention& how, const training_plan& plan) const {
+    [[nodiscard]] std::shared_ptr<const flop_counter> folded(const convention& how, const training_plan& plan) const {
         for (const kept& one : kept_) {
             if (one.how == how.name && one.plan == plan) {
                 return one.folded;
             }
         }
         constexpr std::size_t most = 4;
-        auto made = plan.needs_stages() && !model_->stages.empty()
-                        ? std::make_shared<const folded_cost>(model_->stages, how, plan)
-                        : std::make_shared<const folded_cost>(model_->cost, how, plan);
+        auto made = plan.needs_parts() && !model_->parts.empty()
+                        ? std::make_shared<const flop_counter>(model_->parts, how, plan)
+                        : std::make_shared<const flop_counter>(model_->cost, how, plan);
         if (kept_.size() == most) {
             kept_.erase(kept_.begin());
         }
@@ -53,13 +53,13 @@ class model_cost {
     }
 
     /// The masks of the model, and those that a convention asks for besides.
-    [[nodiscard]] mask_set masks(const folded_cost& as) const { return counted_masks(model_->cost, as); }
+    [[nodiscard]] mask_set masks(const flop_counter& as) const { return counted_masks(model_->cost, as); }
 
   private:
     struct kept {
         std::string how;
         training_plan plan;
-        std::shared_ptr<const folded_cost> folded;
+        std::shared_ptr<const flop_counter> folded;
     };
     std::shared_ptr<const model_config> model_;
     mutable std::vector<kept> kept_;  // under the GIL
@@ -131,7 +131,7 @@ inline void require_version(const py::handle& kept, const char* what) {
         }
         ++index;
     }
-    return model_cost({.model_type = model_type, .cost = sum, .notes = notes, .stages = {}, .towers = {}});
+    return model_cost({.model_type = model_type, .cost = sum, .notes = notes, .parts = {}, .towers = {}});
 }
 
 /// A sum has no stages: a plan with rules takes it as one part.
@@ -139,7 +139,7 @@ inline void require_version(const py::handle& kept, const char* what) {
     model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
                      .cost = a.of() + b.of(),
                      .notes = a.model().notes,
-                     .stages = {},
+                     .parts = {},
                      .towers = a.model().towers};
     sum.notes.insert(sum.notes.end(), b.model().notes.begin(), b.model().notes.end());
     sum.towers.insert(sum.towers.end(), b.model().towers.begin(), b.model().towers.end());

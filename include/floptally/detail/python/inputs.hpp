@@ -10,16 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/add_input.hpp>
+#include <floptally/batch/add_input.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/model_input.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
 #include <floptally/model_config.hpp>
-#include <floptally/model_input.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tally.hpp>
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/detail/python/buffers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/integer_view.hpp>
 
 namespace floptally::detail::python {
 

@@ -7,13 +7,13 @@
 #include <pybind11/pybind11.h>
 #include <string>
 
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/hstu_mask.hpp>
 #include <floptally/mask.hpp>
-#include <floptally/mask_set.hpp>
+#include <floptally/model/hstu_mask.hpp>
+#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/tower.hpp>
 
 namespace floptally::detail::python {
 
@@ -23,7 +23,7 @@ class mask_numbers : public mask {
     explicit mask_numbers(const mask& m) : mask(m) {}
     explicit mask_numbers(const py::tuple& numbers) {
         kind_ = static_cast<mask_kind>(to_count(numbers[0], "kind", 0, static_cast<unsigned>(mask_kind::kept_squares)));
-        tower_ = static_cast<tower>(to_count(numbers[1], "tower", 0, tower_count - 1));
+        tower_ = static_cast<modality>(to_count(numbers[1], "tower", 0, modality_count - 1));
         flags_ = numbers[2].cast<std::uint8_t>();
         first_ = numbers[3].cast<std::int32_t>();
         second_ = numbers[4].cast<std::int32_t>();
@@ -92,7 +92,7 @@ inline void bind_masks(py::module_& module) {
     type.def(
             "in_tower",
             [](const mask& m, const std::string& tower_name) {
-                return m.in(from_word<tower>(tower_name, "tower", tower_names));
+                return m.in(from_word<modality>(tower_name, "tower", modality_names));
             },
             py::arg("tower"), "The same over the statistics of \"text\", \"vision\" or \"audio\".")
         .def(

@@ -19,10 +19,10 @@
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
-#include <floptally/meter_log.hpp>
-#include <floptally/peak.hpp>
 #include <floptally/report.hpp>
-#include <floptally/step_totals.hpp>
+#include <floptally/step/meter_log.hpp>
+#include <floptally/step/peak.hpp>
+#include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
@@ -150,7 +150,7 @@ Error.)");
         });
     const auto sum = [&type](const char* name, view seen, statistic what) {
         type.def_property_readonly(name, [seen, what](const shown_totals& t) {
-            return t.totals.batch.get(seen, what, t.totals.batch.masks().main_tower());
+            return t.totals.batch.get(seen, what, t.totals.batch.masks().main_modality());
         });
     };
     sum("tokens", view::useful, statistic::tokens);

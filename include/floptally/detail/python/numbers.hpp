@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/checked.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 

@@ -54,7 +54,7 @@ namespace floptally::detail::python {
                                              bool flash_attention, const std::vector<plan_rule>& rules,
                                              const std::vector<std::string>& recomputed_components,
                                              const py::object& recompute_every) {
-    training_plan plan{.counted = from_word<phases>(phase, "phase", phases_names),
+    training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
                        .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
                        .recompute_every = to_count(recompute_every, "recompute_every", 1)};
@@ -82,7 +82,7 @@ inline py::tuple plan_state(const training_plan& plan) {
     for (const component_name& one : plan.recomputed_components) {
         components.emplace_back(one.view());
     }
-    return py::make_tuple(to_word(plan.counted, phases_names), to_word(plan.recomputed, recompute_names),
+    return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
                           plan.flash_attention, rules, components, plan.recompute_every);
 }
 
@@ -140,7 +140,7 @@ only.)")
         .def(py::init(&make_plan), py::kw_only(), py::arg("phase") = "train", py::arg("recompute") = "none",
              py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
              py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1)
-        .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, phases_names); })
+        .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); })
         .def_property_readonly("recompute",
                                [](const training_plan& p) { return to_word(p.recomputed, recompute_names); })
         .def_property_readonly("flash_attention", [](const training_plan& p) { return p.flash_attention; })

@@ -16,18 +16,18 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/checked.hpp>
 #include <floptally/convention.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/parallel_axis.hpp>
-#include <floptally/parallel_layout.hpp>
-#include <floptally/reduction.hpp>
-#include <floptally/slice_records.hpp>
-#include <floptally/statistic_scope.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/parallel/parallel_axis.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/slice_records.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/tally.hpp>
-#include <floptally/tower.hpp>
 
 /// @file
 /// Sums over ranks for Python: layouts, scopes, and reductions whose collectives are written in Python.
@@ -74,19 +74,19 @@ class python_reducer {
 [[nodiscard]] inline tally_scope to_tally_scope(const py::object& scope, const py::dict& other) {
     tally_scope all = to_scope(scope, "scope");
     const auto each = [](const auto& visit) {
-        for (const tower in : {tower::text, tower::vision, tower::audio}) {
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
             for (std::size_t what = 0; what < statistic_count; ++what) {
                 visit(in, static_cast<statistic>(what));
             }
         }
     };
-    const auto names_tower = [](const std::string& name, tower in) { return name == name_of(in); };
+    const auto names_tower = [](const std::string& name, modality in) { return name == name_of(in); };
     for (const bool of_towers : {true, false}) {  // one statistic of a tower wins over the tower
         for (const auto& [key, value] : other) {
             const auto name = key.cast<std::string>();
             const statistic_scope held = to_scope(py::reinterpret_borrow<py::object>(value), "scope of " + name);
             bool found = false;
-            each([&](tower in, statistic what) {
+            each([&](modality in, statistic what) {
                 if (names_tower(name, in)) {
                     found = true;
                     all = of_towers ? all.with(what, held, in) : all;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <floptally/detail/python/numbers.hpp>
-#include <floptally/experiment_table.hpp>
-#include <floptally/throughput_log.hpp>
+#include <floptally/step/experiment_table.hpp>
+#include <floptally/step/throughput_log.hpp>
 
 /// @file
 /// Logs of throughput, and the comparison that is made of them, for Python.

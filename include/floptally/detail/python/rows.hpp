@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include <floptally/component_name.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/cost_row.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/term.hpp>
 
 namespace floptally::detail::python {
 
@@ -80,7 +80,7 @@ struct whole_row {
                 .weight = n[1].cast<std::string>(),
                 .row = {.what = static_cast<statistic>(to_count(n[2], "unit", 0, 7)),
                         .kind = static_cast<term>(to_count(n[3], "kind", 0, term_count - 1)),
-                        .in = static_cast<tower>(to_count(n[4], "tower", 0, tower_count - 1)),
+                        .in = static_cast<modality>(to_count(n[4], "tower", 0, modality_count - 1)),
                         .useful = count(5),
                         .padded = count(6),
                         .parameters = count(7),
@@ -119,7 +119,7 @@ struct whole_row {
         row.in = made.attends.in();
     } else if (py::isinstance<py::str>(unit)) {
         row.what = from_word<statistic>(unit.cast<std::string>(), "unit", statistic_words);
-        row.in = from_word<tower>(in, "tower", tower_names);
+        row.in = from_word<modality>(in, "tower", modality_names);
     } else {
         throw error("unit", "must be the name of a statistic or a floptally.Mask, got " + shown(unit));
     }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/model_input.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/gil.hpp>
@@ -20,8 +22,6 @@
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask_set.hpp>
-#include <floptally/model_input.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
@@ -81,8 +81,8 @@ void add_apart(tally& to, std::size_t integers, Add add) {
         masks.append(py::cast(m));
     }
     py::list towers;
-    for (const char* name : tower_names) {
-        if (t.masks().has(from_word<tower>(name, "tower", tower_names))) {
+    for (const char* name : modality_names) {
+        if (t.masks().has(from_word<modality>(name, "tower", modality_names))) {
             towers.append(name);
         }
     }
@@ -92,7 +92,7 @@ void add_apart(tally& to, std::size_t integers, Add add) {
 [[nodiscard]] inline std::pair<tally, py::dict> tally_of_state(const py::tuple& state) {
     mask_set masks = to_masks(state[0]);
     for (const py::handle name : state[1]) {
-        masks.include(from_word<tower>(name.cast<std::string>(), "tower", tower_names));
+        masks.include(from_word<modality>(name.cast<std::string>(), "tower", modality_names));
     }
     return {tally::from_words(masks, word_bits(state[2])), state[3].cast<py::dict>()};
 }
@@ -209,7 +209,7 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             [](const tally& t, const std::string& what, const std::string& seen, const std::string& in) {
                 return t.get(from_word<view>(seen, "view", {"useful", "padded"}),
                              from_word<statistic>(what, "statistic", statistic_words),
-                             from_word<tower>(in, "tower", tower_names));
+                             from_word<modality>(in, "tower", modality_names));
             },
             py::arg("statistic"), py::arg("view") = "useful", py::arg("tower") = "text",
             "One sum: \"count\", \"tokens\", \"keys\", \"squares\", \"cached\", \"crossed\" or \"routed\".")

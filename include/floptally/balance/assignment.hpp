@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/balance/whole_costs.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+
+namespace floptally {
+
+/// Which rank has which samples, and what each rank has to do.
+struct assignment {
+    std::vector<std::uint32_t> rank_of{};   ///< of each sample
+    std::vector<std::uint32_t> samples{};   ///< those of rank 0, then those of rank 1, …; ascending within a rank
+    std::vector<std::size_t> boundaries{};  ///< where those of each rank begin in `samples`, and its end
+    std::vector<uint128> loads{};           ///< rank by rank, those of one rank together; in units of 2^exponent
+    std::size_t loads_per_rank = 1;
+    int exponent = 0;  ///< 0, but for costs that were fractions
+
+    [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
+    [[nodiscard]] std::span<const std::uint32_t> samples_of(std::size_t rank) const {
+        return {samples.data() + boundaries.at(rank), boundaries.at(rank + 1) - boundaries.at(rank)};
+    }
+
+    [[nodiscard]] friend bool operator==(const assignment&, const assignment&) = default;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::uint32_t checked_ranks(std::uint64_t ranks) {
+    if (ranks == 0 || ranks > std::numeric_limits<std::int32_t>::max()) {
+        throw error("ranks", "must be from 1 to 2147483647, got " + std::to_string(ranks));
+    }
+    return static_cast<std::uint32_t>(ranks);
+}
+
+[[nodiscard]] inline assignment assign(const whole_costs& costs, std::size_t loads, std::vector<std::uint32_t> rank_of,
+                                       std::uint64_t given_ranks) {
+    const std::size_t ranks = checked_ranks(given_ranks);
+    const std::size_t count = samples_of(costs.values.size(), loads);
+    if (rank_of.size() != count || count > std::numeric_limits<std::uint32_t>::max()) {
+        throw error("rank_of", "must be a rank for each of " + std::to_string(count) + " samples, got " +
+                                   std::to_string(rank_of.size()));
+    }
+    assignment result{.rank_of = std::move(rank_of),
+                      .samples = std::vector<std::uint32_t>(count),
+                      .boundaries = std::vector<std::size_t>(ranks + 1),
+                      .loads = std::vector<uint128>(ranks * loads),
+                      .loads_per_rank = loads,
+                      .exponent = costs.exponent};
+    for (std::size_t sample = 0; sample < count; ++sample) {
+        const std::uint32_t rank = result.rank_of[sample];
+        if (rank >= ranks) {
+            throw error(indexed("rank_of", sample),
+                        "must be below the " + std::to_string(ranks) + " ranks, got " + std::to_string(rank));
+        }
+        ++result.boundaries[rank + 1];
+        for (std::size_t load = 0; load < loads; ++load) {
+            uint128& sum = result.loads[rank * loads + load];
+            sum = (flops{sum} + flops{costs.values[sample * loads + load]}).value();
+        }
+    }
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        result.boundaries[rank + 1] += result.boundaries[rank];
+    }
+    std::vector<std::size_t> next = result.boundaries;
+    for (std::size_t sample = 0; sample < count; ++sample) {
+        result.samples[next[result.rank_of[sample]]++] = static_cast<std::uint32_t>(sample);
+    }
+    return result;
+}
+
+/// Of `ranks` pieces in the order of samples, as even as they can be: a rank for each sample.
+[[nodiscard]] inline std::vector<std::uint32_t> contiguous_ranks(std::size_t samples, std::uint32_t ranks) {
+    std::vector<std::uint32_t> rank_of(samples);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const auto end = static_cast<std::size_t>(uint128{samples} * (rank + 1) / ranks);
+        for (auto sample = static_cast<std::size_t>(uint128{samples} * rank / ranks); sample < end; ++sample) {
+            rank_of[sample] = rank;
+        }
+    }
+    return rank_of;
+}
+
+}  // namespace detail
+
+/// An assignment that was made elsewhere. `costs`: `loads` for each sample, those of one together.
+template <detail::cost_range Costs>
+[[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
+                                  std::size_t loads = 1) {
+    return detail::assign(detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs)), loads, rank_of,
+                          ranks);
+}
+
+/// Samples as they come: what is before balancing. Where ranks do not divide them, counts differ by one.
+template <detail::cost_range Costs>
+[[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
+    const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);
+    return assigned(costs, detail::contiguous_ranks(samples, detail::checked_ranks(ranks)), ranks, loads);
+}
+
+}  // namespace floptally

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <floptally/balance/assignment.hpp>
+#include <floptally/detail/balance/whole_costs.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/parallel/imbalance.hpp>
+
+namespace floptally {
+
+/// How far one load differs between ranks. Every number is finite.
+struct load_spread {
+    uint128 largest = 0;
+    uint128 smallest = 0;
+    imbalance max_over_mean{};             ///< exact; 1 where no rank has any
+    std::optional<double> max_over_min{};  ///< nothing where a rank has none and another some; 1 where none has any
+    double range_over_max = 0;             ///< (max − min) ÷ max; 0 where no rank has any
+};
+
+/// One assignment of samples beside another.
+struct balance_report {
+    std::vector<load_spread> before{};  ///< of each load
+    std::vector<load_spread> after{};
+    std::size_t samples = 0;
+    std::size_t moved = 0;  ///< samples on another rank than before
+    /// Time before ÷ time after where a rank's time is its load and each load ends in a wait for its slowest rank:
+    /// Σ max before ÷ Σ max after. Several loads must be in one unit for it. 1 where there is no load at all.
+    double predicted_speedup = 1;
+};
+
+/// Of each load of an assignment.
+[[nodiscard]] inline std::vector<load_spread> spreads_of(const assignment& of) {
+    std::vector<load_spread> spreads;
+    for (std::size_t load = 0; load < of.loads_per_rank && of.ranks() != 0; ++load) {
+        load_spread spread{.largest = of.loads[load], .smallest = of.loads[load]};
+        uint128 sum = 0;
+        for (std::size_t rank = 0; rank < of.ranks(); ++rank) {
+            const uint128 own = of.loads[rank * of.loads_per_rank + load];
+            spread.largest = std::max(spread.largest, own);
+            spread.smallest = std::min(spread.smallest, own);
+            sum = (flops{sum} + flops{own}).value();
+        }
+        spread.max_over_mean = imbalance_of(spread.largest, sum, of.ranks());
+        const auto largest = static_cast<double>(spread.largest);
+        if (spread.smallest != 0) {
+            spread.max_over_min = largest / static_cast<double>(spread.smallest);
+        } else if (spread.largest == 0) {
+            spread.max_over_min = 1;
+        }
+        spread.range_over_max =
+            spread.largest == 0 ? 0 : static_cast<double>(spread.largest - spread.smallest) / largest;
+        spreads.push_back(spread);
+    }
+    return spreads;
+}
+
+/// Of the load that is spread worst; 1 where there is none.
+[[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
+    double worst = 1;
+    for (const load_spread& load : loads) {
+        worst = std::max(worst, load.max_over_mean.ratio());
+    }
+    return worst;
+}
+
+/// Both of the same samples.
+[[nodiscard]] inline balance_report balance_report_of(const assignment& before, const assignment& after) {
+    if (before.rank_of.size() != after.rank_of.size() || before.loads_per_rank != after.loads_per_rank ||
+        before.exponent != after.exponent) {
+        throw error("before", "must be an assignment of the same samples");
+    }
+    balance_report report{.before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
+    for (std::size_t sample = 0; sample < report.samples; ++sample) {
+        report.moved += before.rank_of[sample] != after.rank_of[sample] ? 1U : 0U;
+    }
+    const auto time_of = [](const std::vector<load_spread>& loads) {
+        flops sum;
+        for (const load_spread& load : loads) {
+            sum += flops{load.largest};
+        }
+        return sum.value();
+    };
+    const uint128 after_time = time_of(report.after);
+    report.predicted_speedup =
+        after_time == 0 ? 1 : static_cast<double>(time_of(report.before)) / static_cast<double>(after_time);
+    return report;
+}
+
+/// Beside the samples as they come, in as many even pieces as there are ranks.
+template <detail::cost_range Costs>
+[[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
+    return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);
+}
+
+}  // namespace floptally

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/nonnegative.hpp>
+#include <floptally/error.hpp>
+#include <floptally/parallel/index_range.hpp>
+
+namespace floptally {
+
+/// The parts of a batch where modules of one model have data-parallel groups of different sizes (a vision tower on 6
+/// replicas, its language model on 4): as many as the least common multiple of the sizes, so that every replica of
+/// every module owns equally many of them, one behind another. What is balanced over these groups is balanced over the
+/// replicas of each module.
+class canonical_groups {
+  public:
+    /// The dp size of each module.
+    explicit canonical_groups(std::vector<std::uint64_t> dp_sizes) : dp_sizes_(std::move(dp_sizes)) {
+        if (dp_sizes_.empty()) {
+            throw error("dp_sizes", "must be of at least one module");
+        }
+        for (std::size_t module = 0; module < dp_sizes_.size(); ++module) {
+            const std::uint64_t dp = dp_sizes_[module];
+            require_positive(dp, indexed("dp_sizes", module).c_str());
+            size_ = checked_multiply(size_, dp / std::gcd(size_, dp), indexed("dp_sizes", module));
+        }
+    }
+
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+    [[nodiscard]] std::size_t num_modules() const { return dp_sizes_.size(); }
+
+    [[nodiscard]] std::uint64_t groups_per_rank(std::size_t module) const { return size_ / dp_size(module); }
+
+    /// The groups that replica `dp_rank` of a module owns.
+    [[nodiscard]] index_range groups_of(std::size_t module, std::uint64_t dp_rank) const {
+        require_below(dp_size(module), "dp size", dp_rank, "dp_rank");
+        const std::uint64_t each = groups_per_rank(module);
+        return {dp_rank * each, (dp_rank + 1) * each};
+    }
+
+    /// The replica of a module that owns a group.
+    [[nodiscard]] std::uint64_t rank_of(std::size_t module, std::uint64_t group) const {
+        require_below(size_, "canonical groups", group, "group");
+        return group / groups_per_rank(module);
+    }
+
+    /// The same for the group of each sample: the owners of an exchange, or its destinations.
+    template <detail::integer_range Groups>
+    [[nodiscard]] std::vector<std::uint64_t> ranks_of(std::size_t module, const Groups& groups) const {
+        const std::uint64_t each = groups_per_rank(module);
+        std::vector<std::uint64_t> ranks = detail::nonnegative_below(size_, "canonical groups", groups, "groups");
+        for (std::uint64_t& rank : ranks) {
+            rank /= each;
+        }
+        return ranks;
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t dp_size(std::size_t module) const {
+        require_below(dp_sizes_.size(), "modules", module, "module");
+        return dp_sizes_[module];
+    }
+
+    std::vector<std::uint64_t> dp_sizes_;
+    std::uint64_t size_ = 1;
+};
+
+}  // namespace floptally

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/nonnegative.hpp>
+#include <floptally/error.hpp>
+#include <floptally/parallel/token_split.hpp>
+
+/// @file
+/// Which bytes go where when samples of different sizes move between ranks. Every rank computes the same plan from the
+/// same numbers, so nothing is negotiated; `mpi.hpp` and `nccl.hpp` carry it out.
+
+namespace floptally {
+
+/// Every sample of a message begins at a multiple of it: as much as any element of a tensor needs.
+inline constexpr std::uint64_t exchange_alignment = 8;
+
+/// What an int that counts units of `exchange_alignment` bytes reaches: MPI_Alltoallv takes ints. 16 GiB − 8.
+inline constexpr std::uint64_t max_mpi_bytes = exchange_alignment * std::numeric_limits<std::int32_t>::max();
+
+/// One of the two buffers of a rank: samples stand in it by the rank on the other side, and by index where that is the
+/// same. All numbers are bytes.
+struct exchange_buffer {
+    std::vector<std::uint64_t> samples;        ///< indices of samples, in the order of the buffer
+    std::vector<std::uint64_t> offsets;        ///< where each of `samples` begins
+    std::vector<std::uint64_t> sizes;          ///< of each of `samples`, without its padding
+    std::vector<std::uint64_t> counts;         ///< to or from each rank
+    std::vector<std::uint64_t> displacements;  ///< where the message to or from each rank begins
+
+    [[nodiscard]] std::uint64_t bytes() const { return counts.empty() ? 0 : displacements.back() + counts.back(); }
+
+    /// The bytes of `samples[place]`, of all the bytes of the buffer.
+    template <class Byte>
+    [[nodiscard]] std::span<Byte> sample(std::span<Byte> buffer, std::size_t place) const {
+        return buffer.subspan(offsets.at(place), sizes.at(place));
+    }
+
+    [[nodiscard]] friend bool operator==(const exchange_buffer&, const exchange_buffer&) = default;
+};
+
+/// What one rank sends and receives.
+struct rank_exchange {
+    std::uint64_t rank = 0;
+    exchange_buffer send;
+    exchange_buffer receive;
+
+    [[nodiscard]] friend bool operator==(const rank_exchange&, const rank_exchange&) = default;
+};
+
+struct exchange_options {
+    std::uint64_t bytes_per_element = 1;
+    /// Microbatches whose samples are dealt together. Above 1 a destination is microbatch · ranks + rank.
+    std::uint64_t window = 1;
+    /// Of one buffer. It is checked for all ranks on each, so that all of them throw or none: one alone would leave the
+    /// others waiting.
+    std::uint64_t max_buffer_bytes = max_mpi_bytes;
+};
+
+/// Samples on their way from the ranks that have them to those that need them: one exchange for each microbatch of a
+/// window.
+class exchange_plan {
+  public:
+    /// For each sample the rank that has it, where it goes, and its elements.
+    template <detail::integer_range Owners, detail::integer_range Destinations, detail::integer_range Sizes>
+    exchange_plan(const Owners& owners, const Destinations& destinations, const Sizes& sizes, std::uint64_t ranks,
+                  const exchange_options& options = {})
+        : ranks_(ranks), window_(options.window) {
+        require_positive(ranks, "ranks");
+        require_positive(options.window, "window");
+        const std::uint64_t slots = checked_multiply(ranks, options.window, "window");
+        if (slots > std::numeric_limits<std::int32_t>::max()) {
+            throw error("ranks", "times window must be at most 2147483647, got " + std::to_string(slots));
+        }
+        owners_ = detail::nonnegative_below(ranks, "ranks", owners, "owners");
+        destinations_ =
+            detail::nonnegative_below(slots, window_ == 1 ? "ranks" : "ranks x window", destinations, "destinations");
+        require_as_many(owners_.size(), "owners", destinations_.size(), "destinations");
+        microbatches_.resize(window_);
+        for (std::size_t i = 0; i < destinations_.size(); ++i) {
+            microbatches_[destinations_[i] / ranks_].push_back(i);
+            destinations_[i] %= ranks_;
+        }
+        set_sizes(sizes, options.bytes_per_element, options.max_buffer_bytes);
+    }
+
+    [[nodiscard]] std::uint64_t ranks() const { return ranks_; }
+    [[nodiscard]] std::uint64_t window() const { return window_; }
+    [[nodiscard]] std::size_t num_samples() const { return owners_.size(); }
+
+    [[nodiscard]] const std::vector<std::uint64_t>& owners() const { return owners_; }
+    /// Of each sample, microbatch · ranks + rank.
+    [[nodiscard]] std::vector<std::uint64_t> destinations() const {
+        std::vector<std::uint64_t> slots = destinations_;
+        for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
+            for (const std::uint64_t sample : microbatches_[microbatch]) {
+                slots[sample] += microbatch * ranks_;
+            }
+        }
+        return slots;
+    }
+    /// Bytes of each sample, without padding.
+    [[nodiscard]] const std::vector<std::uint64_t>& sizes() const { return bytes_; }
+
+    /// The samples of a microbatch, on all ranks.
+    [[nodiscard]] const std::vector<std::uint64_t>& samples_of(std::uint64_t microbatch) const {
+        require_below(window_, "window", microbatch, "microbatch");
+        return microbatches_[microbatch];
+    }
+
+    /// What a rank sends and receives for a microbatch.
+    [[nodiscard]] rank_exchange of(std::uint64_t rank, std::uint64_t microbatch = 0) const {
+        require_below(ranks_, "ranks", rank, "rank");
+        const std::vector<std::uint64_t>& samples = samples_of(microbatch);
+        return {rank, buffer(samples, rank, owners_, destinations_), buffer(samples, rank, destinations_, owners_)};
+    }
+
+    /// The way back, from where the samples went to where they were, microbatch by microbatch. Its buffers are those of
+    /// this plan: what was received is what is sent.
+    [[nodiscard]] exchange_plan inverse() const {
+        exchange_plan back = *this;
+        std::swap(back.owners_, back.destinations_);
+        return back;
+    }
+
+    /// Another payload of the same samples on the same way: token ids beside pixels, results instead of inputs.
+    template <detail::integer_range Sizes>
+    [[nodiscard]] exchange_plan with_sizes(const Sizes& sizes, std::uint64_t bytes_per_element = 1,
+                                           std::uint64_t max_buffer_bytes = max_mpi_bytes) const {
+        exchange_plan other = *this;
+        other.set_sizes(sizes, bytes_per_element, max_buffer_bytes);
+        return other;
+    }
+
+  private:
+    [[nodiscard]] static std::uint64_t padded(std::uint64_t bytes) { return aligned_length(bytes, exchange_alignment); }
+
+    template <class Sizes>
+    void set_sizes(const Sizes& sizes, std::uint64_t bytes_per_element, std::uint64_t max_buffer_bytes) {
+        require_positive(bytes_per_element, "bytes_per_element");
+        bytes_ = detail::nonnegative(sizes, "sizes");
+        require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
+        for (std::size_t i = 0; i < bytes_.size(); ++i) {
+            bytes_[i] = checked_multiply(bytes_[i], bytes_per_element, "sizes");
+            if (bytes_[i] > max_buffer_bytes) {
+                throw overflow(indexed("sizes", i),
+                               "must be at most max_buffer_bytes = " + std::to_string(max_buffer_bytes) +
+                                   " bytes, got " + std::to_string(bytes_[i]));
+            }
+        }
+        for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
+            require_room("sends", microbatch, owners_, max_buffer_bytes);
+            require_room("receives", microbatch, destinations_, max_buffer_bytes);
+        }
+    }
+
+    void require_room(std::string_view what, std::uint64_t microbatch, const std::vector<std::uint64_t>& own,
+                      std::uint64_t max_buffer_bytes) const {
+        std::vector<std::uint64_t> buffers(ranks_, 0);
+        for (const std::uint64_t sample : microbatches_[microbatch]) {
+            std::uint64_t& bytes = buffers[own[sample]];
+            bytes = checked_add(bytes, padded(bytes_[sample]), "sizes");
+            if (bytes > max_buffer_bytes) {
+                throw overflow("sizes", std::string("rank ")
+                                            .append(std::to_string(own[sample]))
+                                            .append(" ")
+                                            .append(what)
+                                            .append(" more than max_buffer_bytes = ")
+                                            .append(std::to_string(max_buffer_bytes))
+                                            .append(" in microbatch ")
+                                            .append(std::to_string(microbatch))
+                                            .append(": ")
+                                            .append(std::to_string(bytes)));
+            }
+        }
+    }
+
+    /// The samples that `rank` has of `own`, by the rank that `other` says.
+    [[nodiscard]] exchange_buffer buffer(const std::vector<std::uint64_t>& samples, std::uint64_t rank,
+                                         const std::vector<std::uint64_t>& own,
+                                         const std::vector<std::uint64_t>& other) const {
+        exchange_buffer made;
+        std::copy_if(samples.begin(), samples.end(), std::back_inserter(made.samples),
+                     [&](std::uint64_t sample) { return own[sample] == rank; });
+        std::stable_sort(made.samples.begin(), made.samples.end(),
+                         [&](std::uint64_t a, std::uint64_t b) { return other[a] < other[b]; });
+        made.counts.resize(ranks_);
+        std::uint64_t end = 0;
+        for (const std::uint64_t sample : made.samples) {
+            made.offsets.push_back(end);
+            made.sizes.push_back(bytes_[sample]);
+            made.counts[other[sample]] += padded(bytes_[sample]);
+            end += padded(bytes_[sample]);
+        }
+        end = 0;
+        for (const std::uint64_t count : made.counts) {
+            made.displacements.push_back(end);
+            end += count;
+        }
+        return made;
+    }
+
+    std::uint64_t ranks_;
+    std::uint64_t window_;
+    std::vector<std::uint64_t> owners_;
+    std::vector<std::uint64_t> destinations_;               ///< ranks, once the microbatch is taken off
+    std::vector<std::uint64_t> bytes_;                      ///< of each sample
+    std::vector<std::vector<std::uint64_t>> microbatches_;  ///< samples of each, ascending
+};
+
+/// A sending buffer, filled: `bytes_of(sample)` is the sample's bytes, a vector or a span of them. Padding is 0, so
+/// that equal samples make equal messages.
+template <class BytesOf>
+[[nodiscard]] std::vector<std::byte> filled(const exchange_buffer& send, BytesOf bytes_of) {
+    std::vector<std::byte> buffer(send.bytes());
+    for (std::size_t place = 0; place < send.samples.size(); ++place) {
+        const auto& given = bytes_of(send.samples[place]);
+        const std::span<const std::byte> bytes{given};
+        require_as_many(send.sizes[place], "planned", bytes.size(), indexed("bytes", send.samples[place]));
+        std::copy(bytes.begin(), bytes.end(), buffer.begin() + static_cast<std::ptrdiff_t>(send.offsets[place]));
+    }
+    return buffer;
+}
+
+/// Throws where an exchange is not that of rank `rank` of `ranks`, or its buffers are not as large as it says or do not
+/// begin at a multiple of `exchange_alignment`.
+inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::uint64_t ranks,
+                             std::span<const std::byte> send, std::span<const std::byte> receive) {
+    if (how.rank != rank) {
+        throw error("rank", "must be that of this process, " + std::to_string(rank) + ", got an exchange of " +
+                                std::to_string(how.rank));
+    }
+    require_as_many(ranks, "ranks of the communicator", how.send.counts.size(), "ranks");
+    const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> given,
+                                   std::string_view field) {
+        if (given.size() != planned.bytes()) {
+            throw error(field,
+                        "must have " + std::to_string(planned.bytes()) + " bytes, got " + std::to_string(given.size()));
+        }
+        if (reinterpret_cast<std::uintptr_t>(given.data()) % exchange_alignment != 0) {
+            throw error(field, "must begin at a multiple of 8 bytes");
+        }
+    };
+    require_buffer(how.send, send, "send");
+    require_buffer(how.receive, receive, "receive");
+}
+
+/// Bytes in the units of MPI_Alltoallv, `exchange_alignment` bytes each.
+[[nodiscard]] inline std::vector<int> mpi_counts(std::span<const std::uint64_t> bytes, std::string_view field) {
+    std::vector<int> counts;
+    counts.reserve(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (bytes[i] > max_mpi_bytes) {
+            throw overflow(indexed(field, i), "must be at most " + std::to_string(max_mpi_bytes) +
+                                                  " bytes for MPI's ints, got " + std::to_string(bytes[i]));
+        }
+        counts.push_back(static_cast<int>(bytes[i] / exchange_alignment));
+    }
+    return counts;
+}
+
+}  // namespace floptally

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+/// Which load the components of a name count to, and how much a FLOP of them weighs.
+struct load_rule {
+    component_name components = "*";  ///< "vision.*", as in a plan's rules; the last rule that matches decides
+    std::size_t load = 0;             ///< 0, 1, …
+    std::uint64_t weight = 1;  ///< 1 ÷ efficiency, as integers in proportion: 3 beside 2 takes 1.5 times as long
+};
+
+/// A tally for each sequence: samples without images and sound.
+template <detail::integer_range Lengths>
+[[nodiscard]] std::vector<tally> sample_tallies(const flop_counter& model, const Lengths& lengths) {
+    std::vector<tally> samples;
+    const std::span all{lengths};
+    const detail::given_lengths<typename decltype(all)::value_type> given{all.data(), "lengths"};
+    samples.reserve(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        samples.emplace_back(model.masks()).add(sequence{.length = given.checked(i)});
+    }
+    return samples;
+}
+
+/// FLOPs of each sample, those that MFU counts: over a batch they add up to its total exactly.
+[[nodiscard]] inline std::vector<flops> sample_costs(const flop_counter& model, std::span<const tally> samples,
+                                                     view seen = view::useful) {
+    std::vector<flops> costs;
+    costs.reserve(samples.size());
+    for (const tally& sample : samples) {
+        costs.push_back(model.total(sample, seen));
+    }
+    return costs;
+}
+
+/// The same of sequences by their lengths.
+template <detail::integer_range Lengths>
+[[nodiscard]] std::vector<flops> sample_costs(const flop_counter& model, const Lengths& lengths,
+                                              view seen = view::useful) {
+    std::vector<flops> costs;
+    const std::span all{lengths};
+    const detail::given_lengths<typename decltype(all)::value_type> given{all.data(), "lengths"};
+    costs.reserve(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        costs.push_back(model.total(sequence{.length = given.checked(i)}, seen));
+    }
+    return costs;
+}
+
+/// Loads that rules name: one more than the largest.
+[[nodiscard]] inline std::size_t loads_of(std::span<const load_rule> rules) {
+    std::size_t loads = 0;
+    for (const load_rule& rule : rules) {
+        loads = std::max(loads, rule.load + 1);
+    }
+    return loads;
+}
+
+/// FLOPs of each sample by rules over components, weighed: `loads_of(rules)` numbers for each sample, those of one
+/// together. A component that no rule matches is an error.
+[[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
+                                                     std::span<const load_rule> rules, view seen = view::useful) {
+    const std::size_t loads = loads_of(rules);
+    std::vector<flops> sums(samples.size() * loads);
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+        const breakdown work = model.evaluate(samples[sample]);
+        for (const component_flops& component : work.components()) {
+            const load_rule* decides = nullptr;
+            for (const load_rule& rule : rules) {
+                decides = matches(rule.components.view(), component.name.view()) ? &rule : decides;
+            }
+            if (decides == nullptr) {
+                throw error("rules", std::string("none matches \"").append(component.name.view()).append("\""));
+            }
+            sums[sample * loads + decides->load] += decides->weight * component.total(seen);
+        }
+    }
+    return sums;
+}
+
+}  // namespace floptally

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/model_input.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+namespace detail {
+
+/// Checks a batch against a model and adds it.
+class input_adder {
+  public:
+    input_adder(const model_input& batch, const model_config& model, const input_spelling& words)
+        : batch_(batch), model_(model), words_(words) {}
+
+    /// Into a tally of the model's masks.
+    void add_to(tally& sum) const {
+        for (const tally& counted : batch_.tallies) {
+            sum += counted;
+        }
+        if (!batch_.names_any()) {
+            return;
+        }
+        require_towers();
+        require_text();
+        require_sides();
+        for (const model_input::list& list : batch_.lengths) {
+            add_lengths(list, sum);
+        }
+        for (const model_input::counted_rows& rows : batch_.rows) {
+            sum += rows.sum;
+        }
+        if (batch_.boundaries) {
+            batch_.boundaries->add_to(sum);
+        }
+        add_sequences(sum);
+        for (const grid& patches : batch_.grids) {
+            sum.add(patches);
+        }
+        if (batch_.images != 0) {
+            const grid image = fixed_image(model_, words_);
+            for (std::uint64_t i = 0; i < batch_.images; ++i) {
+                sum.add(image);
+            }
+        }
+        if (batch_.audio_frames) {
+            batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
+        }
+        require_placeholders(model_, sum);
+    }
+
+  private:
+    [[noreturn]] void refuse(std::string_view name, const std::string& problem) const {
+        throw error(words_.field(name), problem);
+    }
+    [[nodiscard]] std::string option(std::string_view name) const { return words_.option(name); }
+    [[nodiscard]] std::string subject(std::string_view says) const { return model_.model_type + std::string(says); }
+    [[nodiscard]] const mask_set& masks() const { return model_.cost.masks(); }
+
+    void require_towers() const {
+        const auto require = [&](bool given, modality which, std::string_view name) {
+            if (given && !masks().has(which)) {
+                refuse(name, subject(" has no ").append(name_of(which)).append(" tower"));
+            }
+        };
+        require(!batch_.grids.empty(), modality::vision, "grid_thw");
+        require(batch_.images != 0, modality::vision, "images");
+        require(batch_.audio_frames.has_value(), modality::audio, "audio_frames");
+    }
+
+    void require_text() const {
+        if (masks().has(modality::text)) {
+            return;
+        }
+        const auto require_absent = [&](bool given, std::string_view name) {
+            if (given) {
+                throw error(name, subject(" has no text; use ")
+                                      .append(option("grid_thw"))
+                                      .append(", ")
+                                      .append(option("images"))
+                                      .append(" or ")
+                                      .append(option("audio_frames")));
+            }
+        };
+        for (const model_input::list& list : batch_.lengths) {
+            require_absent(true, list.field);
+        }
+        require_absent(batch_.boundaries.has_value(), words_.field("cu_seqlens"));
+        require_absent(!batch_.new_tokens.empty(), words_.field("new_tokens"));
+        require_absent(!batch_.sequences.empty(), words_.field("sequences"));
+    }
+
+    /// An encoder-decoder needs both sides, and no other model has a second one.
+    void require_sides() const {
+        const bool needed = has_encoder(model_.cost);
+        const bool given = batch_.encoder_lengths.has_value();
+        const std::string whose = option("lengths") + " are its decoder's";
+        if (encodes_sound(model_)) {
+            if (given) {
+                refuse("encoder_lengths",
+                       "follow from " + option("audio_frames") + "; " + model_.model_type + " has an encoder of sound");
+            }
+            if (!batch_.audio_frames) {
+                refuse("audio_frames", "is missing; " + model_.model_type + " has an encoder of sound, and " + whose);
+            }
+        } else if (needed && !given) {
+            refuse("encoder_lengths", "is missing; " + model_.model_type + " has an encoder, and " + whose);
+        }
+        if (!needed && given) {
+            refuse("encoder_lengths", subject(" has no encoder beside its decoder"));
+        }
+        if (needed && batch_.lengths.size() != 1) {
+            refuse("encoder_lengths", std::string("needs ").append(words_.one_list_of_lengths));
+        }
+        const auto require_absent = [&](bool is_given, std::string_view name) {
+            if (needed && is_given) {
+                refuse(name, "has no tokens on the encoder's side; use " + option("lengths"));
+            }
+        };
+        require_absent(batch_.boundaries.has_value(), "cu_seqlens");
+        require_absent(!batch_.new_tokens.empty(), "new_tokens");
+        require_absent(!batch_.sequences.empty(), "sequences");
+        for (const model_input::counted_rows& rows : batch_.rows) {
+            require_absent(true, rows.field);
+        }
+    }
+
+    /// Each with its tokens on the encoder's side, or with its clip of sound.
+    void add_lengths(const model_input::list& list, tally& sum) const {
+        list.lengths.visit([&](const auto& lengths) {
+            if (encodes_sound(model_)) {
+                sum.add_encoder_decoder(lengths, keys_of_clips(list), list.field);
+            } else if (batch_.encoder_lengths) {
+                batch_.encoder_lengths->visit(
+                    [&](const auto& other) { sum.add_encoder_decoder(lengths, other, list.field); });
+            } else {
+                sum.add_lengths(lengths, list.field);
+            }
+        });
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> keys_of_clips(const model_input::list& list) const {
+        return batch_.audio_frames->visit([&](const auto& frames) {
+            if (frames.size() != list.lengths.size()) {
+                refuse("audio_frames", "must be one clip for each of " + list.field + " (" +
+                                           std::to_string(list.lengths.size()) + "), got " +
+                                           std::to_string(frames.size()));
+            }
+            std::vector<std::uint32_t> keys;
+            for (std::size_t i = 0; i < frames.size(); ++i) {
+                if (std::cmp_less(frames[i], 0) || std::cmp_greater(frames[i], max_sequence_length)) {
+                    throw error(indexed("audio_frames", i),
+                                "must be from 0 to 4294967295, got " + std::to_string(frames[i]));
+                }
+                keys.push_back(keys_of(model_, audio_clip{static_cast<std::uint32_t>(frames[i])}));
+            }
+            return keys;
+        });
+    }
+
+    void add_sequences(tally& sum) const {
+        if (!batch_.sequences.empty() &&
+            std::none_of(masks().begin(), masks().end(), [](const mask& m) { return m.is_hstu(); })) {
+            refuse("sequences",
+                   subject(" has no HSTU mask, which sees contextual tokens and targets; use ") + option("lengths"));
+        }
+        for (const std::vector<sequence>* list : {&batch_.sequences, &batch_.new_tokens}) {
+            for (const sequence& one : *list) {
+                sum.add(one);
+            }
+        }
+    }
+
+    const model_input& batch_;
+    const model_config& model_;
+    const input_spelling& words_;
+};
+
+}  // namespace detail
+
+/// Adds a batch to a tally with the masks of the model, or nothing where the model cannot take it.
+inline void add_input(const model_input& batch, const model_config& model, tally& sum,
+                      const input_spelling& words = plain_spelling) {
+    tally added{sum.masks()};
+    detail::input_adder(batch, model, words).add_to(added);
+    sum += added;
+}
+
+}  // namespace floptally

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/batch/integer_view.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+/// How a caller calls the inputs of a model: as the FIELD of an error, and where an error's text speaks of them. The
+/// names that go in are those of `model_input`.
+struct input_spelling {
+    std::string (*field)(std::string_view name);
+    std::string (*option)(std::string_view name);
+    std::string_view one_list_of_lengths;
+};
+
+/// As they stand: what the arguments of a function are called.
+inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
+                                               [](std::string_view name) { return std::string(name); }, "lengths"};
+
+/// A batch as a user names it: what the program and the Python module take. Nothing of it is copied.
+struct model_input {
+    /// Sequences by their lengths; a field names each of several lists.
+    struct list {
+        std::string field = "lengths";
+        integer_view lengths;
+    };
+    /// Boundaries of a packed row, as `tally::add_cu_seqlens` has them.
+    struct packed {
+        integer_view cu_seqlens;
+        std::optional<integer_view> cu_seqlens_padded{};
+        std::size_t num_real_seqs = all_sequences;
+
+        /// Without padding or mock sequences both views are one sum.
+        void add_to(tally& sum) const {
+            cu_seqlens.visit([&](const auto& real) {
+                if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
+                    sum.add_cu_seqlens(real);
+                    return;
+                }
+                cu_seqlens_padded.value_or(cu_seqlens).visit([&](const auto& slots) {
+                    sum.add_cu_seqlens(real, slots, num_real_seqs);
+                });
+            });
+        }
+    };
+
+    std::vector<list> lengths{};
+    std::optional<packed> boundaries{};
+    std::optional<integer_view> encoder_lengths{};  ///< one for each of the lengths
+    std::vector<sequence> sequences{};              ///< of HSTU: with context and targets
+    std::vector<sequence> new_tokens{};             ///< with a cached past
+    std::vector<grid> grids{};
+    std::uint64_t images = 0;  ///< of the fixed size that the config states
+    std::optional<integer_view> audio_frames{};
+    /// Rows of a BSHD batch that were counted as such: by their attention mask, or their one length.
+    struct counted_rows {
+        std::string field;
+        tally sum;
+    };
+    std::vector<counted_rows> rows{};
+    std::vector<tally> tallies{};  ///< what was counted before, with all sides that the model has
+
+    /// Whether anything but tallies is given, which a model may be unable to take.
+    [[nodiscard]] bool names_any() const {
+        return !lengths.empty() || !rows.empty() || boundaries || encoder_lengths || !sequences.empty() ||
+               !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;
+    }
+};
+
+/// Contextual tokens, history, targets, and how many targets are a group.
+[[nodiscard]] inline sequence hstu_sequence(std::uint32_t context, std::uint32_t history, std::uint32_t targets,
+                                            std::uint32_t target_group, std::string_view field) {
+    const std::uint64_t length = std::uint64_t{context} + history + targets;
+    if (length > max_sequence_length) {
+        throw error(field, std::string("c + h + t must be at most ")
+                               .append(std::to_string(max_sequence_length))
+                               .append(", got ")
+                               .append(std::to_string(length)));
+    }
+    return {.length = static_cast<std::uint32_t>(length),
+            .context = context,
+            .targets = targets,
+            .target_group = target_group};
+}
+
+/// Whether some of the work is over the tokens of an encoder.
+[[nodiscard]] inline bool has_encoder(const cost& model) {
+    return std::any_of(model.rows().begin(), model.rows().end(), [&](const cost_row& row) {
+        return row.what == statistic::keys ||
+               (row.what == statistic::pairs && model.masks()[row.mask].kind() == mask_kind::cross_attention);
+    });
+}
+
+/// Whether its encoder takes sound.
+[[nodiscard]] inline bool encodes_sound(const model_config& model) {
+    return std::any_of(model.towers.begin(), model.towers.end(), [](const tower_input& one) { return one.are_keys; });
+}
+
+/// The image of fixed size that the config states, or an error.
+[[nodiscard]] inline grid fixed_image(const model_config& model, const input_spelling& words = plain_spelling) {
+    for (const tower_input& one : model.towers) {
+        if (one.image) {
+            return *one.image;
+        }
+    }
+    throw error(
+        "images",
+        std::string(model.model_type).append(" states no size of its images; use ").append(words.option("grid_thw")));
+}
+
+}  // namespace floptally

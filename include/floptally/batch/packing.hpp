@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <queue>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/nonnegative.hpp>
+#include <floptally/error.hpp>
+#include <floptally/parallel/token_split.hpp>
+#include <floptally/sequence.hpp>
+
+namespace floptally {
+
+/// One [1, T] row of samples. Its boundaries are what `tally::add_cu_seqlens` and `packed_row::add_cu_seqlens` take.
+struct pack {
+    std::vector<std::uint64_t> samples{};             ///< indices, ascending: the order of the row
+    std::vector<std::uint64_t> cu_seqlens{0};         ///< of the lengths
+    std::vector<std::uint64_t> cu_seqlens_padded{0};  ///< of the slots, which are aligned
+
+    /// T, with padding.
+    [[nodiscard]] std::uint64_t tokens() const { return cu_seqlens_padded.back(); }
+
+    [[nodiscard]] friend bool operator==(const pack&, const pack&) = default;
+};
+
+/// Where each sample stands.
+struct packing {
+    std::vector<pack> rows{};
+    std::vector<std::uint64_t> row_of{};     ///< of each sample
+    std::vector<std::uint64_t> offset_of{};  ///< where its slot begins in its row, in tokens
+
+    [[nodiscard]] friend bool operator==(const packing&, const packing&) = default;
+};
+
+struct packing_options {
+    std::uint64_t alignment = 1;  ///< of slots: `cp_alignment(tp, cp)`
+    std::uint64_t min_rows = 0;   ///< at least so many: what a pipeline or the other ranks need
+    std::uint64_t divisor = 1;    ///< the number of rows is a multiple of it
+};
+
+namespace detail {
+
+/// What each sample takes of its row.
+template <integer_range Lengths>
+[[nodiscard]] std::vector<std::uint64_t> aligned_slots(const Lengths& lengths, std::uint64_t alignment) {
+    const std::span given{lengths};
+    const given_lengths<typename decltype(given)::value_type> checked{given.data(), "lengths"};
+    std::vector<std::uint64_t> slots;
+    slots.reserve(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        slots.push_back(aligned_length(checked.checked(i), alignment));
+        if (slots.back() > max_sequence_length) {
+            throw error(indexed("lengths", i), "must leave a slot of at most " + std::to_string(max_sequence_length) +
+                                                   " tokens, got one of " + std::to_string(slots.back()));
+        }
+    }
+    return slots;
+}
+
+/// Rows of one capacity, in a tree over their free tokens, so that the first that has room is found in log n steps.
+class first_fit_rows {
+  public:
+    first_fit_rows(std::size_t most_rows, std::uint64_t capacity)
+        : leaves_(std::bit_ceil(most_rows)), most_free_(2 * leaves_, capacity) {}
+
+    /// The row that takes a slot. One must have room.
+    [[nodiscard]] std::size_t place(std::uint64_t slot) {
+        std::size_t node = 1;
+        while (node < leaves_) {
+            node = 2 * node + (most_free_[2 * node] < slot ? 1U : 0U);
+        }
+        const std::size_t row = node - leaves_;
+        most_free_[node] -= slot;
+        for (node /= 2; node != 0; node /= 2) {
+            most_free_[node] = std::max(most_free_[2 * node], most_free_[2 * node + 1]);
+        }
+        return row;
+    }
+
+  private:
+    std::size_t leaves_;
+    std::vector<std::uint64_t> most_free_;  // the root at 1, the leaves last
+};
+
+/// Makes `wanted` rows of those that there are: each further row takes the largest sample of the fullest row that has
+/// two or more. `rows` have their samples in descending order.
+inline void open_rows(std::vector<std::vector<std::size_t>>& rows, std::size_t wanted,
+                      std::span<const std::uint64_t> slots) {
+    struct filled_row {
+        std::uint64_t tokens;
+        std::size_t row;
+        [[nodiscard]] bool operator<(const filled_row& other) const {  // the largest is served first
+            return tokens != other.tokens ? tokens < other.tokens : row > other.row;
+        }
+    };
+    std::priority_queue<filled_row> fullest;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        std::uint64_t tokens = 0;
+        for (const std::size_t sample : rows[row]) {
+            tokens += slots[sample];
+        }
+        std::reverse(rows[row].begin(), rows[row].end());  // the largest is taken off the end
+        fullest.push({tokens, row});
+    }
+    while (rows.size() < wanted) {
+        const filled_row from = fullest.top();
+        fullest.pop();
+        if (rows[from.row].size() > 1) {
+            const std::size_t moved = rows[from.row].back();
+            rows[from.row].pop_back();
+            rows.push_back({moved});
+            fullest.push({from.tokens - slots[moved], from.row});
+        }
+    }
+}
+
+}  // namespace detail
+
+/// The rows that `row_of` says, of which there are `rows`: what a partition made. A row may be empty.
+template <detail::integer_range Lengths, detail::integer_range Rows>
+[[nodiscard]] packing pack_into_rows(const Lengths& lengths, const Rows& row_of, std::uint64_t rows,
+                                     std::uint64_t alignment = 1) {
+    const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, alignment);
+    packing made;
+    made.row_of = detail::nonnegative_below(rows, "rows", row_of, "row_of");
+    require_as_many(slots.size(), "lengths", made.row_of.size(), "row_of");
+    made.rows.resize(rows);
+    made.offset_of.reserve(slots.size());
+    const std::span given{lengths};
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        pack& row = made.rows[made.row_of[i]];
+        made.offset_of.push_back(row.tokens());
+        row.samples.push_back(i);
+        row.cu_seqlens.push_back(row.cu_seqlens.back() + static_cast<std::uint64_t>(given[i]));
+        row.cu_seqlens_padded.push_back(checked_add(row.tokens(), slots[i], "lengths"));
+    }
+    return made;
+}
+
+/// As few rows of at most `capacity` tokens as first-fit decreasing needs: samples from the longest slot to the
+/// shortest, by index where they are equal, each into the first row that has room. At most 11/9 of the fewest possible
+/// plus 6/9 (Dósa 2007). Where `min_rows` and `divisor` ask for more rows, the fullest give up samples; no row is
+/// empty. O(n log n).
+template <detail::integer_range Lengths>
+[[nodiscard]] packing pack_by_capacity(const Lengths& lengths, std::uint64_t capacity,
+                                       const packing_options& options = {}) {
+    require_positive(options.divisor, "divisor");
+    const std::vector<std::uint64_t> slots = detail::aligned_slots(lengths, options.alignment);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (slots[i] > capacity) {
+            throw error(indexed("lengths", i), "must fit the capacity, " + std::to_string(capacity) +
+                                                   " tokens, got a slot of " + std::to_string(slots[i]));
+        }
+    }
+    std::vector<std::size_t> descending(slots.size());
+    std::iota(descending.begin(), descending.end(), std::size_t{0});
+    std::stable_sort(descending.begin(), descending.end(),
+                     [&](std::size_t a, std::size_t b) { return slots[a] > slots[b]; });
+    detail::first_fit_rows fit(slots.size(), capacity);
+    std::vector<std::vector<std::size_t>> rows;
+    for (const std::size_t sample : descending) {
+        const std::size_t row = fit.place(slots[sample]);
+        rows.resize(std::max(rows.size(), row + 1));
+        rows[row].push_back(sample);
+    }
+    const std::uint64_t wanted =
+        aligned_length(std::max<std::uint64_t>(rows.size(), options.min_rows), options.divisor);
+    if (wanted > slots.size()) {
+        throw error(
+            rows.size() < options.min_rows ? "min_rows" : "divisor",
+            "needs a sample for each of " + std::to_string(wanted) + " rows, got " + std::to_string(slots.size()));
+    }
+    detail::open_rows(rows, wanted, slots);
+    std::vector<std::uint64_t> row_of(slots.size());
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        for (const std::size_t sample : rows[row]) {
+            row_of[sample] = row;
+        }
+    }
+    return pack_into_rows(lengths, row_of, rows.size(), options.alignment);
+}
+
+}  // namespace floptally

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-#include <floptally/canonical_groups.hpp>
-#include <floptally/exchange_plan.hpp>
-#include <floptally/packing.hpp>
-
-/// @file
-/// Once it is decided which rank gets which sample: whose groups these are, which bytes go where, how they are packed.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/layer.hpp>
+#include <floptally/model/term.hpp>
+
+/// @file
+/// What audio towers have besides the layers of a transformer: convolutions along time, and how many frames they leave.
+
+namespace floptally {
+
+/// A convolution along time. Where each frame has bins too (of a spectrogram), they are its second axis.
+struct convolution {
+    std::uint64_t out_channels = 0;
+    std::int64_t kernel_size = 1;
+    std::int64_t stride = 1;
+    std::int64_t padding = 0;   ///< on both sides
+    std::int64_t dilation = 1;  ///< frames from one tap of the kernel to the next
+    std::uint64_t groups = 1;
+    bool bias = false;
+    bool gated = false;            ///< half of its channels gate the others, so that half of them leave
+    std::uint64_t bins = 1;        ///< positions on the second axis that it leaves
+    std::uint64_t bin_kernel = 1;  ///< its kernel on that axis
+};
+
+/// The frames that convolutions, one after the other, leave of a clip: they are one convolution of this field and this
+/// stride (`mask::strided_frames`). {1, 1} are the frames that enter.
+struct frame_rate {
+    std::int64_t field = 1;   ///< of the kernel, less the padding on both sides
+    std::int64_t stride = 1;  ///< frames that enter, for each that leaves
+    std::int64_t chunk = 0;   ///< frames of the chunks that a clip is cut into before; 0: it is not
+
+    [[nodiscard]] constexpr frame_rate after(const convolution& next) const {
+        return {field + ((next.kernel_size - 1) * next.dilation - 2 * next.padding) * stride, stride * next.stride,
+                chunk};
+    }
+    /// After `frames` of them became one; a rest is dropped.
+    [[nodiscard]] constexpr frame_rate pooled(std::int64_t frames) const {
+        return after({.kernel_size = frames, .stride = frames});
+    }
+
+    [[nodiscard]] constexpr mask frames() const { return mask::strided_frames(field, stride, chunk); }
+    /// Each of them sees every other, or those of its window of so many.
+    [[nodiscard]] constexpr mask squares(std::int64_t window = 0) const {
+        return mask::strided_squares(field, stride, chunk, window);
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const frame_rate&, const frame_rate&) = default;
+};
+
+/// Convolutions one after the other: the front of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
+/// section 2.2). Forward 2·kernel·in·out/groups for each frame that a convolution leaves. The first has half of a
+/// linear's backward: sound needs no gradient.
+struct convolution_stem {
+    std::uint64_t in_channels = 0;
+    detail::bounded_vector<convolution, 16> convolutions{};
+    frame_rate before{};   ///< of what enters
+    bool at_input = true;  ///< what enters is the sound itself
+
+    [[nodiscard]] constexpr frame_rate after() const {
+        frame_rate rate = before;
+        for (const convolution& one : convolutions) {
+            rate = rate.after(one);
+        }
+        return rate;
+    }
+
+    [[nodiscard]] constexpr floptally::cost cost(const component_name& component = "stem") const {
+        require_positive(in_channels, "in_channels");
+        floptally::cost sum;
+        frame_rate rate = before;
+        std::uint64_t channels = in_channels;
+        bool first = at_input;
+        for (const convolution& one : convolutions) {
+            if (one.kernel_size < 1 || one.stride < 1 || one.dilation < 1) {
+                throw error("conv_kernel", "kernel_size, stride and dilation must be at least 1");
+            }
+            if (one.groups == 0 || channels % one.groups != 0 || one.out_channels % one.groups != 0) {
+                throw error("groups", "must divide the channels (" + std::to_string(channels) + " to " +
+                                          std::to_string(one.out_channels) + "), got " + std::to_string(one.groups));
+            }
+            rate = rate.after(one);
+            const std::uint64_t taps =
+                checked_multiply(static_cast<std::uint64_t>(one.kernel_size), one.bin_kernel, component.view());
+            sum.add(component,
+                    linear{.in_features = checked_multiply(taps, channels / one.groups, component.view()),
+                           .out_features = one.out_channels,
+                           .applied = one.bins,
+                           .stored = 1,
+                           .kind = first ? term::input_linear : term::linear,
+                           .adaptable = false},
+                    rate.frames());
+            sum.add_parameters("bias", term::bias, one.bias ? one.out_channels : 0);
+            channels = one.gated ? one.out_channels / 2 : one.out_channels;
+            first = false;
+        }
+        return sum;
+    }
+};
+
+}  // namespace floptally

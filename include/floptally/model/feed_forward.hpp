@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <floptally/cost.hpp>
+#include <floptally/model/layer.hpp>
+
+namespace floptally {
+
+/// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
+/// `result` is what it writes.
+constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
+    linear down = up;
+    down.in_features = up.out_features;
+    down.out_features = up.in_features;
+    down.weight = "down_proj";
+    down.reads = up.writes;
+    down.writes = result;
+    up.weight = "up_proj";
+    if (gated) {
+        linear gate = up;
+        gate.weight = "gate_proj";
+        sum.add(component, gate);
+    }
+    sum.add(component, up);
+    sum.add(component, down);
+}
+
+/// Two matrices, up and down: 2·2·h·i per token.
+struct mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        add_matrices(sum, "mlp",
+                     linear{.in_features = where.hidden_size,
+                            .out_features = intermediate_size,
+                            .reads = value::stream,
+                            .writes = value::made(0)},
+                     false);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i per token.
+struct gated_mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", which has one adapter
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        const std::uint64_t up_width =
+            fused_gate_up ? checked_multiply(2, intermediate_size, "mlp") : intermediate_size;
+        if (fused_gate_up) {
+            sum.add("mlp", linear{.in_features = where.hidden_size,
+                                  .out_features = up_width,
+                                  .weight = "gate_up_proj",
+                                  .reads = value::stream,
+                                  .writes = value::made(0)});
+            sum.add("mlp", linear{.in_features = intermediate_size,
+                                  .out_features = where.hidden_size,
+                                  .weight = "down_proj",
+                                  .reads = value::made(0)});
+        } else {
+            add_matrices(sum, "mlp",
+                         linear{.in_features = where.hidden_size,
+                                .out_features = intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(0)},
+                         true);
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and experts that all tokens
+/// share. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
+/// 2·m·h·s. Dropless: every token reaches all its experts.
+///
+/// With a `latent_size` l the routed experts work on width l, between two linears h → l and l → h that all of them
+/// share. With `zero_experts` (arXiv:2509.01322) the router chooses among E + Z, and an identity expert costs nothing:
+/// how many choices fall on real ones depends on the data, so that a configuration gives an upper bound.
+///
+/// `routed_is_measured`: experts are counted by `tally::add_routed`, 2·m·h·i a visit, and not by tokens. Exact with
+/// identity experts, dropped tokens and capacity slots.
+struct moe {
+    std::uint64_t num_experts = 0;
+    std::uint64_t num_experts_per_tok = 0;
+    std::uint64_t intermediate_size = 0;         ///< of one routed expert
+    std::uint64_t shared_intermediate_size = 0;  ///< of all shared experts together; 0: none
+    bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
+    bool gated = true;
+    elementwise_parameters elementwise{};
+    std::uint64_t latent_size = 0;    ///< 0: experts work on the hidden size
+    std::uint64_t zero_experts = 0;   ///< identity experts beside `num_experts`
+    bool routed_is_measured = false;  ///< count visits, not tokens
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_experts, "num_experts");
+        require_positive(num_experts_per_tok, "num_experts_per_tok");
+        require_positive(intermediate_size, "moe_intermediate_size");
+        const std::uint64_t choices = checked_add(num_experts, zero_experts, "moe.router");
+        if (num_experts_per_tok > choices) {
+            throw error("num_experts_per_tok", "must be at most the " + std::to_string(choices) + " experts, got " +
+                                                   std::to_string(num_experts_per_tok));
+        }
+        const std::uint64_t matrices = gated ? 3 : 2;
+        const std::uint64_t h = where.hidden_size;
+        const std::uint64_t visited = num_experts_per_tok < num_experts ? num_experts_per_tok : num_experts;
+        floptally::cost sum;
+        const value::set scores = value::made(0);
+        const value::set latent = latent_size == 0 ? value::stream : value::made(1);
+        const value::set result = value::made(3);
+        sum.add("moe.router", linear{.in_features = h,
+                                     .out_features = choices,
+                                     .kind = term::router,
+                                     .weight = "gate",
+                                     .reads = value::stream,
+                                     .writes = scores});
+        linear expert{.in_features = latent_size == 0 ? h : latent_size,
+                      .out_features = intermediate_size,
+                      .applied = visited,
+                      .stored = num_experts,
+                      .reads = latent,
+                      .writes = value::made(2)};
+        if (routed_is_measured) {
+            // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
+            expert.applied = matrices;
+            expert.stored = checked_multiply(matrices, num_experts, "moe.experts");
+            expert.rows = statistic::routed;
+            expert.reads = 0;
+            sum.add("moe.experts", expert);
+        } else {
+            add_matrices(sum, "moe.experts", expert, gated, result);
+        }
+        if (latent_size != 0) {
+            sum.add("moe.latent", linear{.in_features = h,
+                                         .out_features = latent_size,
+                                         .weight = "down_proj",
+                                         .reads = value::stream,
+                                         .writes = latent});
+            sum.add("moe.latent", linear{.in_features = latent_size,
+                                         .out_features = h,
+                                         .weight = "up_proj",
+                                         .reads = static_cast<value::set>(result | value::made(2) | scores)});
+        }
+        if (shared_intermediate_size != 0) {
+            add_matrices(sum, "moe.shared",
+                         linear{.in_features = h,
+                                .out_features = shared_intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(4)},
+                         gated);
+            if (shared_expert_gate) {
+                sum.add("moe.shared", linear{.in_features = h,
+                                             .out_features = 1,
+                                             .kind = term::router,
+                                             .weight = "shared_expert_gate",
+                                             .reads = value::stream});
+            }
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// The first `num_dense_layers` layers are of one kind, the others of another: DeepSeek's `first_k_dense_replace`.
+template <layer_part Dense, layer_part Sparse>
+struct dense_first {
+    std::uint64_t num_dense_layers = 0;
+    Dense dense{};
+    Sparse sparse{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return where.index < num_dense_layers ? dense.cost(where) : sparse.cost(where);
+    }
+};
+
+}  // namespace floptally

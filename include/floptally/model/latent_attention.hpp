@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/model/layer.hpp>
+
+namespace floptally {
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1): keys and values are expanded from a latent
+/// of `kv_lora_rank`, queries from one of `q_lora_rank`; a part of each key that carries positions is shared by all
+/// heads.
+///
+/// Forward, per token, with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank:
+/// q 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
+/// 2·H·v·h; per attended pair 2·H·(n + r) for QKᵀ and 2·H·v for PV.
+///
+/// `absorbed`: kv_b is not applied to the latent but, in two parts, to the query (2·H·n·c a token) and to the output of
+/// the core (2·H·c·v), so that a pair is 2·H·(c + r) and 2·H·c. Equal weights and equal work per token; cheaper only
+/// where few queries meet many cached keys.
+struct mla {
+    std::uint64_t num_heads = 0;
+    std::uint64_t q_lora_rank = 0;  ///< 0: queries of full rank
+    std::uint64_t kv_lora_rank = 0;
+    std::uint64_t qk_nope_head_dim = 0;
+    std::uint64_t qk_rope_head_dim = 0;  ///< 0: no positions
+    std::uint64_t v_head_dim = 0;
+    bool absorbed = false;
+    elementwise_parameters elementwise{};  ///< norm: those on the two latents
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(kv_lora_rank, "kv_lora_rank");
+        require_positive(qk_nope_head_dim, "qk_nope_head_dim");
+        require_positive(v_head_dim, "v_head_dim");
+        const std::uint64_t h = where.hidden_size;
+        const std::uint64_t qk_head_dim = checked_add(qk_nope_head_dim, qk_rope_head_dim, "attention.qkv");
+        const std::uint64_t query_width = checked_multiply(num_heads, qk_head_dim, "attention.qkv");
+        const std::uint64_t latent_key = checked_add(kv_lora_rank, qk_rope_head_dim, "attention.qkv");
+        floptally::cost sum;
+        const value::set q_latent = value::made(0);
+        const value::set q = value::made(1);
+        const value::set latent = value::made(2);
+        const value::set out = value::made(4);
+        const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
+                                   value::set writes) {
+            sum.add("attention.qkv",
+                    linear{.in_features = in, .out_features = width, .weight = name, .reads = reads, .writes = writes});
+        };
+        if (q_lora_rank == 0) {
+            weight(h, query_width, "q_proj", value::stream, q);
+        } else {
+            weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent);
+            weight(q_lora_rank, query_width, "q_b_proj", q_latent, q);
+        }
+        weight(h, latent_key, "kv_a_proj", value::stream, latent);
+        if (absorbed) {
+            add_absorbed(sum, where, q, latent, out);
+        } else {
+            const value::set kv = value::made(3);
+            const auto keys = static_cast<value::set>(latent | kv);  // the part with positions skips kv_b
+            const std::uint64_t kv_width = checked_multiply(
+                num_heads, checked_add(qk_nope_head_dim, v_head_dim, "attention.qkv"), "attention.qkv");
+            weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv);
+            sum.add("attention.core", attention_core{num_heads, qk_head_dim, v_head_dim, q, keys, kv, out},
+                    where.attends);
+        }
+        sum.add("attention.output", linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"),
+                                           .out_features = h,
+                                           .weight = "o_proj",
+                                           .reads = static_cast<value::set>(out | value::made(5))});
+        sum.add_parameters("norm", term::latent_norm, elementwise.norm);
+        sum.add_parameters("bias", term::bias, elementwise.bias);
+        return sum;
+    }
+
+    /// Whether any layer's core runs over the latent: the values' part of kv_b then stands behind it.
+    [[nodiscard]] static constexpr bool is_absorbed_in(const floptally::cost& model) {
+        for (const cost_row& row : model.rows()) {
+            if (model.components()[row.component].is("attention.output") && model.weight_name(row) == "kv_b_proj") {
+                return true;
+            }
+        }
+        return false;
+    }
+
+  private:
+    /// One head's part of kv_b for keys is applied to the query, the one for values to the output of the core. No
+    /// adapter stands beside a weight that is taken apart.
+    constexpr void add_absorbed(floptally::cost& sum, const layer& where, value::set q, value::set latent,
+                                value::set out) const {
+        const value::set absorbed_q = value::made(3);
+        const auto part = [&](const char* component, std::uint64_t width, value::set reads, value::set writes) {
+            sum.add(component, linear{.in_features = kv_lora_rank,
+                                      .out_features = width,
+                                      .applied = num_heads,
+                                      .weight = "kv_b_proj",
+                                      .reads = reads,
+                                      .writes = writes,
+                                      .adaptable = false});
+        };
+        part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
+        part("attention.output", v_head_dim, out, value::made(5));
+        sum.add("attention.core",
+                attention_core{num_heads, checked_add(kv_lora_rank, qk_rope_head_dim, "attention.qkv"), kv_lora_rank,
+                               static_cast<value::set>(q | absorbed_q), latent, latent, out},
+                where.attends);
+    }
+};
+
+/// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1): scores every
+/// earlier token cheaply, so that the attention beside it needs only the `mask::top_k` best.
+///
+/// Forward, per token, with H heads of d: queries 2·query_size·H·d from the latent that the attention's queries come
+/// from, one key 2·h·d, a weight a head 2·h·H; per causal pair, whatever the layer's mask is, 2·H·d for QKᵀ. The heads'
+/// scores are then added up by those weights: `head_sum_is_product` counts that as the product [1, H]·[H, keys] that it
+/// is in Hugging Face's implementation, 2·H a pair; a fused kernel has it in its epilogue.
+///
+/// The choice of keys passes no gradient; `detached` is false where an indexer is trained by a loss of its own.
+struct lightning_indexer {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t query_size = 0;  ///< width of what the queries are projected from: q_lora_rank
+    bool detached = true;
+    elementwise_parameters elementwise{};
+    bool head_sum_is_product = false;
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "index_n_heads");
+        require_positive(head_dim, "index_head_dim");
+        require_positive(query_size, "q_lora_rank");
+        const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.indexer");
+        floptally::cost sum;
+        // What the queries come from is a value of the attention's: here it may be any.
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set head_weights = value::made(2);
+        sum.add("attention.indexer",
+                linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
+                                            .out_features = head_dim,
+                                            .weight = "wk",
+                                            .reads = value::stream,
+                                            .writes = k});
+        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
+                                            .out_features = num_heads,
+                                            .weight = "weights_proj",
+                                            .reads = value::stream,
+                                            .writes = head_weights});
+        sum.add_scores("attention.indexer",
+                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, mask::causal(),
+                       {.reads = q, .also_reads = k, .fused_with = head_weights});
+        if (detached) {
+            sum = sum.detached();
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+}  // namespace floptally

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+
+namespace floptally {
+
+/// Where a part of a layer stands: all that a part may depend on besides its own fields.
+struct layer {
+    std::uint64_t index = 0;  ///< 0 is the layer after the embedding
+    std::uint64_t hidden_size = 0;
+    mask attends{};  ///< what this layer's attention sees
+};
+
+/// An attention, a feed-forward or a user's own layer: anything whose forward pass is known in its layer.
+/// It needs nothing else to be part of a `transformer`.
+template <class Part>
+concept layer_part = requires(const Part& part, const layer& where) {
+    { part.cost(where) } -> std::same_as<cost>;
+};
+
+/// Weights of a part that multiply no matrix. `exact` does not count them; see `cost::add_parameters`.
+struct elementwise_parameters {
+    std::uint64_t norm = 0;
+    std::uint64_t bias = 0;
+
+    constexpr void add_to(floptally::cost& sum) const {
+        sum.add_parameters("norm", term::norm, norm);
+        sum.add_parameters("bias", term::bias, bias);
+    }
+};
+
+/// Which mask each layer has: one for all, a period ({window × 5, causal}) or a list with one entry per layer.
+class layer_masks {
+  public:
+    static constexpr std::size_t max_entries = 512;
+
+    constexpr layer_masks() : layer_masks(mask::causal()) {}
+    constexpr layer_masks(const mask& every) { append(every); }  // NOLINT(google-explicit-constructor): one for all
+
+    /// Layer i has entry i modulo the length.
+    [[nodiscard]] static constexpr layer_masks period(std::initializer_list<mask> entries) {
+        return layer_masks(std::span<const mask>{entries.begin(), entries.size()}, false);
+    }
+    /// Layer i has entry i; a model with another number of layers is an error.
+    [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
+
+    [[nodiscard]] constexpr const mask& operator[](std::uint64_t layer_index) const {
+        return known_[entries_[static_cast<std::size_t>(layer_index % size_)]];
+    }
+
+    constexpr void require_layers(std::uint64_t num_layers) const {
+        if (is_list_ && size_ != num_layers) {
+            throw error("layer_types",
+                        "lists " + std::to_string(size_) + " layers, the model has " + std::to_string(num_layers));
+        }
+    }
+
+  private:
+    constexpr layer_masks(std::span<const mask> entries, bool is_list) : is_list_(is_list) {
+        if (entries.empty()) {
+            throw error("layer_types", "must name at least one layer");
+        }
+        for (const mask& entry : entries) {
+            append(entry);
+        }
+    }
+
+    constexpr void append(const mask& entry) {
+        if (size_ == max_entries) {
+            throw error("layer_types", "more than the " + std::to_string(max_entries) + " that fit");
+        }
+        entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
+    }
+
+    mask_set known_;
+    std::uint8_t entries_[max_entries]{};  // indices into `known_`
+    std::size_t size_ = 0;
+    bool is_list_ = false;
+};
+
+}  // namespace floptally

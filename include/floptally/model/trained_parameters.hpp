@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/plan_rules.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+/// What a plan keeps in memory, in numbers of weights.
+struct parameter_counts {
+    std::uint64_t stored = 0;     ///< the model's weights and the adapters'
+    std::uint64_t trainable = 0;  ///< those of them with a gradient and an optimizer's state
+    std::uint64_t adapters = 0;   ///< those that the plan adds
+
+    [[nodiscard]] friend constexpr bool operator==(const parameter_counts&, const parameter_counts&) = default;
+};
+
+/// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
+/// layers share, with the layer that stores them; of a rank's stages (`rank_stages`) only what the rank stores.
+[[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const model_part> stages,
+                                                            const training_plan& plan) {
+    const detail::plan_rules rules(plan);
+    rules.check(stages);
+    parameter_counts counts;
+    const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked_add(sum, more, "parameters"); };
+    detail::plan_rules::for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+        if (part.elsewhere) {
+            return;
+        }
+        const detail::plan_rules::decision decided = rules.state_of(part, layer, row);
+        add(counts.stored, row.parameters);
+        add(counts.trainable, decided.state == weight_state::trainable ? row.parameters : 0);
+        if (decided.adapts(row)) {
+            const std::uint64_t both = checked_multiply(decided.rank, row.per_rank.parameters, "parameters");
+            for (std::uint64_t* sum : {&counts.stored, &counts.trainable, &counts.adapters}) {
+                add(*sum, both);
+            }
+        }
+    });
+    return counts;
+}
+
+}  // namespace floptally

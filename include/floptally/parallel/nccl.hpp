@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nccl.h>
+#include <span>
+#include <string_view>
+
+#include <floptally/balance/exchange_plan.hpp>
+#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/failed_call.hpp>
+
+/// @file
+/// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. nccl.h brings
+/// the CUDA runtime.
+
+namespace floptally {
+
+namespace detail {
+
+inline void require_nccl(ncclResult_t result, std::string_view call, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+    if (result != ncclSuccess) {
+        throw_failed_call(call, ncclGetErrorString(result), file, line);
+    }
+}
+
+/// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile.
+inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+    require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", file, line);
+    ncclResult_t later = ncclSuccess;
+    require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
+    require_nccl(later, call, file, line);
+}
+
+}  // namespace detail
+
+/// Adds up words over the ranks of an NCCL communicator, on a stream, in device memory of its own. Each call waits for
+/// the stream: a reduction is asked for once a step, and its result is read by the host.
+///
+/// It belongs to the device that is current where it is constructed; communicator and stream are the caller's and must
+/// outlive it.
+class nccl_reducer {
+  public:
+    explicit nccl_reducer(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
+        int ranks = 0;
+        detail::require_nccl(ncclCommCount(group_, &ranks), "ncclCommCount");
+        reserve(first_capacity);
+    }
+
+    nccl_reducer(const nccl_reducer&) = delete;
+    nccl_reducer& operator=(const nccl_reducer&) = delete;
+    ~nccl_reducer() { cudaFree(words_); }
+
+    void sum(std::span<std::uint64_t> words) { all_reduce(words, ncclSum); }
+    void max(std::span<std::uint64_t> words) { all_reduce(words, ncclMax); }
+
+  private:
+    static constexpr std::size_t first_capacity = 1024;  // words: more than a tally's message has
+
+    void reserve(std::size_t capacity) {
+        if (capacity <= capacity_) {
+            return;
+        }
+        require_cuda(cudaFree(words_), "cudaFree");
+        words_ = nullptr;
+        capacity_ = 0;
+        void* memory = nullptr;
+        require_cuda(cudaMalloc(&memory, capacity * sizeof(std::uint64_t)), "cudaMalloc");
+        words_ = static_cast<std::uint64_t*>(memory);
+        capacity_ = capacity;
+    }
+
+    void all_reduce(std::span<std::uint64_t> words, ncclRedOp_t operation) {
+        reserve(words.size());
+        const std::size_t bytes = words.size_bytes();
+        require_cuda(cudaMemcpyAsync(words_, words.data(), bytes, cudaMemcpyHostToDevice, stream_),
+                     "cudaMemcpyAsync to the device");
+        detail::require_nccl(ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
+                             "ncclAllReduce");
+        require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
+                     "cudaMemcpyAsync to the host");
+        detail::finish(group_, stream_, "ncclAllReduce");
+    }
+
+    ncclComm_t group_;
+    cudaStream_t stream_;
+    std::uint64_t* words_ = nullptr;
+    std::size_t capacity_ = 0;
+};
+
+/// Adds up words of the device over the ranks of an NCCL communicator, in place, on whatever stream it is told, and
+/// does not wait: for a `device_reduction`. The communicator is the caller's and must outlive it.
+class nccl_stream_reducer {
+  public:
+    explicit nccl_stream_reducer(ncclComm_t group) : group_(group) {}
+
+    void sum_async(std::span<std::uint64_t> device_words, cudaStream_t stream) const {
+        detail::require_nccl(ncclAllReduce(device_words.data(), device_words.data(), device_words.size(), ncclUint64,
+                                           ncclSum, group_, stream),
+                             "ncclAllReduce");
+    }
+
+  private:
+    ncclComm_t group_;
+};
+
+/// Carries out exchanges over an NCCL communicator, on a stream: what is queued there before has filled the sending
+/// buffer, what is queued after finds the samples, and other streams compute meanwhile. Communicator, stream and
+/// buffers are the caller's and must outlive the exchange.
+class nccl_exchanger {
+  public:
+    explicit nccl_exchanger(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
+        detail::require_nccl(ncclCommUserRank(group_, &rank_), "ncclCommUserRank");
+        detail::require_nccl(ncclCommCount(group_, &ranks_), "ncclCommCount");
+    }
+
+    /// Queues the messages of one rank as one group; `send` and `receive` are device memory. Several payloads go as one
+    /// group between the caller's own ncclGroupStart and ncclGroupEnd.
+    void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
+        require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
+        detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
+        ncclResult_t queued = ncclSuccess;
+        const char* call = "";
+        for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
+            const auto with = static_cast<std::size_t>(peer);
+            if (how.send.counts[with] != 0) {
+                call = "ncclSend";
+                queued = ncclSend(send.data() + how.send.displacements[with], how.send.counts[with], ncclUint8, peer,
+                                  group_, stream_);
+            }
+            if (queued == ncclSuccess && how.receive.counts[with] != 0) {
+                call = "ncclRecv";
+                queued = ncclRecv(receive.data() + how.receive.displacements[with], how.receive.counts[with], ncclUint8,
+                                  peer, group_, stream_);
+            }
+        }
+        const ncclResult_t ended = ncclGroupEnd();  // also after a failed call, or the thread's group stays open
+        detail::require_nccl(queued, call);
+        detail::require_nccl(ended, "ncclGroupEnd");
+    }
+
+    /// Returns when all exchanges that were queued are done, or throws what became of them.
+    void wait() const { detail::finish(group_, stream_, "ncclSend and ncclRecv"); }
+
+  private:
+    ncclComm_t group_;
+    cudaStream_t stream_;
+    int rank_ = 0;
+    int ranks_ = 0;
+};
+
+}  // namespace floptally

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/convention.hpp>
+#include <floptally/detail/reduction_schema.hpp>
+#include <floptally/detail/witnessed_sum.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/slice_records.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/tally.hpp>
+
+namespace floptally {
+
+/// Adds up words over a group of ranks: MPI, NCCL, a framework's own collectives. Each rank of the group calls the same
+/// functions in the same order, and each gets the same words, in place. Sums are modulo 2^64.
+template <class Reducer>
+concept word_reducer = requires(Reducer& over, std::span<std::uint64_t> words) {
+    over.sum(words);
+    over.max(words);
+};
+
+/// The group of one rank.
+struct single_rank {
+    static void sum(std::span<std::uint64_t>) {}
+    static void max(std::span<std::uint64_t>) {}
+};
+
+/// How often a rank added lengths to its tally, beside how many microbatches its schedule ran. With virtual stages a
+/// step visits a microbatch vpp times on each rank.
+struct microbatch_visits {
+    std::uint64_t ran = 0;
+    std::uint64_t added = 0;
+};
+
+/// The tally of one step, which knows how often it was added to: ask for it anew for each microbatch.
+class microbatch_tally {
+  public:
+    explicit microbatch_tally(const mask_set& masks) : own_(masks) {}
+
+    [[nodiscard]] tally& microbatch() {
+        ++added_;
+        return own_;
+    }
+    [[nodiscard]] const tally& all() const { return own_; }
+    /// Against the number of microbatches that the schedule ran on this rank.
+    [[nodiscard]] microbatch_visits visits(std::uint64_t ran) const { return {.ran = ran, .added = added_}; }
+
+  private:
+    tally own_;
+    std::uint64_t added_ = 0;
+};
+
+/// Says that all ranks have equal lengths, which only the caller can know.
+struct equal_lengths_t {};
+inline constexpr equal_lengths_t equal_lengths{};
+
+namespace detail {
+
+/// Of the words of a tower that the model does not have: zeros, about which there is nothing to declare.
+inline constexpr statistic_scope nothing_scope = statistic_scope{}
+                                                     .along(parallel_axis::dp, share::replicated)
+                                                     .trusting_replicas()
+                                                     .along_virtual_stages(share::sharded);
+
+/// The words of a tally, in its order, by name and scope.
+[[nodiscard]] inline std::vector<witnessed_sum::word> scoped_words(const tally& like, const tally_scope& scope) {
+    const std::size_t stride = like.words().size() / 2;
+    const std::size_t masks = stride - like.masks().size();
+    const std::size_t fixed = tally::fixed_words;
+    std::vector<witnessed_sum::word> words;
+    for (std::size_t i = 0; i < 2 * stride; ++i) {
+        const std::size_t at = i % stride;
+        const statistic what = at < masks ? static_cast<statistic>(at % fixed) : statistic::pairs;
+        const modality in = at < masks ? static_cast<modality>(at / fixed) : like.masks()[at - masks].in();
+        std::string name = i < stride ? "" : "padded ";
+        if (at < masks) {
+            name.append(qualified(in, name_of(what)));
+        } else {
+            name.append("pairs ").append(like.masks()[at - masks].name());
+        }
+        words.push_back({std::move(name), like.masks().has(in) ? scope.of(in, what) : nothing_scope});
+    }
+    return words;
+}
+
+template <class Schema, word_reducer Reducer>
+void agree(const Schema& schema, Reducer& over) {
+    agreement_words words = schema.message();
+    over.max(std::span<std::uint64_t>(words));
+    Schema::require_agreement(words);
+}
+
+/// One SUM, in which a rank with an error of its own takes part as well: it throws that error, the others that there
+/// was one.
+template <word_reducer Reducer, class Values>
+[[nodiscard]] std::vector<std::uint64_t> globals(const witnessed_sum& sum, Reducer& over, Values values) {
+    std::optional<error> own;
+    std::vector<std::uint64_t> words;
+    try {
+        words = sum.message(values());
+    } catch (const error& problem) {
+        own = problem;
+        words = sum.refusal();
+    }
+    over.sum(std::span<std::uint64_t>(words));
+    if (own) {
+        throw error(*own);
+    }
+    return sum.globals(words);
+}
+
+}  // namespace detail
+
+/// The sum of tallies over the ranks of a layout, step after step.
+class tally_reduction {
+  public:
+    /// All ranks of the group construct it together: they compare masks, scope, layout, convention and version by one
+    /// MAX of a message of fixed size. Where one disagrees, all of them throw.
+    template <word_reducer Reducer>
+    tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+                    const convention& counted_as = conventions::exact)
+        : empty_(masks), sum_(layout, detail::scoped_words(empty_, scope)) {
+        detail::agree(detail::reduction_schema(sum_, empty_.masks(), counted_as), over);
+    }
+
+    /// The tally of all ranks from that of this one, by one SUM: the same bits on every rank of the group. Throws on
+    /// every rank where one refuses or where the group is not what the scope declares. Under virtual stages `visits`
+    /// must be told.
+    template <word_reducer Reducer>
+    [[nodiscard]] tally sum(const tally& mine, Reducer& over, const microbatch_visits& visits = {}) const {
+        return tally::from_words(empty_.masks(), detail::globals(sum_, over, [&] {
+                                     require_sendable(mine.masks(), visits);
+                                     return mine.words();
+                                 }));
+    }
+
+    /// What a rank sends, for those who add up messages of their own making: `device_reduction`.
+    [[nodiscard]] const detail::witnessed_sum& messages() const { return sum_; }
+    /// The tally of all ranks from the sum of their messages. Throws the same on every rank.
+    [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
+        return tally::from_words(empty_.masks(), sum_.globals(sums));
+    }
+    /// Throws where a tally of such masks, added so often, cannot be reduced.
+    void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
+        if (!(masks == empty_.masks())) {
+            throw error("masks", "this tally is of other masks than the reduction");
+        }
+        require_visits(visits);
+    }
+
+    /// `sum` without communication, where the caller says that all ranks have equal lengths: this rank's words times
+    /// the parts of each.
+    [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
+        require_sendable(mine.masks(), visits);
+        const parallel_layout& layout = sum_.layout();
+        std::vector<std::uint64_t> words;
+        for (std::size_t i = 0; i < mine.words().size(); ++i) {
+            const auto& [name, scope] = sum_.words()[i];
+            if (!scope.holds(layout)) {
+                throw error(name, "does not exist on this rank, so that it cannot be scaled here");
+            }
+            const uint128 whole = uint128{mine.words()[i]} * scope.parts(layout);
+            words.push_back(scope.trusting_replicas().global(name, whole, layout, scope.axes_of_parts()));
+        }
+        return tally::from_words(empty_.masks(), words);
+    }
+
+  private:
+    void require_visits(const microbatch_visits& visits) const {
+        const std::uint64_t vpp = sum_.layout().sizes().vpp;
+        const bool told = visits.ran != 0 || visits.added != 0;
+        for (const auto& [name, scope] : sum_.words()) {
+            const share held = scope.along_virtual_stages();
+            if (held == share::sharded || (!told && vpp == 1)) {
+                continue;
+            }
+            if (!told) {
+                throw error("microbatches", "must be told, ran and added, where vpp is " + std::to_string(vpp) +
+                                                ": each virtual stage visits a microbatch");
+            }
+            const std::uint64_t times = held == share::replicated ? vpp : 1;
+            if (visits.added != checked_multiply(visits.ran, times, "microbatches")) {
+                throw error(name, "was added " + std::to_string(visits.added) + " times for " +
+                                      std::to_string(visits.ran) + " microbatches, and its scope says " +
+                                      std::to_string(times) + " for each (vpp is " + std::to_string(vpp) + ")");
+            }
+        }
+    }
+
+    tally empty_;
+    detail::witnessed_sum sum_;
+};
+
+/// The tally of all ranks, once: two collectives. A training loop keeps a `tally_reduction`, which needs one a step.
+template <word_reducer Reducer>
+[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+                           const microbatch_visits& visits = {}, const convention& counted_as = conventions::exact) {
+    return tally_reduction(mine.masks(), scope, layout, over, counted_as).sum(mine, over, visits);
+}
+
+/// Numerator and denominator of all ranks. A rank with an empty slice takes part.
+template <word_reducer Reducer>
+[[nodiscard]] ratio reduce(const ratio& mine, const statistic_scope& scope, const parallel_layout& layout,
+                           Reducer& over) {
+    const detail::witnessed_sum sum(layout, {{"ratio.numerator", scope}, {"ratio.denominator", scope}});
+    detail::agree(detail::reduction_schema(sum, {}, conventions::exact), over);
+    const std::uint64_t words[] = {mine.numerator(), mine.denominator()};
+    const std::vector<std::uint64_t> globals = detail::globals(sum, over, [&] { return std::span(words); });
+    return {globals[0], globals[1]};
+}
+
+/// Least, largest and count of all ranks: a SUM for the count, which also shows that no part is missing, and a MAX.
+template <word_reducer Reducer>
+[[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
+                              Reducer& over) {
+    const detail::witnessed_sum sum(layout, {{"extremes.count", scope}});
+    detail::agree(detail::reduction_schema(sum, {}, conventions::exact), over);
+    const std::uint64_t count = mine.count();
+    const std::uint64_t whole = detail::globals(sum, over, [&] { return std::span(&count, 1); })[0];
+    std::uint64_t ends[] = {mine.empty() ? 0 : mine.max(), mine.empty() ? 0 : ~mine.min()};
+    over.max(std::span<std::uint64_t>(ends));
+    return {whole, ~ends[1], ends[0]};
+}
+
+}  // namespace floptally

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
+
+/// @file
+/// What a rank knows of its slice that is no plain sum. Both are reduced as integers: a mean of the ranks' ratios would
+/// weigh an empty slice as much as a full one.
+
+namespace floptally {
+
+/// One sum over another. An empty slice adds nothing to either.
+class ratio {
+  public:
+    constexpr ratio() = default;
+    constexpr ratio(std::uint64_t numerator, std::uint64_t denominator)
+        : numerator_(numerator), denominator_(denominator) {
+        if (denominator == 0 && numerator != 0) {
+            throw error("ratio", "has " + std::to_string(numerator) + " over 0");
+        }
+    }
+
+    constexpr ratio& operator+=(const ratio& other) {
+        const std::uint64_t denominator = checked_add(denominator_, other.denominator_, "ratio.denominator");
+        numerator_ = checked_add(numerator_, other.numerator_, "ratio.numerator");
+        denominator_ = denominator;
+        return *this;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t numerator() const { return numerator_; }
+    [[nodiscard]] constexpr std::uint64_t denominator() const { return denominator_; }
+    [[nodiscard]] constexpr bool empty() const { return denominator_ == 0; }
+
+    /// The quotient; of nothing it is an error.
+    [[nodiscard]] constexpr double value() const {
+        if (empty()) {
+            throw error("ratio", "is over nothing: every slice was empty");
+        }
+        return static_cast<double>(numerator_) / static_cast<double>(denominator_);
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const ratio&, const ratio&) = default;
+
+  private:
+    std::uint64_t numerator_ = 0;
+    std::uint64_t denominator_ = 0;
+};
+
+/// The least and the largest of some values, and how many there were. An empty slice has neither.
+class extremes {
+  public:
+    constexpr extremes() = default;
+    constexpr extremes(std::uint64_t count, std::uint64_t min, std::uint64_t max)
+        : count_(count), min_(count == 0 ? no_min : min), max_(count == 0 ? 0 : max) {
+        if (min_ > max_ && count != 0) {
+            throw error("extremes",
+                        "the minimum, " + std::to_string(min) + ", is above the maximum, " + std::to_string(max));
+        }
+    }
+
+    constexpr void add(std::uint64_t value) { *this += extremes(1, value, value); }
+
+    constexpr extremes& operator+=(const extremes& other) {
+        count_ = checked_add(count_, other.count_, "extremes.count");
+        min_ = other.min_ < min_ ? other.min_ : min_;
+        max_ = other.max_ > max_ ? other.max_ : max_;
+        return *this;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t count() const { return count_; }
+    [[nodiscard]] constexpr bool empty() const { return count_ == 0; }
+    [[nodiscard]] constexpr std::uint64_t min() const {
+        require_values();
+        return min_;
+    }
+    [[nodiscard]] constexpr std::uint64_t max() const {
+        require_values();
+        return max_;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const extremes&, const extremes&) = default;
+
+  private:
+    static constexpr std::uint64_t no_min = ~std::uint64_t{0};
+
+    constexpr void require_values() const {
+        if (empty()) {
+            throw error("extremes", "are of no value: every slice was empty");
+        }
+    }
+
+    std::uint64_t count_ = 0;
+    std::uint64_t min_ = no_min;
+    std::uint64_t max_ = 0;
+};
+
+}  // namespace floptally

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/training_plan.hpp>
+#include <floptally/utilization.hpp>
+
+namespace floptally {
+
+/// What a component took in a step, or in all steps of a breakdown, as a profiler says.
+struct component_time {
+    std::string_view component;
+    double seconds = 0;
+    counted_passes timed = counted_passes::train;  ///< which of its passes the time is of
+};
+
+/// What a component did in its time.
+struct component_rate {
+    double seconds = 0;
+    double tflops_per_gpu = 0;  ///< useful
+    double mfu = 0;             ///< useful FLOPs ÷ (seconds x GPUs x peak)
+    double hfu = 0;             ///< executed FLOPs ÷ the same
+};
+
+/// A row of the table: a component, or those of its passes that were timed apart.
+struct component_row {
+    component_name name;
+    counted_passes timed = counted_passes::train;
+    flops useful{};
+    flops executed{};
+    std::optional<component_rate> rate{};  ///< where a time was given
+};
+
+namespace detail {
+
+[[nodiscard]] inline flops work_of(const component_flops& component, view seen, counted_passes timed) {
+    return timed == counted_passes::train     ? component.total(seen)
+           : timed == counted_passes::forward ? component.get(seen, phase::forward)
+                                              : component.backward(seen) + component.get(seen, phase::recompute);
+}
+
+inline void require_times(const breakdown& work, std::span<const component_time> times) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        static_cast<void>(work[times[i].component]);  // an unknown component is an error
+        require_finite_positive(times[i].seconds, "seconds");
+        for (std::size_t j = 0; j < i; ++j) {
+            const bool overlap = times[i].timed == times[j].timed || times[i].timed == counted_passes::train ||
+                                 times[j].timed == counted_passes::train;
+            if (times[i].component == times[j].component && overlap) {
+                throw error("component", "\"" + std::string(times[i].component) + "\" has two times");
+            }
+        }
+    }
+}
+
+}  // namespace detail
+
+/// Components with time, TFLOPS and MFU where times are given, in the order of the breakdown. `on.seconds` is not read.
+/// What the backward computes again is part of its time, so it is executed there; it is never useful.
+[[nodiscard]] inline std::vector<component_row> component_rates(const breakdown& work, measurement on,
+                                                                std::span<const component_time> times) {
+    detail::require_times(work, times);
+    on.seconds = 1;
+    static_cast<void>(detail::gpu_seconds_of(on));
+    std::vector<component_row> rows;
+    for (const component_flops& component : work.components()) {
+        const std::size_t before = rows.size();
+        for (const component_time& time : times) {
+            if (time.component == component.name.view()) {
+                component_row row{.name = component.name,
+                                  .timed = time.timed,
+                                  .useful = detail::work_of(component, view::useful, time.timed),
+                                  .executed = detail::work_of(component, view::executed, time.timed)};
+                on.seconds = time.seconds;
+                const double gpu_seconds = detail::gpu_seconds_of(on);
+                const double rate = detail::divide(to_double(row.useful) / 1e12, gpu_seconds, "seconds");
+                const double executed = detail::divide(to_double(row.executed) / 1e12, gpu_seconds, "seconds");
+                row.rate = component_rate{.seconds = time.seconds,
+                                          .tflops_per_gpu = rate,
+                                          .mfu = detail::divide(rate, on.peak_tflops, "peak_tflops"),
+                                          .hfu = detail::divide(executed, on.peak_tflops, "peak_tflops")};
+                rows.push_back(row);
+            }
+        }
+        if (rows.size() == before) {
+            rows.push_back({.name = component.name,
+                            .useful = component.total(view::useful),
+                            .executed = component.total(view::executed)});
+        }
+    }
+    return rows;
+}
+
+/// The rows as a Markdown table; "-" where no time was given.
+[[nodiscard]] inline std::string to_markdown(std::span<const component_row> rows) {
+    std::string text =
+        "| component | passes | TFLOP | ms | TFLOPS/GPU | MFU % | HFU % |\n| --- | --- | --: | --: | --: | --: | --: "
+        "|\n";
+    for (const component_row& row : rows) {
+        const char* passes = row.timed == counted_passes::train     ? "all"
+                             : row.timed == counted_passes::forward ? "forward"
+                                                                    : "backward";
+        text.append("| ").append(row.name.view()).append(" | ").append(passes).append(" | ");
+        text.append(detail::fixed_decimal(to_double(row.useful) / 1e12, 3));
+        if (row.rate) {
+            text.append(" | ").append(detail::fixed_decimal(1e3 * row.rate->seconds, 3));
+            for (const double value : {row.rate->tflops_per_gpu, 100 * row.rate->mfu, 100 * row.rate->hfu}) {
+                text.append(" | ").append(detail::fixed_decimal(value, 2));
+            }
+        } else {
+            text.append(" | - | - | - | -");
+        }
+        text.append(" |\n");
+    }
+    return text;
+}
+
+}  // namespace floptally

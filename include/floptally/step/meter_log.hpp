@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/meter.hpp>
+#include <floptally/step/step_totals.hpp>
+#include <floptally/version.hpp>
+
+/// @file
+/// What a logger takes: a list of names and numbers. docs/meter.md explains each.
+
+namespace floptally {
+
+/// One number for a logger, with what makes it comparable: how FLOPs were counted, and by which floptally.
+struct metric {
+    std::string name;
+    double value = 0;
+    std::string_view convention{};  ///< as long as the meter lives
+    std::string_view version{};
+};
+
+namespace detail {
+
+class metric_list {
+  public:
+    metric_list(const meter& of, std::string_view prefix)
+        : convention_(of.model().counted_as().name), prefix_(prefix) {}
+
+    void add(std::string_view name, double value) {
+        metrics_.push_back({std::string(prefix_).append(name), value, convention_, version});
+    }
+
+    void add(const step_totals& done) {
+        const step_rates rate = rates(done);
+        add("mfu_pct", 100 * rate.mfu);
+        add("mfu_padded_pct", 100 * rate.padded_mfu);
+        add("hfu_pct", 100 * rate.hfu);
+        add("tflops_per_gpu", rate.tflops_per_gpu);
+        add("tflops_padded_per_gpu", rate.padded_tflops_per_gpu);
+        add("tflops_executed_per_gpu", rate.executed_tflops_per_gpu);
+        add("tokens_per_second", rate.tokens_per_second);
+        add("tokens_per_second_per_gpu", rate.tokens_per_second_per_gpu);
+        add("samples_per_second", rate.samples_per_second);
+        add("useful_fraction", rate.useful_fraction);
+        add("useful_flops_fraction", rate.useful_flops_fraction);
+        add("step_seconds", rate.step_seconds);
+    }
+
+    [[nodiscard]] std::vector<metric> take() { return std::move(metrics_); }
+
+  private:
+    std::string_view convention_;
+    std::string_view prefix_;
+    std::vector<metric> metrics_;
+};
+
+}  // namespace detail
+
+/// Rates of a step: "train/mfu_pct", "train/mfu_padded_pct", "train/hfu_pct", "train/tflops_per_gpu", …
+[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const step_totals& done,
+                                                 std::string_view prefix = "train/") {
+    detail::metric_list list(of, prefix);
+    list.add(done);
+    return list.take();
+}
+
+/// Rates of an interval or a run, and how its steps differ: "train/step_seconds_p50", "…_p95", "…_min", "…_max".
+[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const step_series& done,
+                                                 std::string_view prefix = "train/") {
+    detail::metric_list list(of, prefix);
+    list.add(done.totals);
+    list.add("step_seconds_p50", done.step_seconds.percentile(50));
+    list.add("step_seconds_p95", done.step_seconds.percentile(95));
+    list.add("step_seconds_min", done.step_seconds.min());
+    list.add("step_seconds_max", done.step_seconds.max());
+    list.add("steps", static_cast<double>(done.totals.steps));
+    return list.take();
+}
+
+}  // namespace floptally

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/utilization.hpp>
+
+namespace floptally {
+
+/// A module of a step that has ranks of its own: a vision encoder, a language model, a critic.
+struct step_module {
+    component_name name;
+    std::vector<std::uint64_t> ranks;      ///< each once; modules may share ranks, or not
+    std::uint64_t data_parallel_size = 1;  ///< among its ranks
+    /// Of all its ranks together: statistics that are reduced over its data parallel group, and over nothing else.
+    breakdown work;
+    double peak_tflops = 0;  ///< of one of its ranks in the module's precision, dense, in 10¹² FLOP/s
+    bool frozen = false;     ///< no gradients of weights: work that has some is an error
+    double seconds = 0;      ///< in which its ranks ran it; 0: the whole step
+};
+
+/// What one module made of its own ranks.
+struct module_rate {
+    component_name name;
+    flops useful{};
+    flops executed{};
+    std::uint64_t ranks = 0;
+    std::uint64_t ranks_per_replica = 0;  ///< ranks ÷ data parallel size
+    double tflops_per_gpu = 0;            ///< useful, over its ranks and its seconds
+    double mfu = 0;                       ///< useful FLOPs ÷ (its seconds x its ranks x its peak)
+    double padded_mfu = 0;
+    double hfu = 0;
+};
+
+/// A step of modules over two denominators: the ranks that run a module, and all ranks of the job.
+struct module_utilization {
+    flops useful{};
+    std::uint64_t active_ranks = 0;
+    std::uint64_t idle_ranks = 0;
+    /// Useful FLOPs ÷ (seconds x Σ peak of active ranks). A rank counts once, however many modules it runs, at the
+    /// highest of their peaks.
+    double mfu = 0;
+    double padded_mfu = 0;
+    double hfu = 0;
+    /// The same over all ranks; one that runs no module counts at the peak of the measurement.
+    double allocated_mfu = 0;
+    double allocated_hfu = 0;
+    /// Each module over the peak of its own precision: the rank-seconds that all would need at their peaks ÷ (seconds x
+    /// active ranks).
+    double mixed_precision_mfu = 0;
+    std::vector<module_rate> modules{};
+};
+
+namespace detail {
+
+/// "modules[1].ranks", of the module that errors speak of.
+[[nodiscard]] inline std::string module_field(std::size_t index, std::string_view field) {
+    return indexed("modules", index).append(".").append(field);
+}
+
+inline void require_module(const step_module& one, std::size_t index, const measurement& step) {
+    const auto field = [index](std::string_view name) { return module_field(index, name); };
+    const auto named = [&one] { return std::string("\"").append(one.name.view()).append("\" "); };
+    if (one.ranks.empty()) {
+        throw error(field("ranks"),
+                    named() + "has no rank" +
+                        (one.work.total(view::executed) == flops{}
+                             ? std::string{}
+                             : ", and FLOPs: " + to_string(one.work.total(view::executed)) + " of them"));
+    }
+    if (one.data_parallel_size == 0 || one.ranks.size() % one.data_parallel_size != 0) {
+        throw error(field("data_parallel_size"), "must divide the " + std::to_string(one.ranks.size()) + " ranks of " +
+                                                     named() + "evenly, got " + std::to_string(one.data_parallel_size));
+    }
+    require_finite_positive(one.peak_tflops, field("peak_tflops").c_str());
+    if (!(one.seconds >= 0 && one.seconds <= step.seconds)) {
+        throw error(field("seconds"), "must be from 0 to the " + std::to_string(step.seconds) + " of the step, got " +
+                                          std::to_string(one.seconds));
+    }
+    if (one.frozen && one.work.get(view::padded, phase::backward_weights) != flops{}) {
+        throw error(field("frozen"), named() + "is frozen, and its work has gradients of weights: " +
+                                         to_string(one.work.get(view::padded, phase::backward_weights)) + " FLOPs");
+    }
+}
+
+/// The highest peak of every rank that runs a module.
+[[nodiscard]] inline std::vector<double> peaks_of_ranks(std::span<const step_module> modules, std::uint64_t world) {
+    std::vector<std::pair<std::uint64_t, double>> all;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        std::vector<std::uint64_t> ranks = modules[i].ranks;
+        std::sort(ranks.begin(), ranks.end());
+        const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
+        if (ranks.back() >= world) {
+            throw error(module_field(i, "ranks"),
+                        "must be below the " + std::to_string(world) + " ranks, got " + std::to_string(ranks.back()));
+        }
+        if (twice != ranks.end()) {
+            throw error(module_field(i, "ranks"), "rank " + std::to_string(*twice) + " stands twice");
+        }
+        for (const std::uint64_t rank : ranks) {
+            all.emplace_back(rank, modules[i].peak_tflops);
+        }
+    }
+    std::sort(all.begin(), all.end());
+    std::vector<double> peaks;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i + 1 == all.size() || all[i + 1].first != all[i].first) {
+            peaks.push_back(all[i].second);
+        }
+    }
+    return peaks;
+}
+
+/// Σ, equal ones as one product, so that the order of ranks makes no difference.
+[[nodiscard]] inline double sum_of_peaks(std::vector<double> peaks) {
+    std::sort(peaks.begin(), peaks.end());
+    double sum = 0;
+    for (auto first = peaks.begin(); first != peaks.end();) {
+        const auto last = std::upper_bound(first, peaks.end(), *first);
+        sum += *first * static_cast<double>(last - first);
+        first = last;
+    }
+    return sum;
+}
+
+[[nodiscard]] inline module_rate rate_of(const step_module& one, const measurement& step) {
+    const double seconds = one.seconds == 0 ? step.seconds : one.seconds;
+    const double gpu_seconds = gpu_seconds_of({seconds, one.ranks.size(), one.peak_tflops});
+    const auto tflops = [&](view seen) {
+        return divide(to_double(one.work.total(seen)) / 1e12, gpu_seconds, "seconds");
+    };
+    const auto fraction = [&](view seen) { return divide(tflops(seen), one.peak_tflops, "peak_tflops"); };
+    return {.name = one.name,
+            .useful = one.work.total(view::useful),
+            .executed = one.work.total(view::executed),
+            .ranks = one.ranks.size(),
+            .ranks_per_replica = one.ranks.size() / one.data_parallel_size,
+            .tflops_per_gpu = tflops(view::useful),
+            .mfu = fraction(view::useful),
+            .padded_mfu = fraction(view::padded),
+            .hfu = fraction(view::executed)};
+}
+
+}  // namespace detail
+
+/// MFU of a step whose modules have ranks, data parallel sizes and precisions of their own. `step.gpus` is the number
+/// of all ranks, `step.peak_tflops` the peak of one that runs no module.
+[[nodiscard]] inline module_utilization utilize(std::span<const step_module> modules, const measurement& step) {
+    static_cast<void>(detail::gpu_seconds_of(step));
+    if (modules.empty()) {
+        throw error("modules", "must name at least one module");
+    }
+    module_utilization result;
+    flops padded;
+    flops executed;
+    double rank_seconds_at_peak = 0;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const step_module& one = modules[i];
+        detail::require_module(one, i, step);
+        for (std::size_t j = 0; j < i; ++j) {
+            if (modules[j].name == one.name) {
+                throw error(detail::module_field(i, "name"),
+                            "\"" + std::string(one.name.view()) + "\" is the name of another module too");
+            }
+        }
+        result.useful += one.work.total(view::useful);
+        padded += one.work.total(view::padded);
+        executed += one.work.total(view::executed);
+        rank_seconds_at_peak +=
+            detail::divide(to_double(one.work.total(view::useful)) / 1e12, one.peak_tflops, "peak_tflops");
+        result.modules.push_back(detail::rate_of(one, step));
+    }
+    const std::vector<double> peaks = detail::peaks_of_ranks(modules, step.gpus);
+    result.active_ranks = peaks.size();
+    result.idle_ranks = step.gpus - result.active_ranks;
+    const double active_peak = detail::sum_of_peaks(peaks);
+    const double allocated_peak = active_peak + static_cast<double>(result.idle_ranks) * step.peak_tflops;
+    const auto fraction = [&step](flops work, double peak) {
+        return detail::divide(detail::divide(to_double(work) / 1e12, step.seconds, "seconds"), peak, "peak_tflops");
+    };
+    result.mfu = fraction(result.useful, active_peak);
+    result.padded_mfu = fraction(padded, active_peak);
+    result.hfu = fraction(executed, active_peak);
+    result.allocated_mfu = fraction(result.useful, allocated_peak);
+    result.allocated_hfu = fraction(executed, allocated_peak);
+    result.mixed_precision_mfu =
+        detail::divide(rank_seconds_at_peak, step.seconds * static_cast<double>(result.active_ranks), "seconds");
+    return result;
+}
+
+}  // namespace floptally

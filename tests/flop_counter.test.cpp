@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "matmul_trace.hpp"
+
+namespace {
+
+using namespace floptally;
+
+constexpr view every_view[] = {view::useful, view::padded, view::executed};
+constexpr counted_passes every_passes[] = {counted_passes::train, counted_passes::forward, counted_passes::backward};
+constexpr recompute every_recompute[] = {recompute::none, recompute::full, recompute::attention};
+
+/// Windows, chunks and full layers, experts, cross attention, a padded vocabulary.
+struct both_attentions {
+    gqa self{};
+    cross_attention cross{};
+    constexpr floptally::cost cost(const layer& where) const { return self.cost(where) + cross.cost(where); }
+};
+constexpr cost mixed_model = transformer<both_attentions, moe>{
+    .hidden_size = 15,
+    .num_layers = 5,
+    .attention = {.self = {.num_heads = 6, .num_kv_heads = 2, .head_dim = 7},
+                  .cross = {.num_heads = 2, .num_kv_heads = 1, .head_dim = 5, .context_size = 13}},
+    .feed_forward = {.num_experts = 5, .num_experts_per_tok = 2, .intermediate_size = 11},
+    .vocab = {.size = 101, .padded_size = 128},
+    .masks = layer_masks::period({mask::sliding_window(4), mask::chunked(3), mask::causal()}),
+    .layer_elementwise = {
+        .norm = 30}}.cost();
+
+struct slot {
+    sequence real;
+    sequence padded;
+};
+const std::vector<slot>& samples() {
+    static const std::vector<slot> all{{{1, 0, 4}, {1, 0, 4}},  {{7, 0, 2}, {8, 0, 2}},    {{12, 5, 0}, {16, 5, 3}},
+                                       {{0, 0, 0}, {4, 0, 0}},  {{3, 9, 1}, {3, 9, 1}},    {{25, 0, 11}, {32, 1, 16}},
+                                       {{4, 0, 1}, {12, 0, 1}}, {{33, 2, 40}, {33, 2, 40}}};
+    return all;
+}
+
+template <class F>
+void for_every_fold(const cost& model, F check) {
+    for (const convention* how : conventions::all) {
+        for (const counted_passes counted : every_passes) {
+            for (const recompute again : every_recompute) {
+                for (const bool flash : {true, false}) {
+                    CAPTURE(std::string(how->name), static_cast<int>(counted), static_cast<int>(again), flash);
+                    check(flop_counter(model, *how, {counted, again, flash}));
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the quick total is the total of the breakdown in every view", "[flop_counter]") {
+    for_every_fold(mixed_model, [](const flop_counter& folded) {
+        tally batch{folded.masks()};
+        for (const slot& s : samples()) {
+            batch.add(s.real, s.padded);
+            const breakdown work = folded.evaluate(batch);
+            for (const view seen : every_view) {
+                REQUIRE(folded.total(batch, seen) == work.total(seen));
+            }
+        }
+        REQUIRE(folded.total(batch) == folded.total(batch, view::useful));
+    });
+}
+
+TEST_CASE("the work of sequences adds up to the work of their batch", "[flop_counter]") {
+    for_every_fold(mixed_model, [](const flop_counter& folded) {
+        tally batch{folded.masks()};
+        flops useful;
+        flops executed;
+        flops padded;
+        for (const slot& s : samples()) {
+            batch.add(s.real, s.padded);
+            useful += folded.total(s.real);
+            padded += folded.total(s.padded, view::padded);
+            executed += folded.total(s.padded, view::executed);
+        }
+        REQUIRE(folded.total(batch, view::useful) == useful);
+        REQUIRE(folded.total(batch, view::padded) == padded);
+        REQUIRE(folded.total(batch, view::executed) == executed);
+    });
+}
+
+TEST_CASE("microbatches add up to their step", "[flop_counter]") {
+    const flop_counter folded(mixed_model, conventions::exact, {.recomputed = recompute::full});
+    tally step{folded.masks()};
+    flops added[3];
+    for (const slot& s : samples()) {
+        tally micro{folded.masks()};
+        micro.add(s.real, s.padded);
+        step += micro;
+        for (const view seen : every_view) {
+            added[static_cast<std::size_t>(seen)] += folded.evaluate(micro).total(seen);
+        }
+    }
+    for (const view seen : every_view) {
+        CHECK(folded.evaluate(step).total(seen) == added[static_cast<std::size_t>(seen)]);
+    }
+}
+
+TEST_CASE("a tally of the same masks in another order, or of more masks, gives the same", "[flop_counter]") {
+    for (const convention* how : conventions::all) {
+        CAPTURE(std::string(how->name));
+        const flop_counter folded(mixed_model, *how, {.recomputed = recompute::attention});
+        mask_set reversed;
+        for (std::size_t i = folded.masks().size(); i > 0; --i) {
+            reversed.find_or_add(folded.masks()[i - 1], "masks");
+        }
+        mask_set more;
+        more.find_or_add(mask::top_k(2), "masks");
+        more.find_or_add(mask::causal(), "masks");
+        for (const mask& m : reversed) {
+            more.find_or_add(m, "masks");
+            more.find_or_add(mask::sliding_window(m.first() + 100), "masks");
+        }
+        tally same{folded.masks()};
+        tally other_order{reversed};
+        tally superset{more};
+        for (const slot& s : samples()) {
+            same.add(s.real, s.padded);
+            other_order.add(s.real, s.padded);
+            superset.add(s.real, s.padded);
+        }
+        for (const view seen : every_view) {
+            CHECK(folded.total(other_order, seen) == folded.total(same, seen));
+            CHECK(folded.total(superset, seen) == folded.total(same, seen));
+            CHECK(folded.evaluate(superset).total(seen) == folded.evaluate(same).total(seen));
+        }
+        const breakdown a = folded.evaluate(same);
+        const breakdown b = folded.evaluate(superset);
+        REQUIRE(a.components().size() == b.components().size());
+        for (std::size_t i = 0; i < a.components().size(); ++i) {
+            CHECK(a.components()[i].name == b.components()[i].name);
+            CHECK(a.components()[i].total(view::executed) == b.components()[i].total(view::executed));
+        }
+    }
+}
+
+TEST_CASE("a tally without a mask of the model is an error that names the mask", "[flop_counter][errors]") {
+    const flop_counter folded(mixed_model);
+    mask_set windows;
+    windows.find_or_add(mask::sliding_window(4), "masks");
+    const tally without_chunks{windows};
+    CHECK(error_of([&] { return folded.total(without_chunks); }) ==
+          "masks: this tally keeps no pairs of chunked(3): build it with the masks() of the cost that is evaluated");
+    CHECK(error_of([&] { return folded.evaluate(tally{}).total(); }) ==
+          "masks: this tally keeps no pairs of sliding_window(4): build it with the masks() of the cost that is "
+          "evaluated");
+    // Where a convention ignores the windows, their pairs are not needed.
+    CHECK(error_of([&] { return flop_counter(mixed_model, conventions::megatron).total(tally{}); }) == "no error");
+    CHECK(flop_counter(mixed_model, conventions::megatron).masks().empty());
+}
+
+TEST_CASE("the masks of a folded cost are those that need a word", "[flop_counter]") {
+    const flop_counter exact(mixed_model);
+    REQUIRE(exact.masks().size() == 2);
+    CHECK(exact.masks()[0] == mask::sliding_window(4));
+    CHECK(exact.masks()[1] == mask::chunked(3));
+    CHECK(flop_counter(mixed_model, conventions::verl).masks()[0] == mask::box(4));
+    CHECK(exact.counted_as().name == "exact");
+    CHECK(flop_counter(mixed_model, conventions::verl).counted_as().name == "verl");
+}
+
+// ---- phases ----
+
+TEST_CASE("forward and backward add up to a training step", "[flop_counter]") {
+    for (const convention* how : conventions::all) {
+        for (const recompute again : every_recompute) {
+            for (const bool flash : {true, false}) {
+                const auto folded = [&](counted_passes counted) {
+                    return flop_counter(mixed_model, *how, {counted, again, flash});
+                };
+                tally batch{folded(counted_passes::train).masks()};
+                for (const slot& s : samples()) {
+                    batch.add(s.real, s.padded);
+                }
+                const breakdown step = folded(counted_passes::train).evaluate(batch);
+                const breakdown forward = folded(counted_passes::forward).evaluate(batch);
+                const breakdown backward = folded(counted_passes::backward).evaluate(batch);
+                for (const view seen : every_view) {
+                    CHECK(forward.total(seen) + backward.total(seen) == step.total(seen));
+                    CHECK(forward.total(seen) == step.get(seen, phase::forward));
+                    CHECK(forward.backward(seen) == flops{});
+                    CHECK(forward.get(seen, phase::recompute) == flops{});
+                    CHECK(backward.get(seen, phase::forward) == flops{});
+                    CHECK(backward.total(seen) == step.backward(seen) + step.get(seen, phase::recompute));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("views differ by padding, recompute and the fused product only", "[flop_counter]") {
+    tally unpadded{mixed_model.masks()};
+    for (const slot& s : samples()) {
+        unpadded.add(s.padded);
+    }
+    const breakdown work = evaluate(mixed_model, unpadded, conventions::exact, {.flash_attention = false});
+    CHECK(work.total(view::executed) == work.total(view::padded));
+    CHECK(work["attention.core"].total(view::padded) == work["attention.core"].total(view::useful));
+    // The vocabulary is padded from 101 to 128 even where the sequences are not.
+    CHECK(101 * work["lm_head"].total(view::padded) == 128 * work["lm_head"].total(view::useful));
+}
+
+TEST_CASE("a plan without a fused attention executes no product twice", "[flop_counter]") {
+    cost model;
+    model.add("attention.core", attention_core{3, 5, 11}, mask::causal());
+    tally batch;
+    batch.add(sequence{.length = 4}, sequence{.length = 6});
+    // 10 real and 21 padded pairs; a pair is 2·3·5 FLOPs of scores and 2·3·11 of values.
+    const breakdown fused = evaluate(model, batch);
+    const breakdown eager = evaluate(model, batch, conventions::exact, {.flash_attention = false});
+    CHECK(fused.total(view::useful) == flops{3 * (30 + 66) * 10});
+    CHECK(fused.total(view::padded) == flops{3 * (30 + 66) * 21});
+    CHECK(fused.total(view::executed) == flops{(3 * (30 + 66) + 30) * 21});
+    CHECK(fused.get(view::executed, phase::backward_data) == flops{(2 * (30 + 66) + 30) * 21});
+    CHECK(eager.total(view::useful) == fused.total(view::useful));
+    CHECK(eager.total(view::padded) == fused.total(view::padded));
+    CHECK(eager.total(view::executed) == flops{3 * (30 + 66) * 21});
+    // A convention that counts the product in its backward counts it once, in every view.
+    for (const bool flash : {true, false}) {
+        const breakdown counted = evaluate(model, batch, conventions::flash_attention, {.flash_attention = flash});
+        CHECK(counted.total(view::useful) == flops{(3 * (30 + 66) + 30) * 16 / 2});
+        CHECK(counted.total(view::executed) == flops{(3 * (30 + 66) + 30) * 36 / 2});
+    }
+}
+
+TEST_CASE("full recompute runs the layers again and the lm_head not; attention recompute the core", "[flop_counter]") {
+    tally batch{mixed_model.masks()};
+    for (const slot& s : samples()) {
+        batch.add(s.real, s.padded);
+    }
+    const auto with = [&](recompute again) {
+        return evaluate(mixed_model, batch, conventions::exact, {.recomputed = again});
+    };
+    const breakdown none = with(recompute::none);
+    const breakdown full = with(recompute::full);
+    const breakdown attention = with(recompute::attention);
+    for (const component_flops& component : full.components()) {
+        const std::string name(component.name.view());
+        CAPTURE(name);
+        const flops forward = component.get(view::padded, phase::forward);
+        const bool is_core = name == "attention.core" || name == "cross_attention.core";
+        CHECK(component.get(view::executed, phase::recompute) == (name == "lm_head" ? flops{} : forward));
+        CHECK(attention[name].get(view::executed, phase::recompute) == (is_core ? forward : flops{}));
+        CHECK(none[name].get(view::executed, phase::recompute) == flops{});
+    }
+    for (const view seen : {view::useful, view::padded}) {
+        CHECK(full.total(seen) == none.total(seen));
+        CHECK(attention.total(seen) == none.total(seen));
+        CHECK(full.get(seen, phase::recompute) == flops{});
+    }
+}
+
+TEST_CASE("a detached product has no backward and a state has two gradients", "[flop_counter]") {
+    cost model;
+    model.add("indexer", linear{.in_features = 15, .out_features = 7, .kind = term::detached});
+    model.add_state("mixer", 5 * 11);
+    for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
+        const auto walk = [](const matmul_trace::sequence_list& list) {
+            matmul_trace::step trace;
+            trace.detached("indexer", matmul_trace::tokens_of(list), 15, 7);
+            trace.outer_product("mixer", matmul_trace::tokens_of(list), 5, 11);
+            return trace;
+        };
+        for (const counted_passes counted : every_passes) {
+            for (const recompute again : {recompute::none, recompute::attention}) {
+                const training_plan plan{.counted = counted, .recomputed = again};
+                const breakdown work = evaluate(model, matmul_trace::tally_of({}, sequences), conventions::exact, plan);
+                CHECK(matmul_trace::mismatches(work, walk(sequences.real), walk(sequences.slots), plan) == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("full recompute runs a detached product of a layer again", "[flop_counter]") {
+    // training_plan.hpp: full is "one more forward of every layer". An indexer chooses the keys of its layer, so the
+    // layer cannot run again without it.
+    cost model;
+    model.add("indexer", linear{.in_features = 15, .out_features = 7, .kind = term::detached});
+    tally batch;
+    batch.add(sequence{.length = 4});
+    const breakdown work = evaluate(model, batch, conventions::exact, {.recomputed = recompute::full});
+    CHECK(work.get(view::executed, phase::recompute) == work.get(view::padded, phase::forward));
+}
+
+// ---- components ----
+
+TEST_CASE("a component is found by its name, and an unknown one is an error", "[flop_counter][errors]") {
+    tally batch{mixed_model.masks()};
+    batch.add(sequence{.length = 9, .keys = 4});
+    const breakdown work = evaluate(mixed_model, batch);
+    flops sum;
+    for (const component_flops& component : work.components()) {
+        CHECK(&work[component.name.view()] == &component);
+        sum += component.total(view::useful);
+    }
+    CHECK(sum == work.total());
+    CHECK(error_of([&] { return work["moe.shared"].total(view::useful); }) ==
+          R"(component: this model counts none named "moe.shared")");
+    // A component that the convention does not count is none of the breakdown's.
+    CHECK(error_of([&] { return work["norm"].total(view::useful); }) ==
+          R"(component: this model counts none named "norm")");
+    CHECK(error_of([&] { return breakdown{}[""].total(view::useful); }) ==
+          R"(component: this model counts none named "")");
+    CHECK(breakdown{}.total() == flops{});
+}
+
+TEST_CASE("an empty batch is no work, and its components are there", "[flop_counter]") {
+    const breakdown work = evaluate(mixed_model, tally{mixed_model.masks()});
+    CHECK(work.components().size() == 9);
+    for (const view seen : every_view) {
+        CHECK(work.total(seen) == flops{});
+    }
+}
+
+// ---- sizes ----
+
+TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[flop_counter]") {
+    // 2048 sequences of 8192 tokens. Weights of a layer: q and output 16384 x 16384, k and v 16384 x 1024, gate, up and
+    // down 16384 x 53248; 126 layers and an lm_head of 128256 x 16384. 6 FLOPs a weight and token; 3 x 4 x 128 heads x
+    // 128 FLOPs a pair and layer.
+    const uint128 layer_weights = uint128{2} * 16384 * 16384 + 2 * 16384 * 1024 + uint128{3} * 16384 * 53248;
+    const uint128 weights = 126 * layer_weights + uint128{128256} * 16384;
+    const uint128 tokens = 2048 * 8192;
+    uint128 pairs = 0;
+    for (std::uint64_t query = 0; query < 8192; ++query) {
+        pairs += 2048 * (query + 1);
+    }
+    const uint128 expected = 6 * weights * tokens + 3 * 4 * uint128{128} * 128 * 126 * pairs;
+    REQUIRE((expected >> 64) != 0);
+
+    constexpr cost model = presets::llama_3_1_405b.cost();
+    tally batch{model.masks()};
+    batch.add_lengths(std::vector<std::uint32_t>(2048, 8192));
+    CHECK(evaluate(model, batch).total() == flops{expected});
+    CHECK(flop_counter(model).total(batch) == flops{expected});
+    CHECK(to_string(evaluate(model, batch).total()) == "42345162566560382976");
+}
+
+TEST_CASE("components that a plan names run their forward once more, and only in the executed view", "[flop_counter]") {
+    constexpr cost model = presets::mixtral_8x7b.cost();
+    tally batch{model.masks()};
+    batch.add(sequence{.length = 7}, sequence{.length = 8});
+    training_plan plan{.flash_attention = false};
+    const breakdown plain = evaluate(model, batch, conventions::exact, plan);
+    for (const char* name : {"moe.experts", "attention.core", "lm_head"}) {
+        plan.recomputed_components.push_back(name, "recomputed_components");
+    }
+    const breakdown again = evaluate(model, batch, conventions::exact, plan);
+    for (const component_flops& one : plain.components()) {
+        INFO(one.name.view());
+        const bool named = one.name == "moe.experts" || one.name == "attention.core" || one.name == "lm_head";
+        CHECK(again[one.name.view()].get(view::executed, phase::recompute) ==
+              (named ? one.get(view::padded, phase::forward) : flops{}));
+        CHECK(again[one.name.view()].total(view::useful) == one.total(view::useful));
+        CHECK(again[one.name.view()].total(view::padded) == one.total(view::padded));
+    }
+    // Named or by the mode of the plan: once more, not twice. What is not in the model changes nothing.
+    plan.recomputed_components.push_back("no such component", "recomputed_components");
+    plan.recomputed = recompute::attention;
+    CHECK(evaluate(model, batch, conventions::exact, plan).total(view::executed) == again.total(view::executed));
+    plan.counted = counted_passes::forward;
+    CHECK(evaluate(model, batch, conventions::exact, plan).total(view::executed) ==
+          plain.get(view::padded, phase::forward));
+}
+
+TEST_CASE("the largest tally times the largest coefficients stays below 2^128", "[flop_counter]") {
+    // All coefficients together are below 2^64 and so is every word, hence no sum can wrap.
+    constexpr std::uint64_t most = ~std::uint64_t{0};
+    cost model;
+    model.add("a", linear{.in_features = std::uint64_t{1} << 30, .out_features = std::uint64_t{1} << 29});
+    model.add("b", attention_core{std::uint64_t{1} << 28, std::uint64_t{1} << 29, 1}, mask::causal());
+    const flop_counter folded(model);
+    std::vector<std::uint64_t> words(2 * tally::fixed_words, most);
+    const tally full = tally::from_words({}, words);
+    // Words of useful tokens, squares and cached: 2^60, and half of 2·2^28·(2^29 + 1) each, three times over.
+    const uint128 core = uint128{2} * (std::uint64_t{1} << 28) * ((std::uint64_t{1} << 29) + 1);
+    const uint128 per_word = (uint128{1} << 60) + core / 2 + core / 2 + core;
+    CHECK(folded.total(full) == flops{3 * per_word * most});
+    CHECK(folded.evaluate(full).total() == folded.total(full));
+}
+
+TEST_CASE("coefficients that do not fit 64 bits together are an error when they are folded", "[flop_counter][errors]") {
+    const auto problem = [](std::uint64_t width, const training_plan& plan) {
+        return error_of([&] {
+            cost model;
+            model.add("mlp", linear{.in_features = std::uint64_t{1} << 30, .out_features = width});
+            return flop_counter(model, conventions::exact, plan).total(tally{});
+        });
+    };
+    // A weight counts 2 FLOPs in each of three phases and three views: 18 x 2^30 x width.
+    constexpr std::uint64_t widest = (std::uint64_t{1} << 34) / 18;
+    CHECK(problem(widest, {}) == "no error");
+    CHECK(problem(widest + 1, {}).starts_with("cost: "));
+    CHECK(problem(widest + 1, {}).ends_with(" does not fit 64 bits"));
+    CHECK(problem(widest + 1, {.counted = counted_passes::forward}) == "no error");
+    // Full recompute is a tenth count of them.
+    CHECK(problem((std::uint64_t{1} << 34) / 20, {.recomputed = recompute::full}) == "no error");
+    CHECK(problem((std::uint64_t{1} << 34) / 20 + 1, {.recomputed = recompute::full}).starts_with("cost: "));
+    // One coefficient alone that does not fit: 2 x 2^62 to data and weights, three times.
+    cost core;
+    core.add("attention.core", attention_core{std::uint64_t{1} << 61, 3, 1}, mask::bidirectional());
+    CHECK(error_of([&] { return flop_counter(core).total(tally{}); }).starts_with("cost: "));
+    CHECK_THROWS_AS(flop_counter(core), overflow);
+}
