@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <floptally/convention.hpp>
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/parallel/context_parallel.hpp>
 #include <floptally/parallel/head_split.hpp>
@@ -390,8 +391,11 @@ TEST_CASE("A1: the tallies of the ranks add up to that of the row, word for word
     // Every kind that needs a word, those that are no masks too.
     mask_set masks = all_masks();
     mask_set kinds_of_conventions;
-    for (const mask& one : {mask::box(3), mask::window_squares(5), mask::chunk_squares(3), mask::within_window(6),
-                            mask::limited_by_window(6), mask::encoder()}) {
+    for (const floptally::rule& one :
+         {mask::box(3), mask(floptally::make_rule<floptally::maxtext::window_squares>(5)),
+          mask(floptally::maxtext::chunk_squares{3}),
+          mask(floptally::make_rule<floptally::megatron_bridge::within_window>(6)),
+          mask(floptally::make_rule<floptally::megatron_bridge::limited_by_window>(6)), mask::encoder()}) {
         kinds_of_conventions.find_or_add(one, "masks");
     }
     for (int round = 0; round < 60; ++round) {
@@ -404,7 +408,7 @@ TEST_CASE("A1: the tallies of the ranks add up to that of the row, word for word
                 const context_parallel_row split_keys(row, split,
                                                       token_split::contiguous(row.key_boundaries().back(), cp));
                 for (const context_parallel_row& ranks : {whole_keys, split_keys}) {
-                    for (const mask& square_rows : {mask::causal(), mask::bidirectional()}) {
+                    for (const floptally::rule& square_rows : {mask::causal(), mask::bidirectional()}) {
                         split_tally sum{kept};
                         for (u64 rank = 0; rank < cp; ++rank) {
                             const split_tally share = ranks.tally_of(rank, kept, square_rows);
@@ -412,7 +416,7 @@ TEST_CASE("A1: the tallies of the ranks add up to that of the row, word for word
                             sum += share;
                             for (const view seen : both_views) {
                                 CHECK(own.pairs(seen, square_rows) == ranks.pairs(rank, square_rows, seen));
-                                for (const mask& one : own.masks()) {
+                                for (const floptally::rule& one : own.masks()) {
                                     CHECK(own.pairs(seen, one) == ranks.pairs(rank, one, seen));
                                 }
                             }
@@ -522,7 +526,8 @@ TEST_CASE("The longest sequences are split without a wrap", "[context_parallel]"
     packed_row row;
     row.add({.length = tokens});
     mask_set masks;
-    for (const mask& one : {mask::sliding_window(2'147'483'647), mask::window(9, 2'000'000'000), mask::prefix_lm(77)}) {
+    for (const floptally::rule& one :
+         {mask::sliding_window(2'147'483'647), mask::window(9, 2'000'000'000), mask::prefix_lm(77)}) {
         masks.push_back(one, "masks");
     }
     const tally whole = row.tally_of(masks).total();

@@ -74,25 +74,29 @@ pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
 }
 
 pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
-    const bool is_exact_mask = m.attends.kind() == mask_kind::compressed_keys;
-    if (is_exact_mask || (m.is_windowed && how.windows == window_pairs::exact)) {
+    if (m.attends.is<masks::compressed_keys>()) {
         return m.pairs;
     }
-    if (m.is_windowed && how.windows == window_pairs::half_squares) {
-        if (m.attends.kind() == mask_kind::top_k) {  // as many pairs as a window
-            const auto keys = static_cast<std::uint64_t>(m.attends.first());
+    if (m.is_windowed && how.pairs == floptally::maxtext::count_pairs) {
+        if (m.attends.is<masks::top_k>()) {  // as many pairs as a window
+            const auto keys = static_cast<std::uint64_t>(m.attends.as<masks::top_k>().keys);
             return half_squares(matmul_trace::sliding_window(keys), keys);
         }
-        return m.is_causal ? half_squares(m.pairs, m.window) : m.pairs;
+        if (m.is_causal) {
+            return half_squares(m.pairs, m.window);
+        }
     }
-    if (m.is_windowed && how.windows == window_pairs::limited) {
-        return m.window == 0 ? m.pairs : if_limited(m.pairs, m.window);
+    if (m.window != 0 && how.pairs == floptally::megatron_bridge::count_pairs) {
+        return if_limited(m.pairs, m.window);
     }
-    if (m.window != 0 && how.windows == window_pairs::box) {
+    if (m.window != 0 && how.pairs == floptally::vllm::count_pairs) {
         return box(m.window);
     }
-    if (m.window != 0 && how.windows == window_pairs::half_box && layers_alternate) {
+    if (m.window != 0 && how.pairs == floptally::verl::count_pairs && layers_alternate) {
         return half_of_box(m.window);
+    }
+    if (m.is_windowed && how.windows == window_pairs::exact) {
+        return m.pairs;
     }
     if (!m.is_causal) {
         return square(false);
@@ -243,11 +247,20 @@ TEST_CASE("every preset counts what its trace runs", "[convention]") {
 
 TEST_CASE("every knob of a convention counts what its trace runs, whatever the others say", "[convention]") {
     for (const causal_pairs causal : {causal_pairs::exact, causal_pairs::half_square, causal_pairs::full_square}) {
-        for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored, window_pairs::half_box,
-                                           window_pairs::box, window_pairs::limited, window_pairs::half_squares}) {
-            for (const attention_backward backward : {attention_backward::twice, attention_backward::flash}) {
-                CAPTURE(static_cast<int>(causal), static_cast<int>(windows), static_cast<int>(backward));
-                check_convention({"own", "a user's", causal, windows, backward, products});
+        for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored}) {
+            for (const count_pairs_function pairs :
+                 {static_cast<count_pairs_function>(floptally::count_pairs), floptally::maxtext::count_pairs,
+                  floptally::megatron_bridge::count_pairs, floptally::vllm::count_pairs,
+                  floptally::verl::count_pairs}) {
+                for (const attention_backward backward : {attention_backward::twice, attention_backward::flash}) {
+                    CAPTURE(static_cast<int>(causal), static_cast<int>(windows), static_cast<int>(backward));
+                    check_convention({.name = "own",
+                                      .summary = "a user's",
+                                      .causal = causal,
+                                      .windows = windows,
+                                      .backward = backward,
+                                      .pairs = pairs});
+                }
             }
         }
     }

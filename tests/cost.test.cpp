@@ -468,14 +468,15 @@ TEST_CASE("a shared weight is applied and not stored", "[cost]") {
 
 namespace {
 
-constexpr moe measured{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11, .routed_is_measured = true};
+constexpr moe by_visits{
+    .num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11, .routed_is_measured = true};
 
 }  // namespace
 
 TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost][routed]") {
     // Three layers with routers of their own; a visit is 3 matrices of 15 x 11 wherever it happens.
-    const cost model = 2 * measured.cost(causal) + measured.cost(causal);
-    CHECK(model == 3 * measured.cost(causal));
+    const cost model = 2 * by_visits.cost(causal) + by_visits.cost(causal);
+    CHECK(model == 3 * by_visits.cost(causal));
     CHECK(model.parameters() == 3 * (15 * 7 + 7 * 3 * 15 * 11));
     tally batch{model.masks()};
     batch.add({.length = 5}, {.length = 8});
@@ -497,36 +498,37 @@ TEST_CASE("an even measurement is the count by configuration", "[cost][routed]")
     batch.add({.length = 19});
     tally counted = batch;
     counted.add_routed(4 * 19 * 2, 4 * 19 * 2);
-    CHECK(evaluate(4 * measured.cost(causal), counted).total() == evaluate(4 * sparse, batch).total());
+    CHECK(evaluate(4 * by_visits.cost(causal), counted).total() == evaluate(4 * sparse, batch).total());
 }
 
 TEST_CASE("experts that differ cannot share one measured count", "[cost][routed][errors]") {
-    const std::string two_kinds = "moe.experts: experts of two kinds cannot share one measured count of visits";
-    moe wide = measured;
+    const std::string two_kinds =
+        "moe.experts: experts of two kinds cannot share one measured count of visits: give each a word of its own";
+    moe wide = by_visits;
     wide.intermediate_size = 13;
-    CHECK(error_of([&] { return measured.cost(causal) + wide.cost(causal); }) == two_kinds);
-    CHECK(error_of([&] { return measured.cost(causal) + measured.cost(causal).detached(); }) == two_kinds);
+    CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
+    CHECK(error_of([&] { return by_visits.cost(causal) + by_visits.cost(causal).detached(); }) == two_kinds);
     CHECK(error_of([&] {
-              return measured.cost(causal) +
+              return by_visits.cost(causal) +
                      cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = statistic::routed});
-          }) == "other: experts of two kinds cannot share one measured count of visits");
-    cost sum = measured.cost(causal);
+          }) == "other: experts of two kinds cannot share one measured count of visits: give each a word of its own");
+    cost sum = by_visits.cost(causal);
     const cost before = sum;
     CHECK_THROWS_AS(sum += wide.cost(causal), error);
     CHECK(sum == before);
     // No layers are no experts.
-    CHECK(error_of([&] { return 0 * wide.cost(causal) + measured.cost(causal); }) == "no error");
-    CHECK(error_of([&] { return measured.cost(causal) + 0 * wide.cost(causal); }) == "no error");
+    CHECK(error_of([&] { return 0 * wide.cost(causal) + by_visits.cost(causal); }) == "no error");
+    CHECK(error_of([&] { return by_visits.cost(causal) + 0 * wide.cost(causal); }) == "no error");
     // One count for a model and its MTP layer or encoder: the row stays one.
-    const cost with_mtp = measured.cost(causal) + measured.cost(causal).as_component("mtp");
-    CHECK(with_mtp.parameters() == 2 * measured.cost(causal).parameters());
+    const cost with_mtp = by_visits.cost(causal) + by_visits.cost(causal).as_component("mtp");
+    CHECK(with_mtp.parameters() == 2 * by_visits.cost(causal).parameters());
     CHECK(traced::component_names(with_mtp) == std::set<std::string>{"moe.router", "moe.experts", "mtp"});
-    CHECK(traced::component_names(measured.cost(causal).on_encoder()) ==
+    CHECK(traced::component_names(by_visits.cost(causal).on_encoder()) ==
           std::set<std::string>{"encoder.moe.router", "moe.experts"});
 }
 
 TEST_CASE("tokens without their visits are an error, not a model without experts", "[cost][routed][errors]") {
-    const cost model = measured.cost(causal);
+    const cost model = by_visits.cost(causal);
     const std::string missing =
         "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
     tally batch;

@@ -122,9 +122,10 @@ TEST_CASE("a tally of the same masks in another order, or of more masks, gives t
         mask_set more;
         more.find_or_add(mask::top_k(2), "masks");
         more.find_or_add(mask::causal(), "masks");
-        for (const mask& m : reversed) {
+        std::int64_t window = 100;
+        for (const rule& m : reversed) {
             more.find_or_add(m, "masks");
-            more.find_or_add(mask::sliding_window(m.first() + 100), "masks");
+            more.find_or_add(mask::sliding_window(++window), "masks");
         }
         tally same{folded.masks()};
         tally other_order{reversed};

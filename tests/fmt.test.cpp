@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/fmt.hpp>
 #include <floptally/presets.hpp>

@@ -16,6 +16,10 @@ namespace {
 using namespace floptally;
 using hstu_definition::parts;
 
+/// What recsys-examples counts half of, and all of, for a mask.
+mask history_squares_of(const mask& m) { return recsys_examples::history_squares{m.as<masks::hstu>().flags & 3}; }
+mask other_pairs_of(const mask& m) { return recsys_examples::other_pairs{m.as<masks::hstu>().flags & 3}; }
+
 /// What the library and an enumeration disagree on first, or nothing.
 struct comparison {
     std::string first;
@@ -66,7 +70,7 @@ static_assert(agrees_at_compile_time({.contextual = false}));
 static_assert(agrees_at_compile_time({.is_causal = false}));
 static_assert(agrees_at_compile_time({.max_attn_len = 1}));
 static_assert(agrees_at_compile_time({.max_attn_len = 3, .min_full_attn_seq_len = 2, .windowed_targets = false}));
-static_assert(sizeof(mask) <= 16);
+static_assert(sizeof(mask) == 32);
 
 }  // namespace
 
@@ -164,9 +168,8 @@ TEST_CASE("the words that recsys-examples' count needs", "[hstu][mask][conventio
                 for (std::int64_t targets = 0; targets <= 5; ++targets) {
                     parts s{.context = context, .history = history, .targets = targets, .group = 2};
                     for (s.past = 0; s.past <= s.length(); s.past += 2) {
-                        const std::uint64_t squares =
-                            rule.is_causal ? mask::hstu_history_squares_of(m).pairs(s.record()) : 0;
-                        const std::uint64_t others = mask::hstu_others_of(m).pairs(s.record());
+                        const std::uint64_t squares = rule.is_causal ? history_squares_of(m).pairs(s.record()) : 0;
+                        const std::uint64_t others = other_pairs_of(m).pairs(s.record());
                         ++all.compared;
                         if (squares + 2 * others != halves(rule, s) && all.first.empty()) {
                             all.first = m.name() + " of " + s.text();
@@ -216,8 +219,8 @@ TEST_CASE("lengths alone are history, in blocks as one by one", "[hstu][tally]")
     for (const hstu_mask& rule : hstu_definition::rules({5, 300}, {0, 40})) {
         mask_set masks;
         masks.find_or_add(mask::hstu(rule), "masks");
-        masks.find_or_add(mask::hstu_history_squares_of(mask::hstu(rule)), "masks");
-        masks.find_or_add(mask::hstu_others_of(mask::hstu(rule)), "masks");
+        masks.find_or_add(history_squares_of(mask::hstu(rule)), "masks");
+        masks.find_or_add(other_pairs_of(mask::hstu(rule)), "masks");
         masks.find_or_add(mask::hstu_part(hstu_rows::targets), "masks");
         masks.find_or_add(mask::hstu_part(hstu_rows::history), "masks");
         tally at_once{masks};
@@ -233,13 +236,13 @@ TEST_CASE("lengths alone are history, in blocks as one by one", "[hstu][tally]")
 
 TEST_CASE("names of HSTU's masks", "[hstu][mask]") {
     CHECK(mask::hstu().name() == "hstu");
-    CHECK(mask::hstu({.is_causal = false}).name() == "hstu_bidirectional");
-    CHECK(mask::hstu({.contextual = false}).name() == "hstu_without_context");
-    CHECK(mask::hstu({.max_attn_len = 64}).name() == "hstu(64,0)");
+    CHECK(mask::hstu({.is_causal = false}).name() == "hstu(is_causal=0)");
+    CHECK(mask::hstu({.contextual = false}).name() == "hstu(contextual=0)");
+    CHECK(mask::hstu({.max_attn_len = 64}).name() == "hstu(max_attn_len=64)");
     CHECK(mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8, .windowed_targets = false}).name() ==
-          "hstu_full_targets(64,8)");
-    CHECK(mask::hstu_history_squares_of(mask::hstu()).name() == "hstu_history_squares");
-    CHECK(mask::hstu_others_of(mask::hstu()).name() == "hstu_others");
+          "hstu(max_attn_len=64,min_full_attn_seq_len=8,windowed_targets=0)");
+    CHECK(history_squares_of(mask::hstu()).name() == "hstu_history_squares");
+    CHECK(other_pairs_of(mask::hstu({.contextual = false})).name() == "hstu_other_pairs(flags=2)");
     CHECK(mask::hstu_part(hstu_rows::targets, 2).name() == "hstu_targets(2)");
     CHECK(mask::hstu_part(hstu_rows::all).name() == "hstu_all(1)");
     // What does not change a mask does not make another one.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>
@@ -459,7 +460,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         CHECK(model.notes.size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
-        for (const floptally::mask& m : model.cost.masks()) {
+        for (const floptally::rule& m : model.cost.masks()) {
             masks.append(masks.empty() ? "" : " ").append(m.name());
         }
         CHECK(masks == family.masks);

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/presets.hpp>

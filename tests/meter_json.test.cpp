@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/step/meter_json.hpp>
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/maxtext.hpp>
+#include <floptally/conventions/megatron.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/statistics/tile_bound.hpp>
 #include <floptally/tally.hpp>
 
@@ -17,10 +20,10 @@ namespace {
 using namespace floptally;
 
 /// Whether query i sees key j, by the words of a mask's definition.
-using rule = std::function<bool(std::int64_t i, std::int64_t j)>;
+using seen_rule = std::function<bool(std::int64_t i, std::int64_t j)>;
 
 /// Tile by tile and pair by pair.
-std::uint64_t enumerated(const rule& attends, std::int64_t first, std::int64_t end, std::int64_t keys,
+std::uint64_t enumerated(const seen_rule& attends, std::int64_t first, std::int64_t end, std::int64_t keys,
                          std::int64_t block_rows, std::int64_t block_keys) {
     std::uint64_t pairs = 0;
     for (std::int64_t row = first; row < end; row += block_rows) {
@@ -43,10 +46,10 @@ struct tile {
 };
 constexpr tile tiles[] = {{1, 1}, {1, 4}, {4, 1}, {2, 3}, {3, 2}, {4, 4}, {7, 5}, {64, 64}};
 
-std::string difference(const mask& m, const sequence& s, const rule& attends) {
-    const bool other_side = m.kind() == mask_kind::encoder || m.kind() == mask_kind::cross_attention;
-    const std::int64_t end = m.kind() == mask_kind::encoder ? s.keys : std::int64_t{s.past} + s.length;
-    const std::int64_t first = m.kind() == mask_kind::encoder ? 0 : s.past;
+std::string difference(const mask& m, const sequence& s, const seen_rule& attends) {
+    const bool other_side = m.reads_other_side();
+    const std::int64_t end = m.is_of_other_side() ? s.keys : std::int64_t{s.past} + s.length;
+    const std::int64_t first = m.is_of_other_side() ? 0 : s.past;
     const std::int64_t keys = other_side ? std::int64_t{s.keys} : end;
     for (const tile& t : tiles) {
         const std::uint64_t counted =
@@ -71,7 +74,7 @@ static_assert(executed_pairs(mask::causal(), one_tile, 128, 64) == 128 * 64);
 TEST_CASE("H11: tiles of the masks of a sequence", "[tile_bound]") {
     struct defined {
         mask attends;
-        rule by_words;
+        seen_rule by_words;
     };
     std::vector<defined> all{
         {mask::causal(), [](auto i, auto j) { return j <= i; }},
@@ -115,8 +118,10 @@ TEST_CASE("H11: tiles of HSTU's masks", "[tile_bound][hstu]") {
 
 TEST_CASE("a mask without positions has no tiles", "[tile_bound]") {
     const sequence s{.length = 9};
-    for (const mask& m : {mask::top_k(3), mask::box(3), mask::window_squares(3), mask::chunk_squares(3),
-                          mask::within_window(3), mask::limited_by_window(3), mask::hstu_part(hstu_rows::targets)}) {
+    for (const rule& m :
+         {mask::top_k(3), mask::box(3), mask(make_rule<maxtext::window_squares>(3)), mask(maxtext::chunk_squares{3}),
+          mask(make_rule<megatron_bridge::within_window>(3)), mask(make_rule<megatron_bridge::limited_by_window>(3)),
+          mask::hstu_part(hstu_rows::targets)}) {
         CHECK(error_of([&] { return executed_pairs(m, s, 4, 4); }) ==
               "mask: " + m.name() + " says how many keys a query sees, not which");
     }

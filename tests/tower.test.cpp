@@ -32,7 +32,7 @@ namespace {
 
 mask_set set_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const mask& m : masks) {
+    for (const floptally::rule& m : masks) {
         set.find_or_add(m, "masks");
     }
     return set;
@@ -257,8 +257,8 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
             }
         }
     }
-    CHECK(mask::level_windows(7, 2, true, true).name() == "vision.shifted_shrinking_windows(7,level 2)");
-    CHECK(mask::level_windows(7, 0, false, false).name() == "vision.windows(7,level 0)");
+    CHECK(mask::level_windows(7, 2, true, true).name() == "vision.level_windows(7,2,shifted=1,shrinking=1)");
+    CHECK(mask::level_windows(7, 0, false, false).name() == "vision.level_windows(7,0)");
     CHECK(mask::strided_cells(1, 4).name() == "vision.strided_cells(1,4)");
     tally coarse{set_of({mask::strided_cells(4, 4)})};
     CHECK(error_of([&] {
@@ -382,8 +382,8 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
         }
     }
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
-    CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,100)");
-    CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,0,100)");
+    CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,chunk=100)");
+    CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,window=100)");
     CHECK(error_of([] { static_cast<void>(mask::strided_frames(1, 2, -1)); }) ==
           "chunk: must be from 0 to 65535, got -1");
     CHECK(error_of([] { static_cast<void>(mask::strided_squares(1, 2, 0, 65536)); }) ==
@@ -620,7 +620,7 @@ TEST_CASE("prefix tokens cost what the same sequences cost with them counted in"
     tiles.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::clip_squares(2));
     CHECK(tiles.with_prefix_tokens(2) == tiles);
     CHECK(error_of([&] { static_cast<void>(tiles.with_prefix_tokens(1)); }) ==
-          "masks: vision.clip_squares(2) has no form with prefix tokens: only bidirectional");
+          "masks: vision.clip_squares(prefix_tokens=2) has no form with prefix tokens: only bidirectional");
 }
 
 TEST_CASE("learned queries have a fixed number of pairs for each unit") {
@@ -638,14 +638,14 @@ TEST_CASE("learned queries have a fixed number of pairs for each unit") {
 
 TEST_CASE("names of masks say their tower") {
     CHECK(mask::bidirectional().in(modality::vision).name() == "vision.bidirectional");
-    CHECK(mask::grid_windows(8).name() == "vision.windows(8)");
-    CHECK(mask::grid_windows(7, 3).name() == "vision.windows(7,3)");
+    CHECK(mask::grid_windows(8).name() == "vision.grid_windows(8)");
+    CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
     CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
-    CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,1)");
+    CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,line_ends=1)");
     CHECK(mask::pooled_patches(2).name() == "vision.pooled_patches(2)");
     CHECK(mask::pooled_clips(2).name() == "vision.pooled_clips(2)");
     CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
-    CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,512)");
+    CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,sliding_window=512)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
     CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
           "sliding_window: must be from 1 to 2147483647, got 0");

@@ -624,7 +624,7 @@ TEST_CASE("Context parallelism splits the text; images are added by who has them
             for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
                 CHECK(own.get(seen, what, modality::vision) == 0);
             }
-            for (const mask& m : masks) {
+            for (const rule& m : masks) {
                 CHECK((m.in() == modality::text || own.pairs(seen, m) == 0));
             }
         }

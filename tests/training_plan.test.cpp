@@ -373,7 +373,7 @@ const std::vector<test_model>& models() {
 // ---- a plan, for the library and for the tape ----
 
 /// The component and weight that a rule names; "*" for all, and a weight of "*" for a component as a whole.
-struct rule {
+struct named_rule {
     std::string component = "*";
     std::string weight = "*";
     state is = state::trainable;
@@ -382,7 +382,7 @@ struct rule {
     int last = -1;
 };
 
-plan_rule for_library(const rule& r) {
+plan_rule for_library(const named_rule& r) {
     plan_rule out;
     const std::string name = r.weight == "*" ? r.component : r.component + "/" + r.weight;
     out.weights = std::string_view(name);
@@ -395,10 +395,10 @@ plan_rule for_library(const rule& r) {
     return out;
 }
 
-autograd_trace::rule_of for_tape(const std::vector<rule>& rules) {
+autograd_trace::rule_of for_tape(const std::vector<named_rule>& rules) {
     return [rules](const std::string& component, const std::string& weight, int at) {
         autograd_trace::weight_rule found;
-        for (const rule& r : rules) {
+        for (const named_rule& r : rules) {
             const bool named = (r.component == "*" || r.component == component) &&
                                (r.weight == "*" || (!weight.empty() && r.weight == weight));
             if (named && (r.first < 0 || (at >= r.first && at <= r.last))) {
@@ -418,12 +418,12 @@ struct options {
 };
 
 /// Component by component, phase by phase and view by view.
-std::string mismatches(const test_model& model, const std::vector<rule>& rules, const options& with) {
+std::string mismatches(const test_model& model, const std::vector<named_rule>& rules, const options& with) {
     training_plan plan{with.counted, with.again, with.flash};
     for (const std::string& name : with.named) {
         plan.recomputed_components.push_back(component_name(name), "recomputed_components");
     }
-    for (const rule& r : rules) {
+    for (const named_rule& r : rules) {
         plan.rules.push_back(for_library(r), "rules");
     }
     plan.recompute_every = with.every;
@@ -493,7 +493,7 @@ std::vector<options> every_option() {
     return all;
 }
 
-void check(const test_model& model, const std::vector<rule>& rules) {
+void check(const test_model& model, const std::vector<named_rule>& rules) {
     for (const options& with : every_option()) {
         INFO(model.name);
         REQUIRE(mismatches(model, rules, with) == "");
@@ -509,7 +509,7 @@ bool has(const test_model& model, const std::string& component, const std::strin
     return false;
 }
 
-const rule freeze_all{"*", "*", state::frozen};
+const named_rule freeze_all{"*", "*", state::frozen};
 
 }  // namespace
 
@@ -585,8 +585,8 @@ TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]")
     }
     // Towers of an encoder-decoder, one frozen and one trained.
     const test_model towers = encoder_decoder();
-    std::vector<rule> encoder_only{freeze_all};
-    std::vector<rule> decoder_only{{"embedding", "*", state::frozen}};
+    std::vector<named_rule> encoder_only{freeze_all};
+    std::vector<named_rule> decoder_only{{"embedding", "*", state::frozen}};
     for (const char* name : {"encoder.attention.qkv", "encoder.attention.output", "encoder.mlp"}) {
         encoder_only.push_back({name, "*", state::trainable});
         decoder_only.push_back({name, "*", state::frozen});
@@ -600,14 +600,14 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int round = 0; round < 150; ++round) {
         const test_model& model = models()[below(models().size())];
-        std::vector<rule> rules;
+        std::vector<named_rule> rules;
         const std::size_t base = below(4);
         if (base != 0) {
-            rules.push_back(base == 1 ? rule{"*", "*", state::lora, 1 + below(4)} : freeze_all);
+            rules.push_back(base == 1 ? named_rule{"*", "*", state::lora, 1 + below(4)} : freeze_all);
         }
         for (std::size_t i = below(6); i > 0; --i) {
             const auto& [component, weight] = model.weights[below(model.weights.size())];
-            rule next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
+            named_rule next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
             const bool adapts = component != "norm" && component != "embedding" && component != "mixer.convolution";
             next.is = next.is == state::lora && !adapts ? state::frozen : next.is;
             next.rank = next.is == state::lora ? 1 + below(5) : 0;
@@ -623,7 +623,7 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
             below(2) == 0 ? std::vector<std::string>{"mlp", "attention.output"} : std::vector<std::string>{},
             1 + below(3)};
         std::string said = model.name;
-        for (const rule& r : rules) {
+        for (const named_rule& r : rules) {
             said.append("; ").append(r.component).append("/").append(r.weight).append(" ");
             said.append(std::to_string(static_cast<int>(r.is))).append(" in ").append(std::to_string(r.first));
         }

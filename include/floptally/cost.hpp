@@ -16,6 +16,8 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/rule.hpp>
 
 namespace floptally {
 
@@ -36,15 +38,18 @@ class cost {
 
     /// A weight matrix. Forward 2·in·out a unit.
     constexpr cost& add(const component_name& component, const linear& weight) {
+        if (weight.rows == statistic::routed) {
+            return add(component, weight, measured("routed"));
+        }
         table_.put(component, weight.weight, detail::row_of(component, weight));
         return *this;
     }
 
     /// The same, applied to the units that `units` counts: patches after merging, frames after convolutions.
-    constexpr cost& add(const component_name& component, const linear& weight, const mask& units) {
+    constexpr cost& add(const component_name& component, const linear& weight, const rule& units) {
         cost sum = *this;
         cost_row row = detail::row_of(component, weight);
-        row.what = statistic::pairs;
+        row.what = units.is_measured() ? statistic::routed : statistic::pairs;
         row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(units, "masks"));
         row.in = units.in();
         sum.table_.put(component, weight.weight, row);
@@ -52,7 +57,7 @@ class cost {
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
-    constexpr cost& add(const component_name& component, const attention_core& core, const mask& attends) {
+    constexpr cost& add(const component_name& component, const attention_core& core, const rule& attends) {
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
         sum.put_core(component, core, {.mask = which, .what = statistic::pairs, .in = attends.in()}, 1);
@@ -69,14 +74,14 @@ class cost {
     }
 
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
-    constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const mask& attends,
+    constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const rule& attends,
                                const dataflow& flow = {}) {
         return add_pairs(component, term::scores, multiply_adds, attends, flow);
     }
 
     /// QKᵀ or PV alone (`term::scores`, `term::values`), where no softmax stands between them.
     constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
-                              const mask& attends, const dataflow& flow) {
+                              const rule& attends, const dataflow& flow) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
         cost sum = *this;
         const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
@@ -128,11 +133,13 @@ class cost {
 
     /// A row as it stands, counted elsewhere; `attends` is the mask of its pairs.
     constexpr cost& add_row(const component_name& component, std::string_view weight, cost_row row,
-                            const mask& attends = {}) {
+                            const rule& attends = {}) {
         cost sum = *this;
-        if (row.what == statistic::pairs) {
-            row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
-            row.in = attends.in();
+        if (has_rule(row.what)) {
+            const bool routed = row.what == statistic::routed && !attends.is_measured();
+            const rule& of = routed ? measured("routed").in(row.in) : attends;
+            row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(of, "masks"));
+            row.in = of.in();
         }
         sum.table_.put(component, weight, row);
         return *this = sum;
@@ -212,7 +219,11 @@ class cost {
                 throw error(table_.components[row.component].view(), "an encoder has no other side to attend");
             }
             const component_name& own = table_.components[row.component];
-            sum.table_.put(row.what == statistic::routed ? own : own.on_encoder(), weight_name(row), row);
+            if (row.what == statistic::routed) {
+                sum.table_.put_from(table_, row, own);
+            } else {
+                sum.table_.put(own.on_encoder(), weight_name(row), row);
+            }
         }
         return sum;
     }
@@ -227,7 +238,7 @@ class cost {
 
     /// The same over `units` in place of tokens (cells of a coarser grid, frames after convolutions); where
     /// bidirectional attention is another mask over these, it is `attends`.
-    [[nodiscard]] constexpr cost over(const mask& units, const mask& attends = mask::bidirectional()) const {
+    [[nodiscard]] constexpr cost over(const rule& units, const rule& attends = mask::bidirectional()) const {
         return cost(table_.over(units, attends));
     }
 

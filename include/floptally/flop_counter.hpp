@@ -11,15 +11,16 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
-#include <floptally/detail/lowered_pairs.hpp>
 #include <floptally/detail/plan_walk.hpp>
 #include <floptally/detail/word_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 
@@ -64,11 +65,13 @@ class flop_counter {
         return {totals_[static_cast<std::size_t>(seen)], detail::tally_words::before_masks(masks_) + masks_.size()};
     }
     /// Whether experts are counted by visits, which a tally with tokens must then have.
-    [[nodiscard]] constexpr bool needs_routed() const { return needs_routed_; }
+    [[nodiscard]] constexpr bool needs_routed() const { return needs_.routed; }
+    /// Whether other measured words are counted (`measured(name)`).
+    [[nodiscard]] constexpr bool needs_measured_words() const { return needs_.words; }
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
-        const detail::word_table words(masks_, needs_routed_, batch);
+        const detail::word_table words(masks_, needs_, batch);
         breakdown result;
         component_flops* work = nullptr;
         for (const group& g : groups_) {
@@ -100,7 +103,7 @@ class flop_counter {
 
     /// One sum over all components and phases; cheaper than `evaluate(batch).total(seen)` and equal to it.
     [[nodiscard]] constexpr flops total(const tally& batch, view seen = view::useful) const {
-        const detail::word_table words(masks_, needs_routed_, batch);
+        const detail::word_table words(masks_, needs_, batch);
         const std::uint64_t* values = seen == view::useful ? words.useful : words.padded;
         const std::uint64_t* coefficients = totals_[static_cast<std::size_t>(seen)];
         uint128 sum = 0;
@@ -145,7 +148,7 @@ class flop_counter {
 
     /// Everything trains: the rows of a cost, kind by kind, so that those with equal passes stand together.
     constexpr void add_rows(const cost& model, const training_plan& plan) {
-        const bool unwindowed = detail::has_layer_without_window(model);
+        const attention_context context = detail::context_of(model);
         for (std::size_t component = 0; component < model.components().size(); ++component) {
             const component_name& name = model.components()[component];
             const bool named = plan.recomputed_components.find(name) < plan.recomputed_components.size();
@@ -154,9 +157,9 @@ class flop_counter {
                     if (row.component == component && row.kind == static_cast<term>(kind) &&
                         how_.counted.contains(row.kind)) {
                         const bool again = named || detail::is_recomputed(row.kind, plan);
-                        const mask attends = row.what == statistic::pairs ? model.masks()[row.mask] : mask{};
+                        const rule attends = has_rule(row.what) ? model.masks()[row.mask] : rule{};
                         add(name, attends, detail::counted_row(model, row, how_),
-                            detail::passes_of(row.kind, how_, plan, again), unwindowed);
+                            detail::passes_of(row.kind, how_, plan, again), context);
                     }
                 }
             }
@@ -165,18 +168,18 @@ class flop_counter {
 
     constexpr void add_planned(std::span<const model_part> stages, const cost& model, const training_plan& plan) {
         const detail::plan_walk walk(stages, model, how_, plan);
-        const bool unwindowed = detail::has_layer_without_window(model);
+        const attention_context context = detail::context_of(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {
             for (std::size_t first = 0; first < walk.rows.size(); ++first) {
                 if (walk.rows[first].component == component) {
-                    add_planned(walk, first, unwindowed);
+                    add_planned(walk, first, context);
                 }
             }
         }
     }
 
     /// All rows of one component with the passes of the first of them; nothing where another came before it.
-    constexpr void add_planned(const detail::plan_walk& walk, std::size_t first, bool unwindowed) {
+    constexpr void add_planned(const detail::plan_walk& walk, std::size_t first, const attention_context& context) {
         for (std::size_t i = 0; i < walk.rows.size(); ++i) {
             const auto& [component, row, run] = walk.rows[i];
             if (component != walk.rows[first].component || !(run == walk.rows[first].run)) {
@@ -185,8 +188,8 @@ class flop_counter {
             if (i < first) {
                 return;
             }
-            const mask attends = row.what == statistic::pairs ? walk.masks[row.mask] : mask{};
-            add(walk.components[component], attends, row, run, unwindowed);
+            const rule attends = has_rule(row.what) ? walk.masks[row.mask] : rule{};
+            add(walk.components[component], attends, row, run, context);
         }
     }
 
@@ -207,30 +210,61 @@ class flop_counter {
         }
     }
 
-    /// Replaces the mask of a row by words of a tally, as the convention counts it. `unwindowed`: a layer of the model
-    /// has no window.
-    constexpr void add(const component_name& name, const mask& attends, const cost_row& row, const passes& run,
-                       bool unwindowed) {
+    /// The words of one statistic: the moments that it follows from, or its own.
+    template <class At>
+    constexpr void add_counted(const rule& what, std::uint64_t divisor, At at) {
+        const moment_form form = what.moments();
+        if (!form.exists) {
+            const std::size_t index = masks_.find_or_add(what.canonical(), "masks");
+            at(detail::tally_words::before_masks(masks_) + index, 1, divisor);
+            return;
+        }
+        const auto moment = [&](statistic which, std::uint64_t times, std::uint64_t of) {
+            if (times != 0) {
+                at(detail::tally_words::index_of(what.in(), which), times, of);
+            }
+        };
+        moment(statistic::squares, form.half_squares, 2 * divisor);
+        moment(statistic::tokens, form.half_tokens, 2 * divisor);
+        moment(statistic::cached, form.cached, divisor);
+        moment(statistic::crossed, form.crossed, divisor);
+        moment(statistic::count, form.count, divisor);
+        moment(statistic::keys, form.keys, divisor);
+        moment(statistic::routed, form.routed, divisor);
+    }
+
+    /// Replaces the mask of a row by words of a tally, as the convention counts it.
+    constexpr void add(const component_name& name, const rule& attends, const cost_row& row, const passes& run,
+                       const attention_context& context) {
         const auto component = static_cast<std::uint8_t>(names_.find_or_add(name, "components"));
         const bool known = !groups_.empty() && groups_.back().component == component;
         if (!known || !(groups_.back().run == run)) {
             const auto end = static_cast<std::uint16_t>(entries_.size());
             groups_.push_back(group{component, known, run, end, end}, "rows");
         }
-        const auto at = [&](std::size_t word, std::uint64_t divisor) {
-            if (row.useful % divisor != 0 || row.padded % divisor != 0) {
+        const auto at = [&](std::size_t word, std::uint64_t times, std::uint64_t divisor) {
+            const std::uint64_t useful = checked_multiply(row.useful, times, "cost");
+            const std::uint64_t padded = checked_multiply(row.padded, times, "cost");
+            if (useful % divisor != 0 || padded % divisor != 0) {
                 throw error("convention", "half of an odd number of FLOPs per pair: the softmax of oddly many heads");
             }
             entry& e = entry_of(groups_.back(), static_cast<std::uint8_t>(word));
-            e.useful = checked_add(e.useful, row.useful / divisor, "cost");
-            e.padded = checked_add(e.padded, row.padded / divisor, "cost");
+            e.useful = checked_add(e.useful, useful / divisor, "cost");
+            e.padded = checked_add(e.padded, padded / divisor, "cost");
         };
         if (row.what == statistic::pairs) {
-            detail::lower_pairs(attends, how_, unwindowed, masks_, at);
+            for (const auto& [what, divisor] : how_.pairs(attends, how_, context)) {
+                add_counted(what.in() == attends.in() ? what : what.in(attends.in()), divisor, at);
+            }
             return;
         }
-        at(detail::tally_words::index_of(row.in, row.what), 1);
-        needs_routed_ = needs_routed_ || (row.what == statistic::routed && row.useful != 0);
+        if (row.what == statistic::routed) {
+            add_counted(attends, 1, at);
+            needs_.routed = needs_.routed || (row.useful != 0 && attends.is_polynomial());
+            needs_.words = needs_.words || (row.useful != 0 && !attends.is_polynomial());
+            return;
+        }
+        at(detail::tally_words::index_of(row.in, row.what), 1, 1);
     }
 
     constexpr entry& entry_of(group& last, std::uint8_t word) {
@@ -245,7 +279,7 @@ class flop_counter {
 
     convention how_;
     mask_set masks_;
-    bool needs_routed_ = false;
+    detail::measured_needs needs_;
     cost::component_list names_;
     detail::bounded_vector<group, cost::max_rows> groups_;
     detail::bounded_vector<entry, 3 * cost::max_rows> entries_;

@@ -61,7 +61,7 @@ inline std::string figure(flops work, figures style) {
 /// The widest name of a report's first column.
 inline std::size_t name_width(const report& r) {
     std::size_t width = 28;
-    for (const mask& m : r.masks) {
+    for (const rule& m : r.masks) {
         width = std::max(width, std::string_view("pairs, ").size() + m.name().size());
     }
     for (const component_flops& c : r.work.components()) {
@@ -90,7 +90,7 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
     words("sequences", "tokens", modality::text);
     words("vision.frames", "vision.patches", modality::vision);
     words("audio.clips", "audio.frames", modality::audio);
-    for (const mask& m : r.masks) {
+    for (const rule& m : r.masks) {
         line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }
 }

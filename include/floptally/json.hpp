@@ -110,7 +110,7 @@ inline ordered_json statistics_json(const report& r) {
                             {"squares", word(statistic::squares, in)}};
     };
     ordered_json pairs = ordered_json::array();
-    for (const mask& m : r.masks) {
+    for (const rule& m : r.masks) {
         pairs.push_back({{"mask", m.name()},
                          {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
     }

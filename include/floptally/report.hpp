@@ -43,7 +43,7 @@ struct report {
 /// besides.
 [[nodiscard]] inline mask_set counted_masks(const cost& model, const flop_counter& as) {
     mask_set all = model.masks();
-    for (const mask& needed : as.masks()) {
+    for (const rule& needed : as.masks()) {
         all.find_or_add(needed, "masks");
     }
     return all;

@@ -14,11 +14,14 @@ enum class statistic : std::uint8_t {
     squares,  ///< Σ n²
     cached,   ///< Σ n·past
     crossed,  ///< Σ n·k
-    routed,   ///< visits of tokens to experts, as measured, over all layers
+    routed,   ///< visits of tokens to experts, as measured, over all layers; of a row: any `measured` word
     pairs     ///< Σ attended pairs of one mask
 };
 
 inline constexpr std::size_t statistic_count = 8;
+
+/// Whether a row over it says by an index into `cost::masks()` which rule it multiplies.
+[[nodiscard]] constexpr bool has_rule(statistic what) { return what == statistic::pairs || what == statistic::routed; }
 
 /// "count", "tokens", …: as errors name it.
 [[nodiscard]] constexpr const char* name_of(statistic what) {

@@ -19,10 +19,12 @@
 #include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally {
 
@@ -213,6 +215,25 @@ class tally {
         words_.commit(words_.amounts_of(statistic::routed, useful), words_.amounts_of(statistic::routed, padded));
     }
 
+    /// A named word that the caller measured (`measured(name)`), which this tally was built with: useful, and padded.
+    constexpr void add_measured(std::string_view name, std::uint64_t useful, std::uint64_t padded) {
+        const rule word = measured(name);
+        if (word.is_polynomial()) {
+            add_routed(useful, padded);
+            return;
+        }
+        if (padded < useful) {
+            throw error(name, std::to_string(padded) + " padded are fewer than " + std::to_string(useful));
+        }
+        const std::size_t index = masks().find(word);
+        if (index == masks().size()) {
+            throw error(name, "this tally has no such word: build it with masks() that have measured(\"" +
+                                  std::string(name) + "\")");
+        }
+        const std::size_t at = detail::tally_words::before_masks(masks()) + index;
+        words_.commit(words_.amounts_of_word(at, useful), words_.amounts_of_word(at, padded));
+    }
+
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks() == other.masks())) {
@@ -232,21 +253,22 @@ class tally {
                    : words_[words_.offset(seen) + detail::tally_words::index_of(in, what)];
     }
 
-    /// Σ attended pairs of a mask: a polynomial one, or one that this tally was built with.
-    [[nodiscard]] constexpr std::uint64_t pairs(view seen, const mask& which) const {
-        const std::uint64_t squares = get(seen, statistic::squares, which.in());
-        const std::uint64_t cached = get(seen, statistic::cached, which.in());
-        if (which.kind() == mask_kind::cross_attention) {
-            return get(seen, statistic::crossed, which.in());
+    /// The sum of a rule, of a mask Σ attended pairs: one that follows from the moments, or one that this tally was
+    /// built with.
+    [[nodiscard]] constexpr std::uint64_t pairs(view seen, const rule& which) const {
+        const auto moment = [&](statistic what) { return uint128{get(seen, what, which.in())}; };
+        if (const moment_form form = which.moments(); form.exists) {
+            const uint128 halves =
+                form.half_squares * moment(statistic::squares) + form.half_tokens * moment(statistic::tokens);
+            const uint128 sum = halves / 2 + form.cached * moment(statistic::cached) +
+                                form.crossed * moment(statistic::crossed) + form.count * moment(statistic::count) +
+                                form.routed * moment(statistic::routed) + form.keys * moment(statistic::keys);
+            if ((sum >> 64) != 0) {
+                throw overflow("pairs", to_string(sum) + " does not fit 64 bits");
+            }
+            return static_cast<std::uint64_t>(sum);
         }
-        if (which == mask::bidirectional().in(which.in())) {
-            return checked_add(squares, cached, "pairs");
-        }
-        if (which.is_polynomial()) {
-            const std::uint64_t tokens = get(seen, statistic::tokens, which.in());
-            return checked_add(static_cast<std::uint64_t>((uint128{squares} + tokens) / 2), cached, "pairs");
-        }
-        const std::size_t index = masks().find(which);
+        const std::size_t index = masks().find(which.canonical());
         if (index == masks().size()) {
             throw error("masks", "this tally keeps no pairs of " + which.name() +
                                      ": build it with the masks() of the cost that is evaluated");

@@ -34,7 +34,7 @@ int caught(const Call& call) {
 
 mask_set set_of(const std::vector<mask>& windows) {
     mask_set masks;
-    for (const mask& window : windows) {
+    for (const rule& window : windows) {
         masks.find_or_add(window, "windows");
     }
     return masks;
@@ -84,7 +84,7 @@ int floptally_device_tally_read(void* handle, void* stream, std::uint64_t* sums)
         const tally batch = from.sums.read(stream_of(stream));
         *sums++ = batch.get(view::useful, statistic::tokens);
         *sums++ = batch.get(view::useful, statistic::squares);
-        for (const mask& window : from.windows) {
+        for (const rule& window : from.windows) {
             *sums++ = batch.pairs(view::useful, window);
         }
     });

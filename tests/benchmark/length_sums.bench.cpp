@@ -46,7 +46,7 @@ const std::vector<std::int32_t>& boundaries(std::size_t n) {
 
 mask_set set_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const mask& m : masks) {
+    for (const rule& m : masks) {
         set.push_back(m, "masks");
     }
     return set;

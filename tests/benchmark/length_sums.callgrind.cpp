@@ -27,7 +27,7 @@ constexpr std::size_t sequences = 4096;
 
 mask_set masks_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const mask& m : masks) {
+    for (const rule& m : masks) {
         set.push_back(m, "masks");
     }
     return set;

@@ -8,6 +8,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistics/library_rules.hpp>
 
 /// @file
 /// What kernels are given, on fibers of the host and on a GPU.
@@ -22,14 +23,14 @@ inline const floptally::mask_set every_text_mask = [] {
                                mask::top_k(11),
                                mask::compressed_keys(4),
                                mask::box(400),
-                               mask::squares_of(mask::chunked(7)),
+                               floptally::maxtext::chunk_squares{7},
                                mask::prefix_lm(9),
                                mask::hstu(),
                                mask::hstu({.is_causal = false, .contextual = false}),
-                               mask::hstu_history_squares_of(mask::hstu()),
-                               mask::hstu_others_of(mask::hstu()),
+                               floptally::recsys_examples::history_squares{0},
+                               floptally::recsys_examples::other_pairs{0},
                                mask::hstu_part(floptally::hstu_rows::targets, 2),
-                               mask::within(mask::sliding_window(400))};
+                               floptally::make_rule<floptally::megatron_bridge::within_window>(400)};
 }();
 
 /// Lengths of all sizes, with zeros, and one in sixteen below `rare_limit`.

@@ -80,7 +80,7 @@ void every_input_is_counted() {
     lengths_are_counted<std::int64_t>(every_text_mask, 10'000'000, 0, 0);
 
     mask_set towers = mask_set::of_towers();
-    for (const mask& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
+    for (const rule& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
                           mask::strided_frames(3, 2), mask::sliding_window(400)}) {
         towers.find_or_add(m, "masks");
     }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 

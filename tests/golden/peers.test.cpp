@@ -130,6 +130,7 @@ convention without_rule(convention how, const std::string& part) {
     } else if (part == "attention_pairs") {
         how.causal = causal_pairs::exact;
         how.windows = window_pairs::exact;
+        how.pairs = count_pairs;
     } else if (part == "norm_terms_counted") {
         how.counted = how.counted.without(term::norm).without(term::latent_norm).without(term::bias);
     } else if (part == "gdn_state") {

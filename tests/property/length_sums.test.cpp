@@ -10,14 +10,20 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/maxtext.hpp>
+#include <floptally/conventions/megatron.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/mask.hpp>
 
 #include "../catch2.hpp"
 
 namespace {
 
 using floptally::error;
+using floptally::make_rule;
 using floptally::mask;
+namespace maxtext = floptally::maxtext;
+namespace megatron_bridge = floptally::megatron_bridge;
 using floptally::mask_set;
 using floptally::max_sequence_length;
 using floptally::overflow;
@@ -25,7 +31,7 @@ using namespace floptally::detail;
 
 mask_set set_of(const std::vector<mask>& masks) {
     mask_set set;
-    for (const mask& m : masks) {
+    for (const floptally::rule& m : masks) {
         set.find_or_add(m, "masks");
     }
     return set;
@@ -46,10 +52,10 @@ std::vector<mask> every_mask() {
         masks.push_back(mask::top_k(p));
         masks.push_back(mask::compressed_keys(p));
         masks.push_back(mask::box(p));
-        masks.push_back(mask::window_squares(p));
-        masks.push_back(mask::chunk_squares(p));
-        masks.push_back(mask::within_window(p));
-        masks.push_back(mask::limited_by_window(p));
+        masks.push_back(make_rule<maxtext::window_squares>(p));
+        masks.push_back(make_rule<maxtext::chunk_squares>(p));
+        masks.push_back(make_rule<megatron_bridge::within_window>(p));
+        masks.push_back(make_rule<megatron_bridge::limited_by_window>(p));
         masks.push_back(mask::prefix_lm(p));
         masks.push_back(mask::window(p, p / 2));
         masks.push_back(mask::window(-1, p));
@@ -62,7 +68,7 @@ std::vector<mask> every_mask() {
 /// The masks in sets as large as they get.
 std::vector<mask_set> every_mask_in_sets() {
     std::vector<mask_set> sets(1);
-    for (const mask& m : every_mask()) {
+    for (const floptally::rule& m : every_mask()) {
         if (sets.back().size() == floptally::max_masks) {
             sets.emplace_back();
         }
@@ -289,8 +295,9 @@ TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
     for (std::int64_t parameter = 1; parameter < 0x8000 + 100; ++parameter) {
         const mask_set masks =
             set_of({mask::chunked(parameter), mask::compressed_keys(parameter), mask::sliding_window(parameter),
-                    mask::box(parameter), mask::window_squares(parameter), mask::chunk_squares(parameter),
-                    mask::within_window(parameter), mask::limited_by_window(parameter)});
+                    mask::box(parameter), make_rule<maxtext::window_squares>(parameter),
+                    make_rule<maxtext::chunk_squares>(parameter), make_rule<megatron_bridge::within_window>(parameter),
+                    make_rule<megatron_bridge::limited_by_window>(parameter)});
         wrong +=
             sum_lengths(narrow.data(), narrow.size(), masks) == sum_lengths_plainly(narrow.data(), narrow.size(), masks)
                 ? 0U
@@ -300,7 +307,7 @@ TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
 }
 
 TEST_CASE("no mask attends more than L squared pairs, so that squares are the first to overflow", "[length_sums]") {
-    for (const mask& m : every_mask()) {
+    for (const floptally::rule& m : every_mask()) {
         for (const std::uint64_t length : {0ULL, 1ULL, 2ULL, 3ULL, 5000ULL, 65537ULL, 0xFFFF'FFFEULL, 0xFFFF'FFFFULL}) {
             CAPTURE(m.name(), length);
             CHECK(m.pairs({.length = static_cast<std::uint32_t>(length)}) <= length * length);

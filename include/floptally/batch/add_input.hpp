@@ -174,8 +174,9 @@ class input_adder {
     }
 
     void add_sequences(tally& sum) const {
-        if (!batch_.sequences.empty() &&
-            std::none_of(masks().begin(), masks().end(), [](const mask& m) { return m.is_hstu(); })) {
+        if (!batch_.sequences.empty() && std::none_of(masks().begin(), masks().end(), [](const rule& m) {
+                return m.is<masks::hstu>() || m.is<units::hstu_part>();
+            })) {
             refuse("sequences",
                    subject(" has no HSTU mask, which sees contextual tokens and targets; use ") + option("lengths"));
         }

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include <floptally/detail/bounded_vector.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
+#include <floptally/statistics/rule.hpp>
 
 namespace floptally {
 
@@ -15,7 +15,7 @@ inline constexpr std::size_t max_masks = 16;
 
 /// Different masks, in the order in which a model first uses them, and the towers that it has: what a tally is built
 /// with. Without a word about towers there is a text and nothing else.
-class mask_set : public detail::bounded_vector<mask, max_masks> {
+class mask_set : public detail::bounded_vector<rule, max_masks> {
   public:
     using bounded_vector::bounded_vector;
 
@@ -32,7 +32,7 @@ class mask_set : public detail::bounded_vector<mask, max_masks> {
         return same;
     }
 
-    constexpr std::size_t find_or_add(const mask& value, const char* field) {
+    constexpr std::size_t find_or_add(const rule& value, const char* field) {
         const std::size_t index = bounded_vector::find_or_add(value, field);
         include(value.in());
         return index;

@@ -103,7 +103,7 @@ struct model_input {
 [[nodiscard]] inline bool has_encoder(const cost& model) {
     return std::any_of(model.rows().begin(), model.rows().end(), [&](const cost_row& row) {
         return row.what == statistic::keys ||
-               (row.what == statistic::pairs && model.masks()[row.mask].kind() == mask_kind::cross_attention);
+               (row.what == statistic::pairs && model.masks()[row.mask].reads_other_side());
     });
 }
 

@@ -31,7 +31,8 @@ class device_flops {
           ring_(snapshots, word_count) {}
 
     /// Sets `words()` to the FLOPs of what the stream has counted so far, in one launch.
-    void evaluate_async(const device_tally& batch, cudaStream_t stream) {
+    template <class Rules>
+    void evaluate_async(const basic_device_tally<Rules>& batch, cudaStream_t stream) {
         if (!(batch.masks() == masks_)) {
             throw error("masks", "the tally was built with other masks than those of the cost");
         }

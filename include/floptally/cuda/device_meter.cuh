@@ -20,16 +20,17 @@ namespace floptally {
 /// them, in order, a few steps later; no step waits for one.
 ///
 ///     begin_step(stream); microbatch().add_cu_seqlens(…, stream); end_step(stream); poll();
-class device_meter {
+template <class Rules>
+class basic_device_meter {
   public:
     /// The meter must outlive it and is not stepped by anybody else. So many steps can be under way.
-    explicit device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
+    explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {}
 
     void begin_step(cudaStream_t stream) { timer_.begin(stream); }
 
     /// The tally that the next microbatch is added to.
-    [[nodiscard]] device_tally& microbatch() {
+    [[nodiscard]] basic_device_tally<Rules>& microbatch() {
         if (!timer_.in_step()) {
             throw error("microbatch", "is outside a step: begin_step() comes first");
         }
@@ -92,8 +93,11 @@ class device_meter {
     }
 
     meter& totals_;
-    device_tally batch_;
+    basic_device_tally<Rules> batch_;
     step_timer timer_;
 };
+
+/// With the library's rules.
+using device_meter = basic_device_meter<library_rules>;
 
 }  // namespace floptally

@@ -46,8 +46,9 @@ class device_reduction {
 
     /// Queues the sum of what each rank's stream has counted so far. A rank whose own call throws takes part in it all
     /// the same, as one that refuses.
-    template <device_word_reducer Reducer>
-    void sum_async(const device_tally& mine, Reducer& over, cudaStream_t stream, const microbatch_visits& visits = {}) {
+    template <class Rules, device_word_reducer Reducer>
+    void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
+                   const microbatch_visits& visits = {}) {
         std::optional<error> own;
         try {
             reduction_.require_sendable(mine.masks(), visits);

@@ -40,14 +40,19 @@ struct device_tally_options {
 /// the stream has passed. What cannot be counted is left out and remembered: `read` and `poll` throw `left_out` for it,
 /// with the words that a tally of the host would have thrown. Adds on several streams add up; a snapshot or a reset
 /// must be ordered after them, by a stream or an event. One host thread at a time.
-class device_tally {
+template <class Rules>
+class basic_device_tally {
   public:
-    explicit device_tally(const mask_set& masks, const device_tally_options& options = {})
+    /// What its kernels take.
+    using ref_type = basic_device_tally_ref<Rules>;
+
+    explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {})
         : empty_(masks),
           schema_(masks),
           schema_on_device_(detail::copied_to_device(schema_)),
           words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()) {
+        detail::require_known(empty_.masks(), Rules{});
         int device = 0;
         int multiprocessors = 0;
         require_cuda(cudaGetDevice(&device), "cudaGetDevice");
@@ -57,7 +62,7 @@ class device_tally {
     }
 
     /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
-    [[nodiscard]] device_tally_ref ref() const { return {schema_on_device_.get(), words(), refusals()}; }
+    [[nodiscard]] ref_type ref() const { return {schema_on_device_.get(), words(), refusals()}; }
 
     /// Boundaries 0, L₁, L₁+L₂, … of a packed row, `count` of them: 1 at least.
     template <detail::integer T>
@@ -142,7 +147,8 @@ class device_tally {
         detail::counted_words words{};
         std::copy(counted.words().begin(), counted.words().end(), words.words);
         ++calls_;
-        detail::launch({.threads = 2 * detail::warp_size}, stream, "add", detail::add_counted_kernel<>, words, ref());
+        detail::launch({.threads = 2 * detail::warp_size}, stream, "add", detail::add_counted_kernel<ref_type>, words,
+                       ref());
     }
 
     /// Begins anew, error included.
@@ -208,15 +214,15 @@ class device_tally {
     template <class List>
     void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        detail::launch(shape_for_lengths<List>(list.size()), stream, name, detail::add_lengths_kernel<List>, list,
-                       ref(), ++calls_);
+        detail::launch(shape_for_lengths<List>(list.size()), stream, name, detail::add_lengths_kernel<List, ref_type>,
+                       list, ref(), ++calls_);
     }
     template <class T, class S, class N>
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
         detail::launch(shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens",
-                       detail::add_pack_kernel<T, S, N>, pack, num_real, ref(), ++calls_);
+                       detail::add_pack_kernel<T, S, N, ref_type>, pack, num_real, ref(), ++calls_);
     }
     template <class List>
     void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
@@ -225,7 +231,7 @@ class device_tally {
         detail::launch({.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
                         .threads = threads,
                         .shared_words = schema_.size()},
-                       stream, name, detail::add_units_kernel<List>, list, ref(), ++calls_);
+                       stream, name, detail::add_units_kernel<List, ref_type>, list, ref(), ++calls_);
     }
 
     tally empty_;
@@ -236,5 +242,9 @@ class device_tally {
     std::uint32_t max_blocks_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset
 };
+
+/// With the library's rules. A tally with rules of one's own has kernels that are compiled with them:
+/// `basic_device_tally<library_rules::with<dilated_window>>`.
+using device_tally = basic_device_tally<library_rules>;
 
 }  // namespace floptally

@@ -14,19 +14,25 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/library_rules.hpp>
 
 namespace floptally {
 
 /// A `device_tally` as a kernel sees it: a value that any thread adds to. The owner must outlive it.
 ///
 /// What cannot be counted is left out and remembered; reading the owner raises it. Threads of one block that add much
-/// do so to words of the block (`local`), which are merged once.
-class device_tally_ref {
+/// do so to words of the block (`local`), which are merged once. `Rules` is the `rule_list` that its kernels are
+/// compiled with.
+template <class Rules>
+class basic_device_tally_ref {
   public:
-    device_tally_ref() = default;
+    /// The rules that kernels with this value know.
+    using rules = Rules;
+
+    basic_device_tally_ref() = default;
     /// Which words there are, those of both views as `tally::words` has them, and the record of what was refused: all
     /// in memory of the device.
-    device_tally_ref(const detail::word_schema* schema, std::uint64_t* words, detail::refusal_record* refusals)
+    basic_device_tally_ref(const detail::word_schema* schema, std::uint64_t* words, detail::refusal_record* refusals)
         : schema_(schema), words_(words), refusals_(refusals) {}
 
     /// One sequence that fills its slot. `index` is what an error calls it.
@@ -68,8 +74,8 @@ class device_tally_ref {
 
     /// The same tally over words of a block: `words` points to `size()` words of shared memory. What it refuses goes
     /// to the owner at once.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE device_tally_ref local(std::uint64_t* words) const {
-        device_tally_ref here = *this;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE basic_device_tally_ref local(std::uint64_t* words) const {
+        basic_device_tally_ref here = *this;
         here.words_ = words;
         return here;
     }
@@ -80,7 +86,8 @@ class device_tally_ref {
         }
     }
     /// Adds the words of a block, by all of its threads together, once they have synchronised.
-    FLOPTALLY_HOST_DEVICE void merge(const device_tally_ref& block, std::uint32_t thread, std::uint32_t threads) const {
+    FLOPTALLY_HOST_DEVICE void merge(const basic_device_tally_ref& block, std::uint32_t thread,
+                                     std::uint32_t threads) const {
         for (std::uint32_t word = thread; word < size(); word += threads) {
             if (block.words_[word] != 0) {
                 add_to(word / schema_->stride(), word % schema_->stride(), block.words_[word]);
@@ -123,8 +130,8 @@ class device_tally_ref {
         }
         for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
             if (schema_->is_of(detail::modality_of(real), word)) {
-                add_to(0, word, detail::amount_of(*schema_, word, real));
-                add_to(1, word, detail::amount_of(*schema_, word, slot));
+                add_to(0, word, detail::amount_of<Rules>(*schema_, word, real));
+                add_to(1, word, detail::amount_of<Rules>(*schema_, word, slot));
             }
         }
     }
@@ -134,7 +141,7 @@ class device_tally_ref {
             return false;
         }
         for (std::uint32_t i = 0; i < schema_->mask_count; ++i) {
-            if (!detail::is_valid_for(g, schema_->masks[i])) {
+            if (detail::has_problem_known(schema_->masks[i], g, Rules{})) {
                 return false;
             }
         }
@@ -145,5 +152,8 @@ class device_tally_ref {
     std::uint64_t* words_ = nullptr;
     detail::refusal_record* refusals_ = nullptr;
 };
+
+/// With the library's rules.
+using device_tally_ref = basic_device_tally_ref<library_rules>;
 
 }  // namespace floptally

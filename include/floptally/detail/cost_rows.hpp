@@ -51,7 +51,7 @@ class cost_rows {
 
     /// A row of other rows, under a component.
     constexpr void put_from(const cost_rows& other, cost_row row, const component_name& component) {
-        if (row.what == statistic::pairs) {
+        if (has_rule(row.what)) {
             row.mask = static_cast<std::uint8_t>(masks.find_or_add(other.masks[row.mask], "masks"));
         }
         put(component, other.weight_name(row), row);
@@ -72,7 +72,7 @@ class cost_rows {
     [[nodiscard]] constexpr cost_rows in(modality which) const {
         cost_rows moved;
         for (cost_row row : rows) {
-            if (row.what == statistic::pairs) {
+            if (has_rule(row.what)) {
                 row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask].in(which), "masks"));
             }
             row.in = which;
@@ -82,15 +82,17 @@ class cost_rows {
     }
 
     /// The rows of tokens over other units, and those of bidirectional attention under another mask.
-    [[nodiscard]] constexpr cost_rows over(const mask& units, const mask& attends) const {
+    [[nodiscard]] constexpr cost_rows over(const rule& units, const rule& attends) const {
         cost_rows moved;
         for (cost_row row : rows) {
             if (row.what == statistic::tokens || row.what == statistic::pairs) {
-                const mask& own = row.what == statistic::tokens ? units : masks[row.mask];
-                const mask& now = own == mask::bidirectional() ? attends : own;
+                const rule& own = row.what == statistic::tokens ? units : masks[row.mask];
+                const rule& now = own == mask::bidirectional() ? attends : own;
                 row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(now, "masks"));
                 row.what = statistic::pairs;
                 row.in = now.in();
+            } else if (has_rule(row.what)) {
+                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask], "masks"));
             }
             moved.put(components[row.component], weight_name(row), row);
         }
@@ -115,7 +117,7 @@ class cost_rows {
             if (row.what == statistic::tokens) {
                 add(row, statistic::count, n);
             } else if (row.what == statistic::pairs) {
-                const mask& attends = masks[row.mask];
+                const rule& attends = masks[row.mask];
                 if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
                     continue;  // has them already
                 }
@@ -140,12 +142,15 @@ class cost_rows {
     /// A measured count of visits is one number for the whole model: all that is counted by it is one row.
     constexpr void put_routed(const component_name& component, std::string_view weight, const cost_row& row) {
         for (cost_row& known : rows) {
-            if (known.what != statistic::routed || (known.useful == 0 && known.padded == 0)) {
+            if (known.what != statistic::routed || known.mask != row.mask || known.in != row.in ||
+                (known.useful == 0 && known.padded == 0)) {
                 continue;  // or nothing but `0 * layer`
             }
             const bool other_size = known.useful != row.useful || known.padded != row.padded;
             if (known.component != row.component || known.kind != row.kind || other_size) {
-                throw error(component.view(), "experts of two kinds cannot share one measured count of visits");
+                throw error(
+                    component.view(),
+                    "experts of two kinds cannot share one measured count of visits: give each a word of its own");
             }
             known.parameters = checked_add(known.parameters, row.parameters, component.view());
             known.per_rank.parameters =

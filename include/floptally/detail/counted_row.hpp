@@ -6,9 +6,10 @@
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
@@ -125,19 +126,15 @@ struct gradients {
     return row;
 }
 
-/// A causal band with a limit: what Hugging Face calls sliding attention.
-[[nodiscard]] constexpr bool is_sliding_window(const mask& m) {
-    return m.kind() == mask_kind::band && m.first() >= 0 && m.second() == 0;
-}
-
-[[nodiscard]] constexpr bool has_layer_without_window(const cost& model) {
-    for (const mask& m : model.masks()) {
-        if (m.in() == modality::text && m.kind() != mask_kind::cross_attention && m.kind() != mask_kind::encoder &&
-            !is_sliding_window(m)) {
-            return true;
+/// What a convention may know of the attention of a model.
+[[nodiscard]] constexpr attention_context context_of(const cost& model) {
+    for (const rule& m : model.masks()) {
+        const bool slides = m.is<masks::band>() && m.as<masks::band>().is_sliding_window();
+        if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !slides) {
+            return {.has_layer_without_window = true};
         }
     }
-    return false;
+    return {};
 }
 
 }  // namespace floptally::detail

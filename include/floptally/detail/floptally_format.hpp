@@ -71,7 +71,7 @@ class floptally_format {
     void add_encoder() {
         part_list encoder;
         const cost side = groups_cost("encoder_layers", encoder);
-        for (const mask& attends : side.masks()) {
+        for (const rule& attends : side.masks()) {
             if (!(attends == mask::bidirectional())) {
                 throw error(config_.field("encoder_layers"),
                             "every mask must be \"bidirectional\", got " + attends.name());

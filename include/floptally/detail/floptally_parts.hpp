@@ -15,6 +15,7 @@
 #include <floptally/model/linear_attention.hpp>
 #include <floptally/model/state_space.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/statistics/rule_text.hpp>
 
 /// @file
 /// The parts of a layer in floptally's own format: each key is read or refused.
@@ -36,7 +37,7 @@ struct written_part {
         return part.integer({key}, 0, 0, max_dimension);
     }
     [[nodiscard]] layer where() const { return {.hidden_size = hidden_size}; }
-    [[nodiscard]] layer under(const mask& attends) const { return {.hidden_size = hidden_size, .attends = attends}; }
+    [[nodiscard]] layer under(const rule& attends) const { return {.hidden_size = hidden_size, .attends = attends}; }
 };
 
 // ---- masks ----
@@ -61,13 +62,32 @@ struct written_part {
     return mask::window(tokens[0], tokens[1]);
 }
 
+/// "sliding_window(4096)": as reports name it.
+[[nodiscard]] inline mask mask_of_text(const config_fields& part, const std::string& text) {
+    rule made;
+    try {
+        made = rule_named(text);
+    } catch (const error& e) {
+        throw error(
+            part.field("mask"),
+            "must be \"causal\", \"bidirectional\", another mask as reports name it (\"sliding_window(4096)\"), or "
+            "an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, "
+            "got \"" +
+                text + "\" (" + e.what() + ")");
+    }
+    if (made.in() != modality::text || made.is_measured()) {
+        throw error(part.field("mask"), "must be a mask over sequences, got " + made.name());
+    }
+    return made;
+}
+
 [[nodiscard]] inline mask read_mask(const config_fields& part) {
     const json* given = part.find("mask");
-    if (given == nullptr || *given == "causal") {
+    if (given == nullptr) {
         return mask::causal();
     }
-    if (*given == "bidirectional") {
-        return mask::bidirectional();
+    if (given->is_string()) {
+        return mask_of_text(part, given->get<std::string>());
     }
     struct mask_key {
         std::string_view key;
@@ -79,10 +99,11 @@ struct written_part {
                                  {"compressed_keys", &mask::compressed_keys},
                                  {"prefix_lm", &mask::prefix_lm}};
     if (!given->is_object() || given->size() != 1) {
-        throw error(part.field("mask"),
-                    "must be \"causal\", \"bidirectional\" or an object with one of the keys "
-                    "sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got " +
-                        shown(*given));
+        throw error(
+            part.field("mask"),
+            "must be \"causal\", \"bidirectional\", another mask as reports name it, or an object with one of the keys "
+            "sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got " +
+                shown(*given));
     }
     const config_fields kind(*given, part.field("mask"));
     kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});

@@ -6,8 +6,6 @@
 #include <limits>
 #include <type_traits>
 
-#include <floptally/mask.hpp>
-
 /// @file
 /// Sums over a block of lengths in loops that a compiler turns into SSE2 by itself: g++ from -O3, clang++ from -O2.
 
@@ -165,129 +163,6 @@ struct length_block {
             const N r = remainder(length);
             sum.add(r, static_cast<N>(c - r));
         });
-    }
-
-    /// With r = L mod c, a length's pairs are ((L − r)(c + 1) + r² + r)/2 = (L(c + 1) − r(c − r))/2.
-    [[nodiscard]] std::uint64_t chunked_rows(std::int64_t chunk) const {
-        if (chunk > longest<N>) {
-            return (squares + tokens) / 2;
-        }
-        return (tokens * static_cast<std::uint64_t>(chunk + 1) - unfilled_chunks(static_cast<N>(chunk))) / 2;
-    }
-
-    /// With r = L mod k, a length's pairs are (L² − r² − (k − 2)(L − r))/2k = (L² − (k − 2)L + r(k − 2 − r))/2k; and
-    /// r(k − 2 − r) = (r + 1)(k − 1 − r) − (k − 1), whose factors are not negative.
-    [[nodiscard]] std::uint64_t compressed_rows(std::int64_t ratio) const {
-        if (ratio > longest<N>) {
-            return 0;
-        }
-        const auto k = static_cast<N>(ratio);
-        const modulus<N> remainder(k);
-        const std::uint64_t products = sum_products([k, remainder](N length, product_sum<N>& sum) {
-            const N r = remainder(length);
-            sum.add(static_cast<N>(r + 1), static_cast<N>(k - 1 - r));
-        });
-        const auto wide = static_cast<std::uint64_t>(ratio);
-        return (squares + 2 * tokens - wide * tokens + products - (wide - 1) * size) / (2 * wide);
-    }
-
-    /// L·min(L, w) = L² − L·(excess of L over w).
-    [[nodiscard]] std::uint64_t boxes(std::int64_t w) const {
-        if (w > longest<N>) {
-            return squares;
-        }
-        const auto window = static_cast<N>(w);
-        const std::uint64_t beyond = sum_products([window](N length, product_sum<N>& sum) {
-            sum.add(length, static_cast<N>(larger(length, window) - window));
-        });
-        return squares - beyond;
-    }
-
-    /// L², less the square of the excess of L over w.
-    [[nodiscard]] std::uint64_t window_squares(std::int64_t w) const {
-        if (w > longest<N>) {
-            return squares;
-        }
-        const auto window = static_cast<N>(w);
-        const std::uint64_t beyond = sum_products([window](N length, product_sum<N>& sum) {
-            const auto excess = static_cast<N>(larger(length, window) - window);
-            sum.add(excess, excess);
-        });
-        return squares - beyond;
-    }
-
-    /// Σ of L·(L or 1) over the lengths that are not above w.
-    [[nodiscard]] std::uint64_t within_window(std::int64_t w, bool squared) const {
-        if (w > longest<N>) {
-            return squared ? squares : tokens;
-        }
-        const auto window = static_cast<N>(w);
-        return sum_products([window, squared](N length, product_sum<N>& sum) {
-            const auto kept = static_cast<N>(length > window ? 0 : length);
-            sum.add(kept, squared ? kept : N{1});
-        });
-    }
-
-    /// The pairs of all lengths, less the triangles of those that the window does not limit.
-    [[nodiscard]] std::uint64_t limited_by_window(std::int64_t w) const {
-        return tokens + capped_ramps(w - 1) - (within_window(w, true) + within_window(w, false)) / 2;
-    }
-
-    /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
-    [[nodiscard]] std::uint64_t chunk_squares(std::int64_t chunk) const {
-        if (chunk > longest<N>) {
-            return squares;
-        }
-        return tokens * static_cast<std::uint64_t>(chunk) - unfilled_chunks(static_cast<N>(chunk));
-    }
-
-    /// Causal, and m(m − 1)/2 keys after their queries where m = min(L, prefix); m = L − (excess of L over it).
-    [[nodiscard]] std::uint64_t prefixed_rows(std::int64_t prefix) const {
-        if (prefix > longest<N>) {
-            return squares;
-        }
-        const auto limit = static_cast<N>(prefix);
-        const std::uint64_t later = sum_products([limit](N length, product_sum<N>& sum) {
-            const auto m = static_cast<N>(length - static_cast<N>(larger(length, limit) - limit));
-            sum.add(m, static_cast<N>(larger(m, N{1}) - 1));
-        });
-        return (squares + tokens + later) / 2;
-    }
-
-    /// One by one: lengths alone are rarely given to a model that has contexts and targets.
-    [[nodiscard]] std::uint64_t singly(const mask& m) const {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            sum += m.pairs(sequence{.length = static_cast<std::uint32_t>(lengths[i])});
-        }
-        return sum;
-    }
-
-    [[nodiscard]] std::uint64_t pairs(const mask& m) const {
-        switch (m.kind()) {
-            case mask_kind::band:
-                return tokens + capped_ramps(m.first()) + capped_ramps(m.second());
-            case mask_kind::top_k:
-                return tokens + capped_ramps(m.first() - 1);
-            case mask_kind::chunked:
-                return chunked_rows(m.first());
-            case mask_kind::compressed_keys:
-                return compressed_rows(m.first());
-            case mask_kind::box:
-                return boxes(m.first() + 1);
-            case mask_kind::window_squares:
-                return window_squares(m.first() + 1);
-            case mask_kind::chunk_squares:
-                return chunk_squares(m.first());
-            case mask_kind::within_window:
-                return within_window(m.first() + 1, true);
-            case mask_kind::limited_by_window:
-                return limited_by_window(m.first() + 1);
-            case mask_kind::prefix_lm:
-                return prefixed_rows(m.first());
-            default:  // the other kinds see nothing in lengths alone: no other side, no grid and no sound
-                return m.is_hstu() ? singly(m) : 0;
-        }
     }
 };
 

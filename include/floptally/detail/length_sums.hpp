@@ -16,14 +16,14 @@
 #include <floptally/detail/length_block.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/error.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// What many lengths add to a tally. Two forms give the same sums and the same errors:
 ///
-/// - the plain form, which is the definition: `mask::pairs` per sequence, checked. Constant evaluation, short inputs;
+/// - the plain form, which is the definition: `rule` per sequence, checked. Constant evaluation, short inputs;
 /// - the block form: see length_block.hpp. It takes a block of lengths only where one OR over them proves that nothing
 ///   is wrong and nothing overflows. Any other block goes to the plain form, so that every error comes from there.
 
@@ -46,6 +46,14 @@ struct length_sums {
     constexpr explicit length_sums(const mask_set& masks) {
         for (std::size_t i = 0; i < masks.size(); ++i) {
             pairs.push_back(0, "masks");
+        }
+    }
+
+    /// Of the library's masks no sum can wrap that of squares does not; a rule of the user's may be larger.
+    constexpr void add(std::size_t m, const rule& which, std::uint64_t amount) {
+        pairs[m] += amount;
+        if (pairs[m] < amount) {
+            throw overflow(which.name(), "the sum does not fit 64 bits");
         }
     }
 
@@ -109,8 +117,8 @@ struct boundary_lengths {
 
 /// Adds lengths first … last − 1, one by one.
 ///
-/// Only the sum of squares can be the first to overflow: a length L adds at most L² tokens, and at most L² pairs under
-/// any mask.
+/// Of what the library counts only the sum of squares can be the first to overflow: a length L adds at most L² tokens,
+/// and at most L² pairs under any of its masks.
 template <class Source>
 constexpr void add_plainly(const Source& source, std::size_t first, std::size_t last, const mask_set& masks,
                            length_sums& sums) {
@@ -123,7 +131,9 @@ constexpr void add_plainly(const Source& source, std::size_t first, std::size_t 
         tokens += length;
         count += length != 0 ? 1U : 0U;
         for (std::size_t m = 0; m < masks.size(); ++m) {
-            sums.pairs[m] += masks[m].in() == modality::text ? masks[m].pairs(sequence{.length = length}) : 0;
+            sums.add(
+                m, masks[m],
+                masks[m].in() == modality::text && !masks[m].is_measured() ? masks[m](sequence{.length = length}) : 0);
         }
     }
     sums.count = count;
@@ -143,7 +153,7 @@ template <class N, class Source>
     sums.tokens += block.tokens;
     sums.squares += block.squares;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.pairs[m] += masks[m].in() == modality::text ? block.pairs(masks[m]) : 0;
+        sums.add(m, masks[m], masks[m].in() == modality::text ? masks[m].over(block) : 0);
     }
     return true;
 }

@@ -8,9 +8,10 @@
 #include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally::detail {
 
@@ -27,24 +28,6 @@ constexpr void require_modality(const mask_set& masks, modality which, const cha
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_too_large_a_frame(const grid& g) {
     return g.frame_patches() > max_sequence_length;
 }
-/// Merging would leave a rest.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_cut_by(const grid& g, const mask& m) {
-    const bool merged = m.kind() == mask_kind::merged_patches || m.kind() == mask_kind::pooled_patches;
-    return merged && (g.h % m.first() != 0 || g.w % m.first() != 0);
-}
-/// Convolutions would leave nothing.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_lost_by(const grid& g, const mask& m) {
-    return m.kind() == mask_kind::strided_cells && g.t * g.frame_patches() != 0 && m.frame_pairs(g) == 0;
-}
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_too_large_for(const grid& g, const mask& m) {
-    return m.kind() == mask_kind::clip_squares &&
-           uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(m.first())) > max_sequence_length;
-}
-/// Whether a grid of a tally with such a mask can be counted.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_valid_for(const grid& g, const mask& m) {
-    return !is_cut_by(g, m) && !is_lost_by(g, m) && !is_too_large_for(g, m);
-}
-
 /// "2 x 10 x 12 patches"
 [[nodiscard]] inline std::string shown(const grid& g) {
     return std::to_string(g.t) + " x " + std::to_string(g.h) + " x " + std::to_string(g.w) + " patches";
@@ -56,16 +39,16 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
     if (has_too_large_a_frame(g)) {
         throw error("grid", shown(g) + ": a frame is above " + std::to_string(max_sequence_length));
     }
-    for (const mask& m : masks) {
-        const std::int64_t side = m.first();
-        if (is_cut_by(g, m)) {
-            throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + std::to_string(side));
+    for (const rule& m : masks) {
+        const grid_problem problem = m.problem_of(g);
+        const std::string side = std::to_string(m.parameters().of[0]);
+        if (problem == grid_problem::does_not_divide) {
+            throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + side);
         }
-        if (is_lost_by(g, m)) {
-            throw error("grid", shown(g) + " are too few for convolutions over " + std::to_string(side) + " x " +
-                                    std::to_string(side) + " of them");
+        if (problem == grid_problem::leaves_nothing) {
+            throw error("grid", shown(g) + " are too few for convolutions over " + side + " x " + side + " of them");
         }
-        if (is_too_large_for(g, m)) {
+        if (problem == grid_problem::too_large) {
             throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
         }
     }

@@ -83,20 +83,20 @@ namespace floptally::detail {
     return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond / stride + 1);
 }
 
-/// Pairs of one frame within windows of the cells that halvings leave: `mask::level_windows`, whose second parameter is
-/// 4·level + 2·shrinking + shifted.
+/// Pairs of one frame within windows of the cells that `level` halvings leave: `masks::level_windows`.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t level_frame(const grid& g, std::uint64_t window,
-                                                                        std::uint64_t how) {
-    const std::int64_t stride = std::int64_t{1} << (how >> 2U);
+                                                                        std::int32_t level, bool shifted,
+                                                                        bool shrinking) {
+    const std::int64_t stride = std::int64_t{1} << level;
     const std::uint64_t height = strided(g.h, 1, stride);
     const std::uint64_t width = strided(g.w, 1, stride);
     const std::uint64_t shorter = height < width ? height : width;
-    const bool shrinks = (how & 2U) != 0 && shorter <= window;
+    const bool shrinks = shrinking && shorter <= window;
     if (shorter == 0) {
         return 0;
     }
     const std::uint64_t side = shrinks ? shorter : window;
-    const std::uint64_t shift = shrinks || (how & 1U) == 0 ? 0 : window / 2;
+    const std::uint64_t shift = shrinks || !shifted ? 0 : window / 2;
     return window_pieces(height, side, shift) * window_pieces(width, side, shift);
 }
 

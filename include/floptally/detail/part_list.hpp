@@ -58,7 +58,7 @@ class part_list {
         each([which](cost& one) { one = one.in(which); });
     }
     /// All stages over other units than tokens.
-    void move_over(const mask& units, const mask& attends) {
+    void move_over(const rule& units, const rule& attends) {
         each([&](cost& one) { one = one.over(units, attends); });
     }
     /// All stages that are there, over sequences that are longer.

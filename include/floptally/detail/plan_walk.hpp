@@ -184,7 +184,8 @@ class plan_walk {
             return;
         }
         const plan_rules::decision decided = rules_.state_of(part, layer, row);
-        if (row.what == statistic::routed && !first_of_routed({decided, needed.first, again})) {
+        if (row.what == statistic::routed &&
+            !first_of_routed(part.cost.masks()[row.mask], {decided, needed.first, again})) {
             return;
         }
         const component_name& name = part.cost.components()[row.component];
@@ -215,7 +216,7 @@ class plan_walk {
         planned_row added{.component = static_cast<std::uint8_t>(components.find_or_add(name, "components")),
                           .row = counted_row(whole_, row, how_),
                           .run = run};
-        if (row.what == statistic::pairs) {
+        if (has_rule(row.what)) {
             added.row.mask = static_cast<std::uint8_t>(masks.find_or_add(model.masks()[row.mask], "masks"));
         }
         for (planned_row& known : rows) {
@@ -238,18 +239,26 @@ class plan_walk {
         [[nodiscard]] friend constexpr bool operator==(const routed_treatment&, const routed_treatment&) = default;
     };
 
-    constexpr bool first_of_routed(const routed_treatment& here) {
-        if (!routed_is_known_) {
-            routed_is_known_ = true;
-            routed_ = here;
-            return true;
+    struct known_treatment {
+        rule word;
+        routed_treatment here{};
+
+        [[nodiscard]] friend constexpr bool operator==(const known_treatment&, const known_treatment&) = default;
+    };
+
+    constexpr bool first_of_routed(const rule& word, const routed_treatment& here) {
+        for (const known_treatment& known : routed_) {
+            if (known.word == word) {
+                if (!(known.here == here)) {
+                    throw error("plan",
+                                "experts that are counted by one measured number of visits must train alike in all "
+                                "layers");
+                }
+                return false;
+            }
         }
-        if (!(routed_ == here)) {
-            throw error("plan",
-                        "experts that are counted by one measured number of visits must train alike in all "
-                        "layers");
-        }
-        return false;
+        routed_.push_back({word, here}, "measured words");
+        return true;
     }
 
     const cost& whole_;
@@ -261,8 +270,7 @@ class plan_walk {
     bool context_ = false;  ///< likewise those of the other side
     bool has_towers_ = false;
     bool towers_[modality_count] = {};  ///< and those inside each tower
-    bool routed_is_known_ = false;
-    routed_treatment routed_{};
+    bounded_vector<known_treatment, max_masks> routed_{};
 };
 
 }  // namespace floptally::detail

@@ -23,7 +23,7 @@ class reduction_schema {
     reduction_schema(const witnessed_sum& sum, const mask_set& masks, const convention& counted_as) {
         hashes_[0] = (schema_hash() << version).value();
         schema_hash of_masks;
-        for (const mask& m : masks) {
+        for (const rule& m : masks) {
             of_masks << m.name() << static_cast<std::uint64_t>(m.in());
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {

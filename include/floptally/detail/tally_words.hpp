@@ -13,10 +13,10 @@
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
 
 namespace floptally::detail {
 
@@ -73,7 +73,7 @@ class tally_words {
                 append(static_cast<modality>(in), static_cast<statistic>(what));
             }
         }
-        for (const mask& m : masks_) {
+        for (const rule& m : masks_) {
             append(m.in(), m);
         }
         return added;
@@ -94,9 +94,9 @@ class tally_words {
 
     constexpr explicit tally_words(const mask_set& of_model) {
         masks_ = mask_set::of_towers(of_model);
-        for (const mask& m : of_model) {
+        for (const rule& m : of_model) {
             if (!m.is_polynomial()) {
-                masks_.find_or_add(m, "masks");
+                masks_.find_or_add(m.canonical(), "masks");
             }
         }
     }
@@ -141,9 +141,13 @@ class tally_words {
     }
     /// `number` more of one fixed statistic of the text.
     [[nodiscard]] constexpr amounts amounts_of(statistic what, std::uint64_t number) const {
+        return amounts_of_word(index_of(modality::text, what), number);
+    }
+    /// `number` more of the word that stands there in a view.
+    [[nodiscard]] constexpr amounts amounts_of_word(std::size_t at, std::uint64_t number) const {
         amounts added;
         for (std::size_t word = 0; word < stride(); ++word) {
-            added.push_back(word == index_of(modality::text, what) ? number : 0, "words");
+            added.push_back(word == at ? number : 0, "words");
         }
         return added;
     }

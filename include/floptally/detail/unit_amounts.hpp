@@ -5,10 +5,10 @@
 
 #include <floptally/detail/checked.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// What one sequence, grid or clip of sound adds to a word of its tower: the same on the host and on a device. Of a
@@ -51,13 +51,10 @@ namespace floptally::detail {
     return amount_of(what, sequence{clip.frames});
 }
 
-/// To the word of a mask of that tower.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(const mask& m, const sequence& s) { return m.pairs(s); }
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(const mask& m, const grid& g) {
-    return m.is_of_whole_clips() ? uint128{m.pairs(g)} : uint128{g.t} * m.frame_pairs(g);
-}
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(const mask& m, const audio_clip& clip) {
-    return m.pairs(clip);
+/// To the word of a rule of that modality.
+template <class Sample>
+[[nodiscard]] constexpr uint128 amount_of(const rule& what, const Sample& sample) {
+    return what.is_measured() ? 0 : what.amount(sample);
 }
 
 }  // namespace floptally::detail

@@ -10,17 +10,27 @@
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {
 
+/// Which measured counts a cost multiplies: visits of experts, words of other names.
+struct measured_needs {
+    bool routed = false;
+    bool words = false;
+};
+
 /// The words of a batch in the order of a cost: as they stand where the tally was built with the same masks.
 class word_table {
   public:
-    constexpr word_table(const mask_set& masks, bool needs_routed, const tally& batch) {
+    constexpr word_table(const mask_set& masks, const measured_needs& needs, const tally& batch) {
         const std::span<const std::uint64_t> words = batch.words();
-        if (needs_routed) {
+        if (needs.routed) {
             require_routed(batch);
+        }
+        if (needs.words) {
+            require_measured(masks, batch);
         }
         if (masks == batch.masks()) {
             useful = words.data();
@@ -57,6 +67,17 @@ class word_table {
         for (const view seen : {view::useful, view::padded}) {
             if (batch.get(seen, statistic::tokens) != 0 && batch.get(seen, statistic::routed) == 0) {
                 refuse_unrouted();
+            }
+        }
+    }
+
+    /// The same of words of other names.
+    static constexpr void require_measured(const mask_set& masks, const tally& batch) {
+        for (const rule& word : masks) {
+            for (const view seen : {view::useful, view::padded}) {
+                if (word.is_measured() && batch.get(seen, statistic::tokens) != 0 && batch.pairs(seen, word) == 0) {
+                    throw error(word.name(), "this cost counts it, and the tally has none: call add_measured");
+                }
             }
         }
     }

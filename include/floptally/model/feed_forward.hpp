@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/model/layer.hpp>
+#include <floptally/statistics/measured.hpp>
 
 namespace floptally {
 
@@ -89,8 +91,8 @@ struct gated_mlp {
 /// share. With `zero_experts` (arXiv:2509.01322) the router chooses among E + Z, and an identity expert costs nothing:
 /// how many choices fall on real ones depends on the data, so that a configuration gives an upper bound.
 ///
-/// `routed_is_measured`: experts are counted by `tally::add_routed`, 2·m·h·i a visit, and not by tokens. Exact with
-/// identity experts, dropped tokens and capacity slots.
+/// `routed_is_measured`: experts are counted by `tally::add_measured(visits, …)`, 2·m·h·i a visit, and not by tokens.
+/// Exact with identity experts, dropped tokens and capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
@@ -102,6 +104,8 @@ struct moe {
     std::uint64_t latent_size = 0;    ///< 0: experts work on the hidden size
     std::uint64_t zero_experts = 0;   ///< identity experts beside `num_experts`
     bool routed_is_measured = false;  ///< count visits, not tokens
+    /// The word that they are measured by (`measured`); experts of two kinds have one each.
+    std::string_view visits = "routed";
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_experts, "num_experts");
@@ -135,9 +139,8 @@ struct moe {
             // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
             expert.applied = matrices;
             expert.stored = checked_multiply(matrices, num_experts, "moe.experts");
-            expert.rows = statistic::routed;
             expert.reads = 0;
-            sum.add("moe.experts", expert);
+            sum.add("moe.experts", expert, measured(visits));
         } else {
             add_matrices(sum, "moe.experts", expert, gated, result);
         }

@@ -45,7 +45,7 @@ class layer_masks {
     static constexpr std::size_t max_entries = 512;
 
     constexpr layer_masks() : layer_masks(mask::causal()) {}
-    constexpr layer_masks(const mask& every) { append(every); }  // NOLINT(google-explicit-constructor): one for all
+    constexpr layer_masks(const rule& every) { append(every); }  // NOLINT(google-explicit-constructor): one for all
 
     /// Layer i has entry i modulo the length.
     [[nodiscard]] static constexpr layer_masks period(std::initializer_list<mask> entries) {
@@ -54,7 +54,7 @@ class layer_masks {
     /// Layer i has entry i; a model with another number of layers is an error.
     [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
 
-    [[nodiscard]] constexpr const mask& operator[](std::uint64_t layer_index) const {
+    [[nodiscard]] constexpr const rule& operator[](std::uint64_t layer_index) const {
         return known_[entries_[static_cast<std::size_t>(layer_index % size_)]];
     }
 
@@ -70,12 +70,12 @@ class layer_masks {
         if (entries.empty()) {
             throw error("layer_types", "must name at least one layer");
         }
-        for (const mask& entry : entries) {
+        for (const rule& entry : entries) {
             append(entry);
         }
     }
 
-    constexpr void append(const mask& entry) {
+    constexpr void append(const rule& entry) {
         if (size_ == max_entries) {
             throw error("layer_types", "more than the " + std::to_string(max_entries) + " that fit");
         }

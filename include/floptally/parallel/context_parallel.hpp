@@ -31,8 +31,8 @@ namespace floptally {
 /// The rows from x on see what they saw if the x before them were cached: they are a sequence with x more of past. That
 /// holds for every mask, also for those that look ahead, since the end stays where it is. A range is the difference of
 /// two of these.
-[[nodiscard]] constexpr std::uint64_t pairs_of_rows(const mask& which, const sequence& s, const index_range& rows) {
-    const bool other_side = which.kind() == mask_kind::encoder;
+[[nodiscard]] constexpr std::uint64_t pairs_of_rows(const rule& which, const sequence& s, const index_range& rows) {
+    const bool other_side = which.is_of_other_side();
     const std::uint64_t end = other_side ? s.keys : s.length;
     const index_range asked = rows.clipped(end);
     if (asked.first >= asked.last) {
@@ -79,12 +79,12 @@ class context_parallel_row {
     }
 
     /// Attended pairs of a rank's queries.
-    [[nodiscard]] std::uint64_t pairs(std::uint64_t rank, const mask& which, view seen) const {
+    [[nodiscard]] std::uint64_t pairs(std::uint64_t rank, const rule& which, view seen) const {
         std::uint64_t sum = 0;
         const auto add = [&](const slotted_sequence& one, const index_range& rows) {
             sum = checked_add(sum, pairs_of_rows(which, seen_by(one, seen), rows), "pairs");
         };
-        if (which.kind() == mask_kind::encoder) {
+        if (which.is_of_other_side()) {
             each_key_part(rank, add);
         } else {
             each_part(rank, add);
@@ -96,7 +96,7 @@ class context_parallel_row {
     [[nodiscard]] std::vector<std::uint64_t> tokens(view seen) const {
         return of_all_ranks([&](std::uint64_t rank) { return tokens(rank, seen); });
     }
-    [[nodiscard]] std::vector<std::uint64_t> pairs(const mask& which, view seen) const {
+    [[nodiscard]] std::vector<std::uint64_t> pairs(const rule& which, view seen) const {
         return of_all_ranks([&](std::uint64_t rank) { return pairs(rank, which, seen); });
     }
 
@@ -107,7 +107,7 @@ class context_parallel_row {
     /// model attends both ways, `square_rows` is mask::bidirectional(): rows have n of n² each, so that Σn² + Σn·past
     /// are their pairs; the sum over ranks is the same.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
-                                       const mask& square_rows = mask::causal()) const {
+                                       const rule& square_rows = mask::causal()) const {
         const bool whole_rows = square_rows == mask::bidirectional();
         if (!whole_rows && square_rows != mask::causal()) {
             throw error("square_rows", "must be causal or bidirectional, got " + square_rows.name());
@@ -158,7 +158,7 @@ class context_parallel_row {
       private:
         void add_pairs(view seen, const sequence& s, const index_range& rows, bool other_side) {
             for (std::size_t i = 0; i < masks_.size(); ++i) {
-                if (masks_[i].in() == modality::text && (masks_[i].kind() == mask_kind::encoder) == other_side) {
+                if (masks_[i].in() == modality::text && (masks_[i].is_of_other_side()) == other_side) {
                     std::uint64_t& sum = words_[offset(seen) + detail::tally_words::before_masks(masks_) + i];
                     sum = checked_add(sum, pairs_of_rows(masks_[i], s, rows), "pairs");
                 }

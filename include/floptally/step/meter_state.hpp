@@ -27,7 +27,7 @@ struct meter_state {
 [[nodiscard]] inline meter_state state_of(const meter& of) {
     const step_series& run = of.run();
     meter_state state{.version = version, .convention = std::string(of.model().counted_as().name), .run = run};
-    for (const mask& m : run.totals.batch.masks()) {
+    for (const rule& m : run.totals.batch.masks()) {
         state.masks.push_back(m.name());
     }
     state.words.assign(run.totals.batch.words().begin(), run.totals.batch.words().end());
@@ -51,7 +51,7 @@ inline void resume(meter& into, const meter_state& state) {
         append_item(kept, name);
     }
     std::string now;
-    for (const mask& m : into.model().masks()) {
+    for (const rule& m : into.model().masks()) {
         append_item(now, m.name());
     }
     require_same("masks", kept, now);

@@ -66,8 +66,8 @@ template <class List>
 }
 
 /// Adds Σ pairs of four lengths under each mask of the text to the words of this thread.
-template <class Block>
-FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const device_tally_ref& into, std::uint32_t seen,
+template <class Block, class Ref>
+FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const Ref& into, std::uint32_t seen,
                                      const std::uint32_t* lengths, std::uint64_t* pairs) {
     const word_schema& schema = into.schema();
     for (std::uint32_t m = 0; m < schema.mask_count; ++m) {
@@ -80,7 +80,8 @@ FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const device_tally_ref&
 #pragma unroll 1  // one copy of all masks
 #endif
         for (std::uint32_t k = 0; k < 4; ++k) {
-            const std::uint64_t more = schema.masks[m].pairs(sequence{.length = nth(lengths, k)});
+            const std::uint64_t more = static_cast<std::uint64_t>(
+                amount_of_known(schema.masks[m], sequence{.length = nth(lengths, k)}, typename Ref::rules{}));
             sum += more;
             wraps = wraps || sum < more;
         }
@@ -91,11 +92,10 @@ FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const device_tally_ref&
     }
 }
 
-template <class Block, class List>
-FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const device_tally_ref& into,
-                                       std::uint32_t call) {
+template <class Block, class List, class Ref>
+FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
     const word_schema& schema = into.schema();
-    const device_tally_ref local = into.local(block.shared());
+    const Ref local = into.local(block.shared());
     std::uint64_t* const pairs = block.shared() + schema.size();
     const std::uint32_t view_pairs = schema.mask_count * block.threads();
     local.clear(block.thread(), block.threads());
@@ -176,10 +176,9 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
 
 /// The same of a pack whose number of real sequences may be known to the device alone. Where it is wrong, nothing of
 /// the pack is counted.
-template <class Block, class T, class S, class N>
+template <class Block, class T, class S, class N, class Ref>
 FLOPTALLY_HOST_DEVICE void add_pack(const Block& block, const padded_boundaries<T, S>& pack,
-                                    const real_sequences<N>& num_real, const device_tally_ref& into,
-                                    std::uint32_t call) {
+                                    const real_sequences<N>& num_real, const Ref& into, std::uint32_t call) {
     if (!num_real.is_valid(pack.size())) {
         if (block.index() == 0 && block.thread() == 0) {
             refuse(into.refusals(), {call, 0}, num_real.why(pack.size()), pack.size());

@@ -15,12 +15,11 @@
 namespace floptally::detail {
 
 /// The body of the kernel that adds whatever is no plain length: a thread, or a warp, takes one unit a round.
-template <class Block, class List>
-FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const device_tally_ref& into,
-                                     std::uint32_t call) {
+template <class Block, class List, class Ref>
+FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
     using unit = typename List::unit;
     const word_schema& schema = into.schema();
-    const device_tally_ref local = into.local(block.shared());
+    const Ref local = into.local(block.shared());
     local.clear(block.thread(), block.threads());
     block.sync();
     const std::size_t all = std::size_t{block.count()} * block.threads() / List::threads_per_unit;
@@ -36,8 +35,10 @@ FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const
         }
         for (std::uint32_t word = 0; word < schema.stride(); ++word) {
             if (schema.is_of(modality_of(real), word)) {
-                add_warp(block, local, 0, word, counts ? amount_of(schema, word, real) : uint128{0});
-                add_warp(block, local, 1, word, counts ? amount_of(schema, word, slot) : uint128{0});
+                add_warp(block, local, 0, word,
+                         counts ? amount_of<typename Ref::rules>(schema, word, real) : uint128{0});
+                add_warp(block, local, 1, word,
+                         counts ? amount_of<typename Ref::rules>(schema, word, slot) : uint128{0});
             }
         }
     }

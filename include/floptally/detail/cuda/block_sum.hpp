@@ -14,9 +14,9 @@ namespace floptally::detail {
 /// Adds up what the threads of a warp have of a word, and adds that to the words of the block. All lanes call it.
 ///
 /// Each value enters one sum only, so that a carry is seen where it happens, and nowhere else.
-template <class Block>
-FLOPTALLY_HOST_DEVICE void add_warp(const Block& block, const device_tally_ref& local, std::uint32_t seen,
-                                    std::uint32_t word, uint128 amount) {
+template <class Block, class Ref>
+FLOPTALLY_HOST_DEVICE void add_warp(const Block& block, const Ref& local, std::uint32_t seen, std::uint32_t word,
+                                    uint128 amount) {
     const std::uint32_t lane = block.thread() % warp_size;
     auto sum = static_cast<std::uint64_t>(amount);
     bool wraps = amount != sum;

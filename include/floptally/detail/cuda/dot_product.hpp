@@ -23,6 +23,9 @@ struct dot_coefficients {
 
     dot_coefficients() = default;
     explicit dot_coefficients(const flop_counter& model) : needs_routed(model.needs_routed()) {
+        if (model.needs_measured_words()) {
+            throw error("measured", "FLOPs of named words are evaluated on the host: read the tally");
+        }
         for (const view seen : {view::useful, view::padded, view::executed}) {
             const std::span<const std::uint64_t> values = model.coefficients(seen);
             stride = static_cast<std::uint32_t>(values.size());

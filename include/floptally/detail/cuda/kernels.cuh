@@ -17,19 +17,19 @@
 
 namespace floptally::detail {
 
-template <class List>
-__global__ void add_lengths_kernel(List list, device_tally_ref into, std::uint32_t call) {
+template <class List, class Ref>
+__global__ void add_lengths_kernel(List list, Ref into, std::uint32_t call) {
     add_lengths(cuda_block{}, list, into, call);
 }
 
-template <class T, class S, class N>
-__global__ void add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real, device_tally_ref into,
+template <class T, class S, class N, class Ref>
+__global__ void add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real, Ref into,
                                 std::uint32_t call) {
     add_pack(cuda_block{}, pack, num_real, into, call);
 }
 
-template <class List>
-__global__ void add_units_kernel(List list, device_tally_ref into, std::uint32_t call) {
+template <class List, class Ref>
+__global__ void add_units_kernel(List list, Ref into, std::uint32_t call) {
     add_units(cuda_block{}, list, into, call);
 }
 
@@ -38,8 +38,8 @@ struct counted_words {
     std::uint64_t words[2 * tally_words::most];
 };
 
-template <class Unused = void>
-__global__ void add_counted_kernel(counted_words counted, device_tally_ref into) {
+template <class Ref>
+__global__ void add_counted_kernel(counted_words counted, Ref into) {
     for (std::uint32_t word = threadIdx.x; word < into.size(); word += blockDim.x) {
         into.add_to(word / into.schema().stride(), word % into.schema().stride(), counted.words[word]);
     }

@@ -22,9 +22,9 @@
 namespace floptally::detail {
 
 /// A number of a list, or false and a refusal.
-template <integer T>
+template <integer T, class Ref>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_number(T value, input_field field, const refusal_place& place,
-                                                     const device_tally_ref& into, std::uint32_t& to) {
+                                                     const Ref& into, std::uint32_t& to) {
     if (!is_length(value)) {
         refuse(into.refusals(), place, refusal::length(value, field));
         return false;
@@ -47,9 +47,9 @@ struct hstu_samples {
     std::uint32_t target_group;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
-    template <class Block>
+    template <class Block, class Ref>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(const Block& /*block*/, std::size_t i, sequence& real, sequence& slot,
-                                                  std::uint32_t call, const device_tally_ref& into) const {
+                                                  std::uint32_t call, const Ref& into) const {
         const refusal_place place{call, i};
         real.target_group = target_group;
         const bool read =
@@ -72,9 +72,9 @@ struct listed_grids {
     std::size_t count;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
-    template <class Block>
+    template <class Block, class Ref>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(const Block& /*block*/, std::size_t i, grid& real, grid& slot,
-                                                  std::uint32_t call, const device_tally_ref& into) const {
+                                                  std::uint32_t call, const Ref& into) const {
         const T* const own = thw + numbers_per_unit * i;
         const bool read = take_number(own[0], input_field::grid_thw, {call, numbers_per_unit * i}, into, real.t) &&
                           take_number(own[1], input_field::grid_thw, {call, numbers_per_unit * i + 1}, into, real.h) &&
@@ -95,10 +95,9 @@ struct listed_clips {
     std::size_t count;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
-    template <class Block>
+    template <class Block, class Ref>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(const Block& /*block*/, std::size_t i, audio_clip& real,
-                                                  audio_clip& slot, std::uint32_t call,
-                                                  const device_tally_ref& into) const {
+                                                  audio_clip& slot, std::uint32_t call, const Ref& into) const {
         const bool read = take_number(frames[i], input_field::audio_frames, {call, i}, into, real.frames);
         slot = real;
         return read;
@@ -117,9 +116,9 @@ struct attention_rows {
     std::size_t columns;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows; }
-    template <class Block>
+    template <class Block, class Ref>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(const Block& block, std::size_t i, sequence& real, sequence& slot,
-                                                  std::uint32_t call, const device_tally_ref& into) const {
+                                                  std::uint32_t call, const Ref& into) const {
         const T* const row = flags + i * columns;
         const std::uint32_t lane = block.thread() % warp_size;
         std::uint64_t ones = 0;

@@ -37,7 +37,7 @@ struct hf_side_layers {
     std::uint64_t qkv_bias = 0;
 
     /// All of them.
-    [[nodiscard]] cost over_tokens(const mask& attends) const {
+    [[nodiscard]] cost over_tokens(const rule& attends) const {
         const layer where{0, width, attends};
         const cost one = gqa{.num_heads = num_heads,
                              .num_kv_heads = num_heads,

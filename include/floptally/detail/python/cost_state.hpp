@@ -40,13 +40,13 @@ namespace floptally::detail::python {
                                      : static_cast<py::object>(py::none());
     const py::object clip =
         t.clip ? static_cast<py::object>(py::int_(t.clip->frames)) : static_cast<py::object>(py::none());
-    return py::make_tuple(static_cast<unsigned>(t.in), image, clip, mask_numbers(t.units).tuple(), t.per_unit,
-                          t.per_frame, t.per_token, t.are_keys);
+    return py::make_tuple(static_cast<unsigned>(t.in), image, clip, t.units.name(), t.per_unit, t.per_frame,
+                          t.per_token, t.are_keys);
 }
 
 [[nodiscard]] inline tower_input tower_of_state(const py::tuple& s) {
     tower_input t{.in = static_cast<modality>(to_count(s[0], "tower", 0, modality_count - 1)),
-                  .units = mask_numbers(s[3].cast<py::tuple>()),
+                  .units = mask_of_text(s[3].cast<std::string>()),
                   .per_unit = s[4].cast<std::uint64_t>(),
                   .per_frame = s[5].cast<std::uint64_t>(),
                   .per_token = s[6].cast<std::uint64_t>(),

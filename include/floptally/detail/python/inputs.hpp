@@ -210,7 +210,7 @@ class input_arguments {
 
     [[nodiscard]] static std::string names_of(const mask_set& masks) {
         std::string names;
-        for (const mask& m : masks) {
+        for (const rule& m : masks) {
             append_item(names, m.name());
         }
         return names.empty() ? "no pairs" : "the pairs of " + names;

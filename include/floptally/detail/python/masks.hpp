@@ -8,33 +8,20 @@
 #include <string>
 
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/python/callable_rule.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/rule_text.hpp>
 
 namespace floptally::detail::python {
 
-/// A mask as its numbers and back: for a pickle of the same version.
-class mask_numbers : public mask {
-  public:
-    explicit mask_numbers(const mask& m) : mask(m) {}
-    explicit mask_numbers(const py::tuple& numbers) {
-        kind_ = static_cast<mask_kind>(to_count(numbers[0], "kind", 0, static_cast<unsigned>(mask_kind::kept_squares)));
-        tower_ = static_cast<modality>(to_count(numbers[1], "tower", 0, modality_count - 1));
-        flags_ = numbers[2].cast<std::uint8_t>();
-        first_ = numbers[3].cast<std::int32_t>();
-        second_ = numbers[4].cast<std::int32_t>();
-        chunk_ = numbers[5].cast<std::uint16_t>();
-        window_ = numbers[6].cast<std::uint16_t>();
-    }
-    [[nodiscard]] py::tuple tuple() const {
-        return py::make_tuple(static_cast<unsigned>(kind_), static_cast<unsigned>(tower_), flags_, first_, second_,
-                              chunk_, window_);
-    }
-};
+/// A mask by its text form: for a pickle. A callable must have been registered before, under the same name.
+[[nodiscard]] inline mask mask_of_text(std::string_view text) { return rule_named<callable_rule>(text); }
 
 [[nodiscard]] inline std::uint32_t to_length(py::handle value, std::string_view field) {
     return static_cast<std::uint32_t>(to_count(value, field, 0, max_sequence_length));
@@ -89,6 +76,20 @@ inline void bind_masks(py::module_& module) {
                     "Every patch of a clip sees every other, of all frames.")
         .def_static("merged_patches", &mask::merged_patches, py::arg("side"), py::arg("line_ends") = 0,
                     "No mask but a unit: patches after side x side of them were merged into one.");
+    type.def_static(
+            "measured", [](const std::string& name) { return mask(measured(name)); }, py::arg("name"),
+            "No mask but a word that the caller measures and adds by `Tally.add_measured`.")
+        .def_static(
+            "from_text", [](const std::string& text) { return mask_of_text(text); }, py::arg("text"),
+            "The mask of that name, as `name` has it: \"sliding_window(4096)\", \"vision.grid_windows(7,shift=3)\".")
+        .def_static("from_callable", &callable_rule::make, py::arg("name"), py::arg("count"), py::kw_only(),
+                    py::arg("vectorized") = false, py::arg("causal") = false,
+                    R"(A mask, or a unit, of one's own: what `count` says of a sequence.
+
+count(length, past, keys) returns a whole number of pairs (or units), 0 or more. vectorized: count(lengths) takes an
+int64 array of lengths without a past and returns as many numbers; sequences with a past are refused then. causal: no
+query sees a later key, so that conventions that halve squares may. On the host only. A name stands for one callable:
+giving it another is an error.)");
     type.def(
             "in_tower",
             [](const mask& m, const std::string& tower_name) {
@@ -111,10 +112,10 @@ inline void bind_masks(py::module_& module) {
         .def_property_readonly("name", &mask::name, "\"causal\", \"sliding_window(4096)\", …")
         .def_property_readonly("tower", [](const mask& m) { return std::string(name_of(m.in())); })
         .def(py::self == py::self)
-        .def("__hash__", [](const mask& m) { return py::hash(mask_numbers(m).tuple()); })
+        .def("__hash__", [](const mask& m) { return py::hash(py::str(m.name())); })
         .def("__repr__", [](const mask& m) { return "<Mask " + m.name() + ">"; })
-        .def(py::pickle([](const mask& m) { return mask_numbers(m).tuple(); },
-                        [](const py::tuple& state) -> mask { return mask_numbers(state); }));
+        .def(py::pickle([](const mask& m) { return py::str(m.name()); },
+                        [](const py::str& state) { return mask_of_text(state.cast<std::string>()); }));
 }
 
 }  // namespace floptally::detail::python

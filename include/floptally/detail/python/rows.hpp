@@ -63,15 +63,15 @@ struct whole_row {
     }
 
     [[nodiscard]] py::object unit() const {
-        return row.what == statistic::pairs ? py::cast(attends)
-                                            : static_cast<py::object>(py::str(to_word(row.what, statistic_words)));
+        const bool named = row.what == statistic::pairs || (row.what == statistic::routed && !attends.is_polynomial());
+        return named ? py::cast(attends) : static_cast<py::object>(py::str(to_word(row.what, statistic_words)));
     }
     [[nodiscard]] py::tuple numbers() const {
         return py::make_tuple(std::string(component.view()), weight, static_cast<unsigned>(row.what),
                               static_cast<unsigned>(row.kind), static_cast<unsigned>(row.in), row.useful, row.padded,
                               row.parameters, row.flow.reads, row.flow.also_reads, row.flow.fused_with, row.flow.writes,
                               row.per_rank.in, row.per_rank.out, row.per_rank.padded_out, row.per_rank.parameters,
-                              mask_numbers(attends).tuple());
+                              attends.name());
     }
     [[nodiscard]] static whole_row of_numbers(const py::tuple& n) {
         const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
@@ -86,7 +86,7 @@ struct whole_row {
                         .parameters = count(7),
                         .flow = {flow(8), flow(9), flow(10), flow(11)},
                         .per_rank = {count(12), count(13), count(14), count(15)}},
-                .attends = mask_numbers(n[16].cast<py::tuple>())};
+                .attends = mask_of_text(n[16].cast<std::string>())};
     }
 };
 
@@ -94,7 +94,7 @@ struct whole_row {
     std::vector<whole_row> rows;
     for (const cost_row& row : model.rows()) {
         rows.push_back({model.components()[row.component], std::string(model.weight_name(row)), row,
-                        row.what == statistic::pairs ? model.masks()[row.mask] : mask{}});
+                        has_rule(row.what) ? mask(model.masks()[row.mask]) : mask{}});
     }
     return rows;
 }
@@ -114,8 +114,8 @@ struct whole_row {
     whole_row made{.component = component, .weight = weight, .row = {}, .attends = {}};
     cost_row& row = made.row;
     if (py::isinstance<mask>(unit)) {
-        row.what = statistic::pairs;
         made.attends = unit.cast<mask>();
+        row.what = made.attends.is_measured() ? statistic::routed : statistic::pairs;
         row.in = made.attends.in();
     } else if (py::isinstance<py::str>(unit)) {
         row.what = from_word<statistic>(unit.cast<std::string>(), "unit", statistic_words);

@@ -77,7 +77,7 @@ void add_apart(tally& to, std::size_t integers, Add add) {
 [[nodiscard]] inline py::tuple tally_state(const py::object& self) {
     const auto& t = self.cast<const tally&>();
     py::list masks;
-    for (const mask& m : t.masks()) {
+    for (const rule& m : t.masks()) {
         masks.append(py::cast(m));
     }
     py::list towers;
@@ -203,7 +203,15 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             [](tally& t, const py::object& useful, const py::object& padded) {
                 t.add_routed(to_count(useful, "routed[0]"), to_count(padded, "routed[1]"));
             },
-            py::arg("useful"), py::arg("padded"), "Visits of tokens to experts over all layers, as measured.");
+            py::arg("useful"), py::arg("padded"), "Visits of tokens to experts over all layers, as measured.")
+        .def(
+            "add_measured",
+            [](tally& t, const std::string& name, const py::object& useful, const py::object& padded) {
+                const std::uint64_t number = to_count(useful, name);
+                t.add_measured(name, number, padded.is_none() ? number : to_count(padded, name));
+            },
+            py::arg("name"), py::arg("useful"), py::arg("padded") = py::none(),
+            "Adds to the word Mask.measured(name), with which this tally was built.");
     type.def(
             "get",
             [](const tally& t, const std::string& what, const std::string& seen, const std::string& in) {
@@ -215,7 +223,7 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             "One sum: \"count\", \"tokens\", \"keys\", \"squares\", \"cached\", \"crossed\" or \"routed\".")
         .def(
             "pairs",
-            [](const tally& t, const mask& which, const std::string& seen) {
+            [](const tally& t, const rule& which, const std::string& seen) {
                 return t.pairs(from_word<view>(seen, "view", {"useful", "padded"}), which);
             },
             py::arg("mask"), py::arg("view") = "useful", "Attended pairs of one of the masks.")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <floptally/convention.hpp>
+#include <floptally/conventions/maxtext.hpp>
+#include <floptally/conventions/megatron.hpp>
+#include <floptally/conventions/parameter_counts.hpp>
+#include <floptally/conventions/recsys_examples.hpp>
+#include <floptally/conventions/squares.hpp>
+#include <floptally/conventions/verl.hpp>
+#include <floptally/conventions/vllm.hpp>
+#include <floptally/error.hpp>
+
+/// @file
+/// Every preset, by name.
+
+namespace floptally {
+
+namespace conventions {
+
+inline constexpr std::array<const convention*, 19> all{&exact,
+                                                       &megatron,
+                                                       &megatron_bridge,
+                                                       &nemo_automodel,
+                                                       &nemo_automodel_hybrid,
+                                                       &maxtext,
+                                                       &bionemo,
+                                                       &levanter,
+                                                       &nanotron,
+                                                       &vllm_prefill,
+                                                       &hf_6nd,
+                                                       &palm,
+                                                       &nanogpt,
+                                                       &torchtitan,
+                                                       &verl,
+                                                       &flash_attention,
+                                                       &torch_flop_counter,
+                                                       &torch_flop_counter_eager,
+                                                       &recsys_examples};
+
+}  // namespace conventions
+
+/// The preset of that name, or an error that lists them.
+[[nodiscard]] inline const convention& convention_named(std::string_view name) {
+    std::string known;
+    for (const convention* preset : conventions::all) {
+        if (preset->name == name) {
+            return *preset;
+        }
+        append_item(known, preset->name);
+    }
+    throw error("convention", "unknown name \"" + std::string(name) + "\"; known: " + known);
+}
+
+}  // namespace floptally

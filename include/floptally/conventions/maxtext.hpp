@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/convention.hpp>
+#include <floptally/detail/length_block.hpp>
+#include <floptally/detail/pair_rows.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/model/term.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// MaxText.
+
+namespace floptally {
+
+namespace maxtext {
+
+/// n², less the square of what is beyond the window: twice the pairs of a sliding window where its triangle is taken
+/// for half of a square, c² + 2W(L − c) with c = min(L, W).
+struct window_squares {
+    std::int32_t left;  ///< keys before a query: the window less the token itself
+
+    static constexpr std::string_view name = "window_squares";
+    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    [[nodiscard]] static constexpr window_squares from(const std::int64_t* values) {
+        return {static_cast<std::int32_t>(values[0] - 1)};
+    }
+    constexpr void values(std::int64_t* to) const { to[0] = window(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const auto limit = static_cast<std::uint64_t>(window());
+        return detail::window_square_rows(masks::end_of(s), limit) - detail::window_square_rows(s.past, limit);
+    }
+    template <class N>
+    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
+        if (window() > detail::longest<N>) {
+            return block.squares;
+        }
+        const auto limit = static_cast<N>(window());
+        const std::uint64_t beyond = block.sum_products([limit](N length, detail::product_sum<N>& sum) {
+            const auto excess = static_cast<N>(detail::larger(length, limit) - limit);
+            sum.add(excess, excess);
+        });
+        return block.squares - beyond;
+    }
+};
+
+/// The same for chunks: qC² + r² for q chunks and a rest of r.
+struct chunk_squares {
+    std::int32_t tokens;
+
+    static constexpr std::string_view name = "chunk_squares";
+    static constexpr rule_parameter parameters[] = {{"attention_chunk_size", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const auto chunk = static_cast<std::uint64_t>(tokens);
+        return detail::chunk_square_rows(masks::end_of(s), chunk) - detail::chunk_square_rows(s.past, chunk);
+    }
+    /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
+    template <class N>
+    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
+        return tokens > detail::longest<N>
+                   ? block.squares
+                   : block.tokens * static_cast<std::uint64_t>(tokens) - block.unfilled_chunks(static_cast<N>(tokens));
+    }
+};
+
+/// Half of the squares of a causal window, of chunks and of top-k; what is not causal as attended.
+[[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
+                                                       const attention_context& model) {
+    if (attends.is<masks::band>() && attends.as<masks::band>().is_sliding_window()) {
+        return {window_squares{attends.as<masks::band>().left}, 2};
+    }
+    if (attends.is<masks::top_k>()) {
+        return {window_squares{attends.as<masks::top_k>().keys - 1}, 2};
+    }
+    if (attends.is<masks::chunked>()) {
+        return {chunk_squares{attends.as<masks::chunked>().tokens}, 2};
+    }
+    return floptally::count_pairs(attends, how, model);
+}
+
+}  // namespace maxtext
+
+namespace conventions {
+
+/// MaxText `calculate_tflops_training_per_device`.
+inline constexpr convention maxtext{
+    .name = "maxtext",
+    .summary = "every matmul; causal attention as L²/2, a window as LW − W²/2, a chunk as C²/2",
+    .causal = causal_pairs::half_square,
+    .delta_rule_flops = 8,
+    .pairs = floptally::maxtext::count_pairs};
+
+}  // namespace conventions
+
+}  // namespace floptally

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/convention.hpp>
+#include <floptally/detail/length_block.hpp>
+#include <floptally/detail/pair_rows.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/model/term.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// Megatron-LM and what follows it.
+
+namespace floptally {
+
+namespace megatron_bridge {
+
+/// n² of a sequence that is not longer than a sliding window; nothing of a longer one.
+struct within_window {
+    std::int32_t left;  ///< keys before a query: the window less the token itself
+
+    static constexpr std::string_view name = "within_window";
+    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    [[nodiscard]] static constexpr within_window from(const std::int64_t* values) {
+        return {static_cast<std::int32_t>(values[0] - 1)};
+    }
+    constexpr void values(std::int64_t* to) const { to[0] = window(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const std::uint64_t end = masks::end_of(s);
+        return end <= static_cast<std::uint64_t>(window()) ? end * end - std::uint64_t{s.past} * s.past : 0;
+    }
+    template <class N>
+    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
+        return sum(block, true);
+    }
+    /// Σ of L·(L or 1) over the lengths that are not above the window.
+    template <class N>
+    [[nodiscard]] std::uint64_t sum(const detail::length_block<N>& block, bool squared) const {
+        if (window() > detail::longest<N>) {
+            return squared ? block.squares : block.tokens;
+        }
+        const auto limit = static_cast<N>(window());
+        return block.sum_products([limit, squared](N length, detail::product_sum<N>& products) {
+            const auto kept = static_cast<N>(length > limit ? 0 : length);
+            products.add(kept, squared ? kept : N{1});
+        });
+    }
+};
+
+/// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
+struct limited_by_window {
+    std::int32_t left;  ///< keys before a query: the window less the token itself
+
+    static constexpr std::string_view name = "limited_by_window";
+    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    [[nodiscard]] static constexpr limited_by_window from(const std::int64_t* values) {
+        return {static_cast<std::int32_t>(values[0] - 1)};
+    }
+    constexpr void values(std::int64_t* to) const { to[0] = window(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return masks::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : masks::band{left, 0}(s);
+    }
+    /// The pairs of all lengths, less the triangles of those that the window does not limit.
+    template <class N>
+    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
+        const within_window inside{left};
+        return masks::band{left, 0}.over(block) - (inside.sum(block, true) + inside.sum(block, false)) / 2;
+    }
+};
+
+/// A sliding window as attended where it is shorter than the sequence, else n²/2; other masks as attended.
+[[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
+                                                       const attention_context& model) {
+    if (attends.is<masks::band>() && attends.as<masks::band>().is_sliding_window()) {
+        const std::int32_t left = attends.as<masks::band>().left;
+        return counted_statistics(within_window{left}, 2).also(limited_by_window{left});
+    }
+    return floptally::count_pairs(attends, how, model);
+}
+
+}  // namespace megatron_bridge
+
+namespace conventions {
+
+/// Megatron-LM `num_floating_point_operations` (training.py).
+inline constexpr convention megatron{
+    .name = "megatron",
+    .summary = "6 x matmul weights x tokens + causal attention as L²/2; no router, windows ignored",
+    .causal = causal_pairs::half_square,
+    .windows = window_pairs::ignored,
+    .counted = products.without(term::router).without(term::scan_convolution).with(term::latent_norm),
+    .delta_rule_flops = 8,
+    .scan_flops = 7};
+
+/// Megatron-Bridge: Megatron-LM's, with windows.
+inline constexpr convention megatron_bridge{
+    .name = "megatron_bridge",
+    .summary = "as megatron; a window that is shorter than the sequence as attended",
+    .causal = megatron.causal,
+    .counted = megatron.counted,
+    .delta_rule_flops = megatron.delta_rule_flops,
+    .scan_flops = megatron.scan_flops,
+    .pairs = floptally::megatron_bridge::count_pairs};
+
+/// NeMo Automodel's formulas of each model.
+inline constexpr convention nemo_automodel{.name = "nemo_automodel",
+                                           .summary = "as megatron, without the norms inside latent attention",
+                                           .causal = megatron.causal,
+                                           .windows = megatron.windows,
+                                           .counted = megatron.counted.without(term::latent_norm),
+                                           .delta_rule_flops = megatron.delta_rule_flops,
+                                           .scan_flops = megatron.scan_flops};
+
+/// NeMo Automodel's formula of hybrids (Nemotron-H), the one that counts routers.
+inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid",
+                                                  .summary = "as nemo_automodel, with routers",
+                                                  .causal = nemo_automodel.causal,
+                                                  .windows = nemo_automodel.windows,
+                                                  .counted = nemo_automodel.counted.with(term::router),
+                                                  .delta_rule_flops = nemo_automodel.delta_rule_flops,
+                                                  .scan_flops = nemo_automodel.scan_flops};
+
+}  // namespace conventions
+
+}  // namespace floptally

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <floptally/convention.hpp>
+#include <floptally/model/term.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+
+/// @file
+/// vLLM.
+
+namespace floptally {
+
+namespace vllm {
+
+/// n·min(n, W) of a sliding window; other windows are ignored.
+[[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
+                                                       const attention_context& model) {
+    if (attends.is<masks::band>() && attends.as<masks::band>().is_sliding_window()) {
+        return rule(masks::box{attends.as<masks::band>().left});
+    }
+    return floptally::count_pairs(attends, how, model);
+}
+
+}  // namespace vllm
+
+namespace conventions {
+
+/// vLLM's `ModelMetrics`, to be counted with `counted_passes::forward`.
+inline constexpr convention vllm_prefill{
+    .name = "vllm_prefill",
+    .summary = "new tokens x context, or x min(context, W); lm_head of one token a request; no router",
+    .causal = causal_pairs::full_square,
+    .windows = window_pairs::ignored,
+    .counted = products.without(term::router),
+    .head = head_rows::one_per_sequence,
+    .pairs = floptally::vllm::count_pairs};
+
+}  // namespace conventions
+
+}  // namespace floptally

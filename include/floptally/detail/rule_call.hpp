@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <floptally/error.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+namespace floptally::detail {
+
+/// A parameter, or an error that names it.
+[[nodiscard]] constexpr std::int32_t in_range(const rule_parameter& of, std::int64_t value) {
+    if (value < of.least || value > of.most) {
+        throw error(of.name, "must be from " + std::to_string(of.least) + " to " + std::to_string(of.most) + ", got " +
+                                 std::to_string(value));
+    }
+    return static_cast<std::int32_t>(value);
+}
+
+[[nodiscard]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
+    std::int64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || end != text.data() + text.size()) {
+        throw error(field, "must be a whole number, got \"" + std::string(text) + "\"");
+    }
+    return value;
+}
+
+/// Reads "name(7,shift=3)": false where the name is another, an error where its numbers are not those of `parameters`.
+[[nodiscard]] inline bool read_call(std::string_view text, std::string_view name, const rule_parameter* parameters,
+                                    std::size_t count, std::int64_t* values) {
+    if (text.substr(0, name.size()) != name || (text.size() > name.size() && text[name.size()] != '(')) {
+        return false;
+    }
+    std::string_view rest = text.substr(name.size());
+    if (!rest.empty() && (rest.back() != ')' || rest.size() < 3)) {
+        throw error("rule", "\"" + std::string(text) + "\": its numbers must stand in brackets");
+    }
+    rest = rest.empty() ? rest : rest.substr(1, rest.size() - 2);
+    for (std::size_t i = 0; i < count; ++i) {
+        const rule_parameter& of = parameters[i];
+        const std::size_t end = rest.find(',');
+        std::string_view item = rest.substr(0, end);
+        const std::size_t assigned = item.find('=');
+        const bool is_named = assigned != std::string_view::npos;
+        const bool is_own = of.fallback == rule_parameter::none ? !is_named && !item.empty()
+                                                                : is_named && item.substr(0, assigned) == of.name;
+        if (!is_own) {
+            if (of.fallback == rule_parameter::none) {
+                throw error("rule", "\"" + std::string(text) + "\" lacks a number, " + std::string(of.name));
+            }
+            values[i] = of.fallback;
+            continue;
+        }
+        values[i] = read_number(is_named ? item.substr(assigned + 1) : item, of.name);
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    if (!rest.empty()) {
+        throw error("rule", "\"" + std::string(text) + "\" has \"" + std::string(rest) + "\" besides its numbers");
+    }
+    return true;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/detail/pair_rows.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// Rules over clips of sound. Enumerated in tests/tower.test.cpp, proven in tests/proofs.
+
+namespace floptally::units {
+
+/// What is left of the frames of a clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk` the clip is
+/// cut into chunks of so many frames before them, and the last is shorter.
+struct strided_frames {
+    std::int32_t field;
+    std::int32_t stride;
+    std::int32_t chunk;
+
+    static constexpr std::string_view name = "strided_frames";
+    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}, {"chunk", 0, 0xFFFF, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
+        return detail::strided_chunks(clip.frames, field, stride, static_cast<std::uint64_t>(chunk));
+    }
+};
+
+}  // namespace floptally::units
+
+namespace floptally::masks {
+
+/// The square of `units::strided_frames`: each of them sees every other. With a `window` only within consecutive
+/// windows of so many, which do not stop at chunks.
+struct strided_squares {
+    std::int32_t field;
+    std::int32_t stride;
+    std::int32_t chunk;
+    std::int32_t window;
+
+    static constexpr std::string_view name = "strided_squares";
+    static constexpr rule_parameter parameters[] = {
+        {"field", -0x7FFF'FFFF}, {"stride", 1}, {"chunk", 0, 0xFFFF, 0}, {"window", 0, 0xFFFF, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
+        const std::uint64_t frames = units::strided_frames{field, stride, chunk}(clip);
+        return window == 0 ? frames * frames : detail::chunk_square_rows(frames, static_cast<std::uint64_t>(window));
+    }
+};
+
+}  // namespace floptally::masks

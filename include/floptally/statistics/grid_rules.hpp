@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/pair_rows.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// Rules over grids (images, clips of video): the masks of vision towers, and how many units a product runs on. Most
+/// count a frame, and a grid is t of them; `operator()(grid)` is of those that see a clip as a whole. Enumerated in
+/// tests/tower.test.cpp, proven in tests/proofs.
+
+namespace floptally::masks {
+
+/// Within windows of `patches` x `patches` of a frame, ragged at its right and lower border; the first window of each
+/// axis ends after `shift` patches, where that is above 0. What windows of a vision tower attend.
+struct grid_windows {
+    std::int32_t patches;
+    std::int32_t shift;
+
+    static constexpr std::string_view name = "grid_windows";
+    static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 1},
+                                                    {.name = "shift", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::windowed_frame(g, static_cast<std::uint64_t>(patches), static_cast<std::uint64_t>(shift));
+    }
+};
+
+/// Every patch of a clip sees every other, of all frames: (t·h·w)². With `prefix` tokens of each frame besides,
+/// (t·(h·w + prefix))².
+struct clip_squares {
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "clip_squares";
+    static constexpr rule_parameter parameters[] = {{.name = "prefix_tokens", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        const std::uint64_t patches = g.t * g.frame_patches();
+        const std::uint64_t tokens = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(prefix);
+        return tokens * tokens;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        const uint128 tokens = uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(prefix));
+        return tokens > max_sequence_length ? grid_problem::too_large : grid_problem::none;
+    }
+};
+
+/// `grid_windows` of the cells after `level` halvings of both sides, rounded up; shifted by half a window. Where they
+/// shrink, a window as wide as the shorter side is not shifted: Swin (arXiv:2103.14030, section 3.2).
+struct level_windows {
+    std::int32_t cells;
+    std::int32_t level;
+    std::int32_t shifted;
+    std::int32_t shrinking;
+
+    static constexpr std::string_view name = "level_windows";
+    static constexpr rule_parameter parameters[] = {
+        {"window_size", 1}, {"level", 0, 30}, {"shifted", 0, 1, 0}, {"shrinking", 0, 1, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::level_frame(g, static_cast<std::uint64_t>(cells), level, shifted != 0, shrinking != 0);
+    }
+};
+
+/// What tokens of an image, one for `side` x `side` patches, see of each other besides a causal mask: later ones, and
+/// earlier ones beyond a window of so many tokens (−1: none).
+struct later_image_tokens {
+    std::int32_t side;
+    std::int32_t window;
+
+    static constexpr std::string_view name = "later_image_tokens";
+    static constexpr rule_parameter parameters[] = {{"side", 1},
+                                                    {.name = "sliding_window", .least = -1, .fallback = -1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const auto by = static_cast<std::uint64_t>(side);
+        return detail::later_within(g.h / by * (g.w / by), window);
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::beyond_causal; }
+    constexpr void check() const {
+        if (window == 0) {
+            throw error("sliding_window", "must be from 1 to 2147483647, got 0");
+        }
+    }
+};
+
+}  // namespace floptally::masks
+
+namespace floptally::units {
+
+/// Patches after `side` x `side` of them were merged into one, and `line_ends` more for each line of them. A grid that
+/// does not divide is an error.
+struct merged_patches {
+    std::int32_t side;
+    std::int32_t line_ends;
+
+    static constexpr std::string_view name = "merged_patches";
+    static constexpr rule_parameter parameters[] = {{.name = "spatial_merge_size", .least = 1},
+                                                    {.name = "line_ends", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const auto by = static_cast<std::uint64_t>(side);
+        return g.h / by * (g.w / by + static_cast<std::uint64_t>(line_ends));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        const auto by = static_cast<std::uint32_t>(side);
+        return g.h % by != 0 || g.w % by != 0 ? grid_problem::does_not_divide : grid_problem::none;
+    }
+};
+
+/// The same after the frames of a clip were pooled into one.
+struct pooled_patches {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "pooled_patches";
+    static constexpr rule_parameter parameters[] = {{"merge_kernel_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return g.t == 0 ? 0 : merged_patches{side, 0}.of_frame(g);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// 1 for a grid with patches, however many frames it has.
+struct clips {
+    static constexpr std::string_view name = "clips";
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return g.t * g.frame_patches() != 0 ? 1 : 0;
+    }
+};
+
+/// Patches, of which `side` x `side` are pooled into one in clips of several frames. A rest is cut off.
+struct pooled_clips {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "pooled_clips";
+    static constexpr rule_parameter parameters[] = {{"spatial_pool_stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return g.t > 1 ? merged_patches{side, 0}.of_frame(g) : g.frame_patches();
+    }
+};
+
+/// Cells after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. To leave none is an error.
+struct strided_cells {
+    std::int32_t field;
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "strided_cells";
+    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
+    }
+};
+
+/// What is left of a frame's patches where a share of them, in parts per million, is left out at random, and `prefix`
+/// class tokens. As MAE cuts it (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+struct kept_patches {
+    std::int32_t millionths;
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "kept_patches";
+    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::kept_frame(g, static_cast<std::uint64_t>(millionths), static_cast<std::uint64_t>(prefix));
+    }
+};
+
+/// The square of that: each sees every other.
+struct kept_squares {
+    std::int32_t millionths;
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "kept_squares";
+    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t kept = kept_patches{millionths, prefix}.of_frame(g);
+        return kept * kept;
+    }
+};
+
+}  // namespace floptally::units

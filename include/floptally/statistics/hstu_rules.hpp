@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/detail/hstu_pairs.hpp>
+#include <floptally/detail/rule_call.hpp>
+#include <floptally/detail/seen_keys.hpp>
+#include <floptally/error.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/model/hstu_mask.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// Rules over sequences of HSTU: contextual rows, history, targets. Enumerated in tests/hstu_mask.test.cpp, proven in
+/// tests/proofs.
+
+namespace floptally::masks {
+
+/// What `hstu_mask` says: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups, where nothing is
+/// limited.
+struct hstu {
+    std::int32_t reach = -1;  ///< `max_attn_len`, −1 where there is no limit
+    std::int32_t full = 0;    ///< `min_full_attn_seq_len`
+    std::int32_t flags = 0;   ///< as `detail::hstu_flags` has them
+
+    static constexpr std::string_view name = "hstu";
+    static constexpr rule_parameter parameters[] = {{"is_causal", 0, 1, 1},
+                                                    {"contextual", 0, 1, 1},
+                                                    {.name = "max_attn_len", .least = 0, .fallback = 0},
+                                                    {.name = "min_full_attn_seq_len", .least = 0, .fallback = 0},
+                                                    {"windowed_targets", 0, 1, 1}};
+    static constexpr bool frames_are_sequences = false;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has(std::int32_t flag) const { return (flags & flag) != 0; }
+
+    [[nodiscard]] static constexpr hstu of(const hstu_mask& m) {
+        detail::check_hstu(m);
+        return {m.max_attn_len == 0 ? -1 : static_cast<std::int32_t>(m.max_attn_len),
+                static_cast<std::int32_t>(m.min_full_attn_seq_len), detail::hstu_flags(m)};
+    }
+    [[nodiscard]] static constexpr hstu from(const std::int64_t* values) {
+        return of({values[0] != 0, values[1] != 0, values[2], values[3], values[4] != 0});
+    }
+    constexpr void values(std::int64_t* to) const {
+        to[0] = has(detail::hstu_bidirectional) ? 0 : 1;
+        to[1] = has(detail::hstu_without_context) ? 0 : 1;
+        to[2] = reach < 0 ? 0 : reach;
+        to[3] = full;
+        to[4] = reach < 0 || has(detail::hstu_windowed_targets) ? 1 : 0;
+    }
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::pairs_of_hstu(s, reach, full, static_cast<std::uint8_t>(flags));
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::mixed; }
+
+    /// Rows first … end − 1 of a sequence.
+    constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
+        using detail::back;
+        using detail::smaller;
+        const detail::hstu_layout whole(s, !has(detail::hstu_without_context));
+        const detail::hstu_layout from = whole.first(first);
+        const detail::hstu_layout to = whole.first(end);
+        const std::uint64_t seen = whole.seen();
+        const bool causal = !has(detail::hstu_bidirectional);
+        const bool limited = reach >= 0;
+        const auto w = limited ? static_cast<std::uint64_t>(reach) : 0;
+        if (from.context < to.context || (!causal && from.history < to.history)) {
+            keys.add(0, seen);
+        }
+        if (from.history < to.history && causal) {
+            const std::uint64_t free = limited ? back(whole.history, static_cast<std::uint64_t>(full)) : 0;
+            if (to.history > free) {
+                keys.add(0, whole.context + to.history);
+            }
+            if (from.history < free) {
+                keys.add(whole.context + back(from.history, w), whole.context + smaller(to.history, free));
+                keys.add(0, from.history < w ? whole.context : 0);
+            }
+        }
+        if (from.targets < to.targets) {
+            const bool near = has(detail::hstu_windowed_targets);
+            const std::uint64_t group = from.targets - from.targets % whole.group;
+            const std::uint64_t own = near ? back(from.targets, w) : 0;
+            keys.add(seen + (own > group ? own : group), seen + to.targets);
+            if (near) {
+                keys.add(seen - smaller(back(w, from.targets), whole.history), seen);
+                keys.add(0, back(w, whole.history) > from.targets ? whole.context : 0);
+            } else {
+                keys.add(0, seen);
+            }
+        }
+    }
+};
+
+}  // namespace floptally::masks
+
+namespace floptally::units {
+
+/// Rows of one part of a sequence, of every `stride` the first.
+struct hstu_part {
+    std::int32_t part;  ///< a `hstu_rows`
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "hstu_part";
+    static constexpr rule_parameter parameters[] = {{"part", 0, 4}, {"stride", 1}};
+    static constexpr bool frames_are_sequences = false;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
+    }
+    /// "hstu_targets(2)".
+    void write(std::string& to) const {
+        to.append("hstu_").append(detail::name_of(static_cast<hstu_rows>(part)));
+        to.append("(").append(std::to_string(stride)).append(")");
+    }
+    [[nodiscard]] static bool read(std::string_view text, hstu_part& made) {
+        for (std::int32_t which = 0; which <= static_cast<std::int32_t>(hstu_rows::targets); ++which) {
+            const std::string of_part = std::string("hstu_").append(detail::name_of(static_cast<hstu_rows>(which)));
+            std::int64_t values[1]{};
+            if (detail::read_call(text, of_part, parameters + 1, 1, values)) {
+                made = {which, detail::in_range(parameters[1], values[0])};
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+}  // namespace floptally::units

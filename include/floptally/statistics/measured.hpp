@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/error.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+namespace floptally {
+
+namespace units {
+
+/// A named word that a caller measures and adds by `tally::add_measured`: visits of experts, tokens of a loss mask. No
+/// sample adds to it.
+struct measured {
+    char letters[16];  ///< zeros behind the name
+
+    static constexpr std::string_view name = "measured";
+    static constexpr bool is_measured = true;
+
+    [[nodiscard]] constexpr std::string_view word() const {
+        std::size_t size = 0;
+        while (size < sizeof letters && letters[size] != '\0') {
+            ++size;
+        }
+        return {letters, size};
+    }
+    /// The word of that name: 1 to 16 of a–z, 0–9 and _.
+    [[nodiscard]] static constexpr measured of(std::string_view word) {
+        measured made{};
+        bool valid = !word.empty() && word.size() <= sizeof made.letters;
+        for (std::size_t i = 0; valid && i < word.size(); ++i) {
+            const char letter = word[i];
+            valid = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+            made.letters[i] = letter;
+        }
+        if (!valid) {
+            throw error("measured", "a name has 1 to 16 of a-z, 0-9 and _, got \"" + std::string(word) + "\"");
+        }
+        return made;
+    }
+    /// Visits of experts are counted by every tally.
+    [[nodiscard]] constexpr moment_form moments() const {
+        return word() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
+    }
+    void write(std::string& to) const { to.append("measured(").append(word()).append(")"); }
+    [[nodiscard]] static bool read(std::string_view text, measured& made) {
+        const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';
+        made = is_own ? of(text.substr(9, text.size() - 10)) : made;
+        return is_own;
+    }
+};
+
+}  // namespace units
+
+/// A word that a caller measures, by its name.
+[[nodiscard]] constexpr rule measured(std::string_view name) { return units::measured::of(name); }
+
+}  // namespace floptally

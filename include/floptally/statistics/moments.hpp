@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// The moments of a batch, which every tally keeps of every modality: rules that need no word of their own.
+
+namespace floptally::moments {
+
+/// Sequences with at least one token.
+struct count {
+    static constexpr std::string_view name = "count";
+    static constexpr bool frames_are_sequences = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length != 0 ? 1 : 0; }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .count = 1}; }
+};
+
+/// Σ n, the new tokens.
+struct tokens {
+    static constexpr std::string_view name = "tokens";
+    static constexpr bool frames_are_sequences = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length; }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .half_tokens = 2}; }
+};
+
+/// Σ n².
+struct squares {
+    static constexpr std::string_view name = "squares";
+    static constexpr bool frames_are_sequences = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.length} * s.length;
+    }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .half_squares = 2}; }
+};
+
+/// Σ n·past: new tokens times those whose keys and values are cached.
+struct cached {
+    static constexpr std::string_view name = "cached";
+    static constexpr bool frames_are_sequences = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.length} * s.past;
+    }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .cached = 1}; }
+};
+
+/// Σ k, the tokens on the other side of cross attention. Grids and sound have none.
+struct keys {
+    static constexpr std::string_view name = "keys";
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool reads_other_side = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.keys; }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .keys = 1}; }
+};
+
+/// Σ n·k.
+struct crossed {
+    static constexpr std::string_view name = "crossed";
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool reads_other_side = true;
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.length} * s.keys;
+    }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .crossed = 1}; }
+};
+
+}  // namespace floptally::moments

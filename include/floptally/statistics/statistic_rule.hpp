@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+
+namespace floptally {
+
+/// What a convention that counts squares, or half of them, may make of a rule.
+enum class pair_shape : std::uint8_t {
+    units,         ///< no pairs of a square, or nobody counts them otherwise: counted as they are by every convention
+    full,          ///< part of a square, or all of it, that no convention halves
+    causal,        ///< no query sees a later key: the triangle of a square, or part of it
+    mixed,         ///< partly causal: counted as attended, or as the square where every mask is
+    beyond_causal  ///< what is seen besides a causal mask: nothing where the mask counts as half of a square, or all
+};
+
+/// A sum that follows from the moments of a batch, in halves: (squares·Σn² + tokens·Σn)/2 + cached·Σn·past +
+/// crossed·Σn·k, or the other moments, once.
+struct moment_form {
+    bool exists = false;
+    std::uint8_t half_squares = 0;
+    std::uint8_t half_tokens = 0;
+    std::uint8_t cached = 0;
+    std::uint8_t crossed = 0;
+    std::uint8_t count = 0;
+    std::uint8_t keys = 0;
+    std::uint8_t routed = 0;  ///< measured visits of experts
+
+    [[nodiscard]] friend constexpr bool operator==(const moment_form&, const moment_form&) = default;
+};
+
+/// One parameter of a rule in its text form. One with a fallback is written by its name where it is another, and not
+/// at all where it is not.
+struct rule_parameter {
+    std::string_view name;
+    std::int64_t least = std::numeric_limits<std::int32_t>::min();
+    std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    std::int64_t fallback = none;
+
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+};
+
+/// Why a grid has no count under a rule.
+enum class grid_problem : std::uint8_t {
+    none,
+    does_not_divide,  ///< by the rule's first parameter
+    leaves_nothing,   ///< under convolutions of the rule's first parameter
+    too_large         ///< for 64 bits
+};
+
+/// A rule counts a sample where it has a call for it.
+template <class Rule, class Sample>
+concept counts = requires(const Rule& made, const Sample& sample) {
+    { made(sample) } -> std::convertible_to<std::uint64_t>;
+};
+/// A rule counts a grid, too, where it has a count of one of its frames.
+template <class Rule>
+concept counts_frame = requires(const Rule& made, const grid& sample) {
+    { made.of_frame(sample) } -> std::same_as<std::uint64_t>;
+};
+/// A rule of sequences counts grids, a frame being a sequence of its patches, and clips, as sequences of their frames,
+/// where it says `frames_are_sequences`.
+template <class Rule>
+concept takes_frames_as_sequences = counts<Rule, sequence> && Rule::frames_are_sequences;
+
+/// A statistic of one's own: a struct of at most 16 bytes of 32-bit integers, a name, and a call for each kind of
+/// sample that it counts, total, `constexpr` and FLOPTALLY_HOST_DEVICE.
+///
+///     struct dilated_window {                                  // every `step`-th of the last `tokens` tokens
+///         std::int32_t tokens, step;
+///         static constexpr std::string_view name = "dilated_window";
+///         FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const floptally::sequence& s) const { … }
+///     };
+///
+/// What it may say besides, each by a member: `parameters` (an array of `rule_parameter`: their names and ranges),
+/// `shape()`, `moments()`, `canonical()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`,
+/// `over(block)` (its sum over a block of lengths, fast), `add_keys(s, first, end, keys)` (for tiles),
+/// `is_of_other_side`, `reads_other_side`.
+template <class Rule>
+concept statistic_rule =
+    std::is_trivially_copyable_v<Rule> && std::is_aggregate_v<Rule> && sizeof(Rule) <= 16 &&
+    (std::is_empty_v<Rule> || (sizeof(Rule) % 4 == 0 && std::has_unique_object_representations_v<Rule>)) && requires {
+    { Rule::name } -> std::convertible_to<std::string_view>;
+}
+&&(counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> || counts<Rule, audio_clip> ||
+   requires { requires Rule::is_measured; });
+
+}  // namespace floptally
