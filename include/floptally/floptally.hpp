@@ -10,6 +10,7 @@
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
+#include <floptally/constant_cost.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>
