@@ -29,11 +29,14 @@ namespace floptally {
 template <std::size_t Components = 48, std::size_t Rows = 96, std::size_t Weights = 48, std::size_t Masks = 16>
 class constant_cost {
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+    [[nodiscard]] static std::string beyond_the_bound_of_this_constant_cost(std::size_t size, std::size_t bound) {
+        return std::to_string(size) + " are more than the " + std::to_string(bound) + " of this constant_cost";
+    }
+
     template <class T, std::size_t Bound>
     static constexpr void copy(const detail::list<T>& from, detail::bounded_vector<T, Bound>& to, const char* field) {
         if (from.size() > Bound) {
-            throw error(field, std::to_string(from.size()) + " are more than the " + std::to_string(Bound) +
-                                   " of this constant_cost: give it a larger bound");
+            throw error(field, beyond_the_bound_of_this_constant_cost(from.size(), Bound));
         }
         for (const T& one : from) {
             to.push_back(one, field);
@@ -49,13 +52,13 @@ class constant_cost {
     }
 
   public:
-    constexpr constant_cost(const cost& model) {  // NOLINT(google-explicit-constructor): the same in another form
-        copy(model.components(), components_, "components");
-        copy(model.rows(), rows_, "rows");
-        copy(model.weights(), weights_, "weights");
-        copy(model.masks(), masks_, "masks");
+    constexpr constant_cost(const cost& of) {  // NOLINT(google-explicit-constructor): the same in another form
+        copy(of.components(), components_, "components");
+        copy(of.rows(), rows_, "rows");
+        copy(of.weights(), weights_, "weights");
+        copy(of.masks(), masks_, "masks");
         for (std::size_t in = 0; in < modality_count; ++in) {
-            has_[in] = model.masks().has(static_cast<modality>(in));
+            has_[in] = of.masks().has(static_cast<modality>(in));
         }
     }
 

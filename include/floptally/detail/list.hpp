@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <new>
@@ -157,12 +156,17 @@ class list {
     }
 
     static constexpr void copy(const T* from, std::size_t count, T* to) {
-        if (std::is_constant_evaluated()) {
+#ifdef __clang__
+        constexpr bool one_by_one = false;  // clang knows it in constant expressions, where a loop is many steps
+#else
+        const bool one_by_one = std::is_constant_evaluated();
+#endif
+        if (one_by_one) {
             for (std::size_t i = 0; i < count; ++i) {
                 to[i] = from[i];
             }
         } else if (count != 0) {
-            std::memcpy(static_cast<void*>(to), from, count * sizeof(T));
+            __builtin_memcpy(to, from, count * sizeof(T));
         }
     }
 
@@ -174,8 +178,12 @@ class list {
         if (count > most) {
             throw error(field, "more than the " + std::to_string(most) + " that 32 bits number");
         }
-        T* larger = std::is_constant_evaluated() ? new T[count]{}
-                                                 : static_cast<T*>(::operator new(count * sizeof(T)));
+        T* larger = nullptr;
+        if (std::is_constant_evaluated()) {
+            larger = new T[count]{};  // gone when the constant is there: a constexpr cost is a constant_cost
+        } else {
+            larger = static_cast<T*>(::operator new(count * sizeof(T)));
+        }
         copy(elements_, size_, larger);
         release();
         elements_ = larger;
