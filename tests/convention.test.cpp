@@ -269,13 +269,14 @@ TEST_CASE("states and latent norms are counted by the rule of each convention", 
             .num_key_heads = 1, .num_value_heads = 2, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4}
             .cost(where);
     constexpr constant_cost scan = mamba2{.num_heads = 2, .head_dim = 3, .state_size = 7, .conv_kernel = 4}.cost(where);
-    constexpr constant_cost latent = mla{.num_heads = 2,
-                                .q_lora_rank = 11,
-                                .kv_lora_rank = 4,
-                                .qk_nope_head_dim = 3,
-                                .v_head_dim = 3,
-                                .elementwise = {.norm = 15, .bias = 2}}
-                                .cost(where);
+    constexpr constant_cost latent = mla{
+        .num_heads = 2,
+        .q_lora_rank = 11,
+        .kv_lora_rank = 4,
+        .qk_nope_head_dim = 3,
+        .v_head_dim = 3,
+        .elementwise = {.norm = 15,
+                        .bias = 2}}.cost(where);
     tally batch;
     batch.add(sequence{.length = 13});
     const auto work = [&](const cost& model, const convention& how, const char* component) -> std::uint64_t {

@@ -32,8 +32,7 @@ constexpr constant_cost mixed_model = transformer<both_attentions, moe>{
     .feed_forward = {.num_experts = 5, .num_experts_per_tok = 2, .intermediate_size = 11},
     .vocab = {.size = 101, .padded_size = 128},
     .masks = layer_masks::period({mask::sliding_window(4), mask::chunked(3), mask::causal()}),
-    .layer_elementwise = {
-        .norm = 30}}.cost();
+    .layer_elementwise = {.norm = 30}}.cost();
 
 struct slot {
     sequence real;

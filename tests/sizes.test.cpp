@@ -16,6 +16,7 @@
 #include <floptally/floptally.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/report.hpp>
+#include <floptally/step/meter_state.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -215,8 +216,9 @@ TEST_CASE("an error leaves a large cost as it was", "[sizes][errors]") {
                         mask::sliding_window(2000));
           }).find("core: ") == 0);
     CHECK(model == before);
-    CHECK(error_of([&] { model.add("x", linear{.in_features = most, .out_features = 2}, mask::sliding_window(3000)); })
-              .find("x: ") == 0);
+    CHECK(error_of([&] {
+              model.add("x", linear{.in_features = most, .out_features = 2}, mask::sliding_window(3000));
+          }).find("x: ") == 0);
     CHECK(model == before);
 }
 
@@ -422,6 +424,25 @@ TEST_CASE("the steps of a meter allocate nothing", "[sizes]") {
     CHECK(measured.run().totals.steps == 3);
     CHECK(measured.run().totals.useful == 3 * one);
     CHECK(measured.interval().totals.useful == 3 * one);
+}
+
+TEST_CASE("a meter of 40 masks goes on from its saved state", "[sizes]") {
+    const flop_counter counter(large_cost());
+    const metered_hardware hardware{.gpus = 1, .peak_tflops = 100};
+    meter first(counter, hardware);
+    first.begin_step();
+    add_samples(first.microbatch());
+    first.end_step(1.0);
+    const meter_state saved = state_of(first);
+    CHECK(saved.masks.size() == masks);
+    CHECK(saved.words.size() == 2 * (7 + masks));
+    meter second(counter, hardware);
+    resume(second, saved);
+    CHECK(second.run() == first.run());
+    second.begin_step();
+    add_samples(second.microbatch());
+    second.end_step(1.0);
+    CHECK(second.run().totals.useful == 2 * first.run().totals.useful);
 }
 
 TEST_CASE("sums that do not fit name their word and change nothing, under 40 masks too", "[sizes][errors]") {

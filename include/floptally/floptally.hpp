@@ -9,8 +9,8 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/breakdown.hpp>
-#include <floptally/convention.hpp>
 #include <floptally/constant_cost.hpp>
+#include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>

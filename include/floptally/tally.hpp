@@ -70,9 +70,7 @@ class tally {
     constexpr void add(const sequence& real) { add(real, real); }
 
     /// One sequence and the slot that it is padded to; {} for `real` is a mock sequence.
-    constexpr void add(const sequence& real, const sequence& slot) {
-        add_unit(real, slot);
-    }
+    constexpr void add(const sequence& real, const sequence& slot) { add_unit(real, slot); }
 
     /// One image or clip: t frames of h·w patches, in the vision tower.
     template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
@@ -129,8 +127,8 @@ class tally {
     template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field,
-                                                             words_.sums_of(view::useful));
+        const detail::length_sums sums =
+            detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field, words_.sums_of(view::useful));
         words_.commit(sums, sums);
     }
 
@@ -138,8 +136,8 @@ class tally {
     template <detail::integer_range Lengths>
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field,
-                                                               words_.sums_of(view::useful));
+        const detail::length_sums useful =
+            detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field, words_.sums_of(view::useful));
         detail::require_row_length(row_length);
         for (std::size_t i = 0; i < view_of.size(); ++i) {
             detail::require_in_row(field, i, static_cast<std::uint64_t>(view_of[i]), row_length);
@@ -190,9 +188,8 @@ class tally {
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         const std::span view_of{cu_seqlens};
-        const detail::length_sums sums =
-            detail::sum_cu_seqlens(view_of.data(), view_of.size(), text_masks(), "cu_seqlens",
-                                   words_.sums_of(view::useful));
+        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), text_masks(),
+                                                                "cu_seqlens", words_.sums_of(view::useful));
         words_.commit(sums, sums);
     }
 
@@ -204,11 +201,10 @@ class tally {
         const std::span real{cu_seqlens};
         const std::span slots{cu_seqlens_padded};
         // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
-        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), text_masks(), "cu_seqlens",
-                                                            words_.sums_of(view::useful));
-        const detail::length_sums padded =
-            detail::sum_cu_seqlens(slots.data(), slots.size(), text_masks(), "cu_seqlens_padded",
-                                   words_.sums_of(view::padded));
+        detail::length_sums useful =
+            detail::sum_cu_seqlens(real.data(), real.size(), text_masks(), "cu_seqlens", words_.sums_of(view::useful));
+        const detail::length_sums padded = detail::sum_cu_seqlens(slots.data(), slots.size(), text_masks(),
+                                                                  "cu_seqlens_padded", words_.sums_of(view::padded));
         if (real.size() != slots.size()) {
             throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
                                                  std::to_string(real.size()));

@@ -11,7 +11,8 @@
 namespace floptally::detail {
 
 /// A vector with its storage inside: trivially copyable, so that what has one can be a constant and go to a device by
-/// value. What a model may have more of than any number that one could write here is a `list`. Elements past `size()` are left unset at run time, where clearing them would cost more than the work.
+/// value. What a model can have any number of is a `list`. Elements past `size()` are left unset at run time, where
+/// clearing them would cost more than the work.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -84,7 +84,7 @@ class layer_masks {
     }
 
     detail::bounded_vector<mask, max_masks> known_;  // inside, so that a descriptor is a constant
-    std::uint8_t entries_[max_entries]{};  // indices into `known_`
+    std::uint8_t entries_[max_entries]{};            // indices into `known_`
     std::size_t size_ = 0;
     bool is_list_ = false;
 };
