@@ -33,7 +33,8 @@ inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::m
 ///
 /// It knows no hidden size, so it adds up over microbatches, ranks and time in any order, bit for bit. Build it with
 /// the masks of the model (`tally{model.masks()}`); masks that follow from the fixed statistics need no word.
-/// Everything is O(1) in memory. An error leaves the tally as it was.
+/// Its memory is allocated when it is made, not when it is added to. An error leaves the tally as it was; one that was
+/// moved from can be assigned to, and nothing else.
 class tally {
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     template <class Unit>
