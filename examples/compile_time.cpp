@@ -9,20 +9,21 @@
 
 using namespace floptally;
 
-constexpr cost llama = presets::llama_3_8b.cost();
+constexpr constant_cost llama = presets::llama_3_8b.cost();
 static_assert(llama.parameters() == 8'030'261'248);
 
-constexpr tally one_sequence = [] {
+// A tally is as long as its model has masks: in a constant expression it lives until the expression ends.
+constexpr tally one_sequence() {
     tally batch{llama.masks()};
     batch.add(sequence{.length = 8192});
     return batch;
-}();
-constexpr flops exact = evaluate(llama, one_sequence).total();
+}
+constexpr flops exact = evaluate(llama, one_sequence()).total();
 static_assert(exact == flops{421'651'971'833'856});
 
 int main() {
     for (const convention* how : conventions::all) {
         std::printf("%-26s %s\n", std::string(how->name).c_str(),
-                    to_string(evaluate(llama, one_sequence, *how).total()).c_str());
+                    to_string(evaluate(llama, one_sequence(), *how).total()).c_str());
     }
 }

@@ -277,18 +277,19 @@ TEST_CASE("every knob of a convention counts what its trace runs, whatever the o
 TEST_CASE("states and latent norms are counted by the rule of each convention", "[convention]") {
     // One gated delta net of a 3 x 5 state a head, one Mamba-2 of 6 x 7, one latent attention of 11 and 4.
     constexpr layer where{.hidden_size = 15};
-    constexpr cost delta =
+    constexpr constant_cost delta =
         gated_delta_net{
             .num_key_heads = 1, .num_value_heads = 2, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4}
             .cost(where);
-    constexpr cost scan = mamba2{.num_heads = 2, .head_dim = 3, .state_size = 7, .conv_kernel = 4}.cost(where);
-    constexpr cost latent = mla{.num_heads = 2,
-                                .q_lora_rank = 11,
-                                .kv_lora_rank = 4,
-                                .qk_nope_head_dim = 3,
-                                .v_head_dim = 3,
-                                .elementwise = {.norm = 15, .bias = 2}}
-                                .cost(where);
+    constexpr constant_cost scan = mamba2{.num_heads = 2, .head_dim = 3, .state_size = 7, .conv_kernel = 4}.cost(where);
+    constexpr constant_cost latent = mla{
+        .num_heads = 2,
+        .q_lora_rank = 11,
+        .kv_lora_rank = 4,
+        .qk_nope_head_dim = 3,
+        .v_head_dim = 3,
+        .elementwise = {.norm = 15,
+                        .bias = 2}}.cost(where);
     tally batch;
     batch.add(sequence{.length = 13});
     const auto work = [&](const cost& model, const convention& how, const char* component) -> std::uint64_t {
@@ -410,7 +411,7 @@ TEST_CASE("cross attention beside a uniform window makes no alternation of windo
 // ---- one model, a number of each convention ----
 
 TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of every convention", "[convention]") {
-    constexpr cost model = presets::llama_3_8b.cost();
+    constexpr constant_cost model = presets::llama_3_8b.cost();
     const std::vector<std::uint32_t> step{8192};
     CHECK(total(model, conventions::exact, step) == flops{421'651'971'833'856});
     CHECK(total(model, conventions::megatron, step) == flops{421'645'529'382'912});
@@ -466,7 +467,7 @@ TEST_CASE("the numbers of Llama-3-8B are its sums of named integers", "[conventi
 TEST_CASE("6N counts the N that each formula means", "[convention]") {
     // GPT-2: 12 layers of 768, 12 heads of 64; 124 439 808 parameters, of which 1024 x 768 are positions, 50257 x 768
     // the table that is also the lm_head's weight, and the rest matrices, norms and biases.
-    constexpr cost model = presets::gpt2.cost();
+    constexpr constant_cost model = presets::gpt2.cost();
     constexpr std::uint64_t matrices = 12 * (4 * 768 * 768 + 2 * 768 * 3072);
     constexpr std::uint64_t table = 50257 * 768;
     constexpr std::uint64_t norms_and_biases = 12 * (4 * 768 + 4 * 768 + 3072 + 768) + 2 * 768;
@@ -489,7 +490,7 @@ TEST_CASE("6N counts the N that each formula means", "[convention]") {
 }
 
 TEST_CASE("the router of a mixture of experts is no work to Megatron", "[convention]") {
-    constexpr cost model = presets::mixtral_8x7b.cost();
+    constexpr constant_cost model = presets::mixtral_8x7b.cost();
     tally batch{model.masks()};
     batch.add(sequence{.length = 512});
     CHECK(evaluate(model, batch)["moe.router"].total(view::useful) == flops{6 * 32 * 4096 * 8 * 512ULL});

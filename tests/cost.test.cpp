@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/constant_cost.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/model/attention.hpp>
@@ -24,10 +25,10 @@ using namespace floptally;
 constexpr layer windowed{.index = 0, .hidden_size = 15, .attends = mask::sliding_window(3)};
 constexpr layer causal{.index = 0, .hidden_size = 15, .attends = mask::causal()};
 
-constexpr cost attention = gqa{6, 2, 7, {.norm = 14, .bias = 3}}.cost(windowed);
-constexpr cost feed_forward = gated_mlp{37, {.bias = 5}}.cost(causal);
-constexpr cost sparse = moe{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11}.cost(causal);
-constexpr cost head = vocabulary{.size = 101, .padded_size = 128}.head_cost(15);
+constexpr constant_cost attention = gqa{6, 2, 7, {.norm = 14, .bias = 3}}.cost(windowed);
+constexpr constant_cost feed_forward = gated_mlp{37, {.bias = 5}}.cost(causal);
+constexpr constant_cost sparse = moe{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11}.cost(causal);
+constexpr constant_cost head = vocabulary{.size = 101, .padded_size = 128}.head_cost(15);
 
 /// Forward, backward and recompute of a batch with and without padding, in each view.
 std::vector<flops> work_of(const cost& model) {
@@ -146,22 +147,6 @@ TEST_CASE("weights and flows keep rows apart, and a full list of weights changes
     CHECK(reversed.rows().size() == 4);
     CHECK(reversed.weight_name(reversed.rows()[0]) == "k_proj");
     CHECK(reversed.rows()[0].useful == 2 * 2 * 3 * 5);
-
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i <= cost::max_weights; ++i) {
-        names.push_back(std::string("w").append(std::to_string(i)));
-    }
-    cost full;
-    for (const std::string& name : names) {
-        other.weight = name;
-        if (full.weights().size() == cost::max_weights) {
-            const cost before = full;
-            CHECK(error_of([&] { return full.add("new component", other); }) == "weights: more than the 48 that fit");
-            CHECK(full == before);
-        } else {
-            full.add("mlp", other);
-        }
-    }
 }
 
 TEST_CASE("a core has a row of scores, one of values and one of softmax for each mask", "[cost]") {
@@ -227,59 +212,6 @@ TEST_CASE("a state is two FLOPs a multiply-add and stores nothing", "[cost]") {
     const cost sum = cost{}.add_state("mixer", 35);
     CHECK(sum.rows()[0] == cost_row{.kind = term::state, .useful = 70, .padded = 70});
     CHECK(sum.parameters() == 0);
-}
-
-TEST_CASE("more components, rows or masks than fit are errors that say which", "[cost][errors]") {
-    constexpr linear weight{.in_features = 1, .out_features = 1};
-    const auto name = [](std::size_t i) {
-        return component_name(std::string_view(std::string("component ").append(std::to_string(i))));
-    };
-    cost sum;
-    for (std::size_t i = 0; i < cost::max_components; ++i) {
-        sum.add(name(i), weight);
-    }
-    CHECK(sum.components().size() == 48);
-    CHECK(error_of([&] { return sum.add(name(0), weight); }) == "no error");
-    CHECK(error_of([&] { return sum.add(name(48), weight); }) == "components: more than the 48 that fit");
-    CHECK(sum.components().size() == 48);
-
-    for (std::size_t i = 0; i < cost::max_components; ++i) {
-        sum.add(name(i), linear{.in_features = 1, .out_features = 1, .rows = statistic::keys});
-    }
-    CHECK(sum.rows().size() == cost::max_rows);
-    CHECK(error_of([&] { return sum.add_state(name(0), 1); }) == "rows: more than the 96 that fit");
-    // A full cost still folds and evaluates: 48 components, each on tokens and keys.
-    tally batch;
-    batch.add(sequence{.length = 5, .keys = 7});
-    CHECK(evaluate(sum, batch).total() == flops{3 * 2 * (5 * 49 + 7 * 48)});
-
-    cost masked;
-    for (std::int64_t tokens = 1; tokens <= 16; ++tokens) {
-        masked.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(tokens));
-    }
-    CHECK(masked.masks().size() == 16);
-    CHECK(error_of([&] {
-              return masked.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(17));
-          }) == "masks: more than the 16 that fit");
-    CHECK(error_of([&] {
-              return masked + cost{}.add("other", attention_core{1, 1, 1}, mask::causal());
-          }) == "masks: more than the 16 that fit");
-    CHECK(error_of([&] { return masked + masked; }) == "no error");
-}
-
-TEST_CASE("a cost with every row taken by cores of every mask folds", "[cost]") {
-    // The most coefficients that a cost can have: 32 components x (scores, values, softmax) of one polynomial mask
-    // each.
-    cost sum;
-    for (std::size_t i = 0; i < cost::max_rows / 3; ++i) {
-        const std::string name = std::string("core ").append(std::to_string(i));
-        sum.add(std::string_view(name), attention_core{1, 1, 1}, mask::causal());
-    }
-    REQUIRE(sum.rows().size() == cost::max_rows);
-    tally batch{sum.masks()};
-    batch.add(sequence{.length = 3, .past = 4});
-    // Rows at positions 4, 5 and 6 see 5, 6 and 7 keys.
-    CHECK(evaluate(sum, batch).total() == flops{32 * 3 * 2 * 2 * (5 + 6 + 7)});
 }
 
 TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {

@@ -459,7 +459,7 @@ constexpr auto small_model(std::uint64_t hidden_size, const Vocabulary& vocab) {
                                  .layer_elementwise = {.norm = 30}};
 }
 
-constexpr cost compiled_model = small_model(15, vocabulary{.size = 101, .padded_size = 128}).cost();
+constexpr constant_cost compiled_model = small_model(15, vocabulary{.size = 101, .padded_size = 128}).cost();
 constexpr flops compiled_total = [] {
     tally batch{compiled_model.masks()};
     batch.add(floptally::sequence{.length = 13}, floptally::sequence{.length = 16});

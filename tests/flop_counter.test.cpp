@@ -24,7 +24,7 @@ struct both_attentions {
     cross_attention cross{};
     constexpr floptally::cost cost(const layer& where) const { return self.cost(where) + cross.cost(where); }
 };
-constexpr cost mixed_model = transformer<both_attentions, moe>{
+constexpr constant_cost mixed_model = transformer<both_attentions, moe>{
     .hidden_size = 15,
     .num_layers = 5,
     .attention = {.self = {.num_heads = 6, .num_kv_heads = 2, .head_dim = 7},
@@ -32,8 +32,7 @@ constexpr cost mixed_model = transformer<both_attentions, moe>{
     .feed_forward = {.num_experts = 5, .num_experts_per_tok = 2, .intermediate_size = 11},
     .vocab = {.size = 101, .padded_size = 128},
     .masks = layer_masks::period({mask::sliding_window(4), mask::chunked(3), mask::causal()}),
-    .layer_elementwise = {
-        .norm = 30}}.cost();
+    .layer_elementwise = {.norm = 30}}.cost();
 
 struct slot {
     sequence real;
@@ -344,7 +343,7 @@ TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[flop_counte
     const uint128 expected = 6 * weights * tokens + 3 * 4 * uint128{128} * 128 * 126 * pairs;
     REQUIRE((expected >> 64) != 0);
 
-    constexpr cost model = presets::llama_3_1_405b.cost();
+    constexpr constant_cost model = presets::llama_3_1_405b.cost();
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::uint32_t>(2048, 8192));
     CHECK(evaluate(model, batch).total() == flops{expected});
@@ -353,7 +352,7 @@ TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[flop_counte
 }
 
 TEST_CASE("components that a plan names run their forward once more, and only in the executed view", "[flop_counter]") {
-    constexpr cost model = presets::mixtral_8x7b.cost();
+    constexpr constant_cost model = presets::mixtral_8x7b.cost();
     tally batch{model.masks()};
     batch.add(sequence{.length = 7}, sequence{.length = 8});
     training_plan plan{.flash_attention = false};

@@ -120,7 +120,7 @@ std::string tera(flops amount, const char* format = "%.2f") {
     return text;
 }
 
-constexpr cost at_compile_time = benchmark_model().cost();
+constexpr constant_cost at_compile_time = benchmark_model().cost();
 static_assert(at_compile_time.parameters() == 8 * (1024 * 4096 + 1024 * 1024));
 
 }  // namespace

@@ -907,6 +907,34 @@ TEST_CASE("a report as JSON has the shape of the contract, key by key, with its 
     CHECK(floptally::to_json(tiny_report()).dump(1) == wanted.dump(1));
 }
 
+TEST_CASE("a report as JSON has as many components and masks as the model") {
+    floptally::cost model;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        const std::string name = std::string("part.").append(std::to_string(i));
+        model.add(name, floptally::linear{.in_features = 1, .out_features = i + 1});
+        model.add_pairs(name, floptally::term::scores, i + 2,
+                        floptally::mask::sliding_window(static_cast<std::int64_t>(i % 40 + 1)), {});
+    }
+    floptally::report r;
+    r.masks = model.masks();
+    r.batch = tally{model.masks()};
+    r.batch.add({.length = 60});
+    r.work = evaluate(model, r.batch, r.counted_as, r.plan);
+    const auto shown = floptally::to_json(r);
+    REQUIRE(shown["statistics"]["pairs"].size() == 40);
+    REQUIRE(shown["flops"]["useful"]["components"].size() == 200);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        std::uint64_t pairs = 0;
+        for (std::uint64_t row = 1; row <= 60; ++row) {
+            pairs += std::min(row, i % 40 + 1);
+        }
+        const auto& one = shown["flops"]["useful"]["components"][i];
+        REQUIRE(one["name"] == std::string("part.").append(std::to_string(i)));
+        REQUIRE(one["forward"] == std::to_string(2 * (i + 1) * 60 + 2 * (i + 2) * pairs));
+        REQUIRE(shown["statistics"]["pairs"][i % 40]["value"]["useful"] == std::to_string(pairs));
+    }
+}
+
 TEST_CASE("a report with a measurement has its ratios as numbers and says where the peak comes from") {
     floptally::report r = tiny_report();
     r.notes = {"a note", "another"};

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/constant_cost.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/presets.hpp>
 
@@ -55,7 +56,7 @@ flops training(std::uint64_t weights, std::uint64_t rows, std::uint64_t attentio
 }  // namespace
 
 TEST_CASE("Llama-2-7B", "[presets]") {
-    constexpr cost model = presets::llama_2_7b.cost();
+    constexpr constant_cost model = presets::llama_2_7b.cost();
     static_assert(model.parameters() == 6'738'415'616);
     // Four square projections and three matrices of the MLP a layer, and the lm_head.
     constexpr std::uint64_t weights = 32ULL * (4 * 4096 * 4096 + 3 * 4096 * 11008) + 32000 * 4096;
@@ -66,7 +67,7 @@ TEST_CASE("Llama-2-7B", "[presets]") {
 }
 
 TEST_CASE("Llama-3-8B", "[presets]") {
-    constexpr cost model = presets::llama_3_8b.cost();
+    constexpr constant_cost model = presets::llama_3_8b.cost();
     static_assert(model.parameters() == 8'030'261'248);
     // q and output 4096 x 4096, k and v 4096 x (8 x 128).
     constexpr std::uint64_t weights = 32ULL * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096;
@@ -84,7 +85,7 @@ TEST_CASE("Llama-3-8B", "[presets]") {
 }
 
 TEST_CASE("Llama-3-70B", "[presets]") {
-    constexpr cost model = presets::llama_3_70b.cost();
+    constexpr constant_cost model = presets::llama_3_70b.cost();
     static_assert(model.parameters() == 70'553'706'496);
     constexpr std::uint64_t weights = 80ULL * (2 * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672) + 128256ULL * 8192;
     static_assert(weights + 128256ULL * 8192 + 80 * 2 * 8192 + 8192 == 70'553'706'496);
@@ -99,7 +100,7 @@ TEST_CASE("Llama-3-70B", "[presets]") {
 }
 
 TEST_CASE("Llama-3.1-405B", "[presets]") {
-    constexpr cost model = presets::llama_3_1_405b.cost();
+    constexpr constant_cost model = presets::llama_3_1_405b.cost();
     static_assert(model.parameters() == 405'853'388'800);
     constexpr std::uint64_t weights =
         126ULL * (2ULL * 16384 * 16384 + 2 * 16384 * 1024 + 3ULL * 16384 * 53248) + 128256ULL * 16384;
@@ -110,7 +111,7 @@ TEST_CASE("Llama-3.1-405B", "[presets]") {
 }
 
 TEST_CASE("Mistral-7B", "[presets]") {
-    constexpr cost model = presets::mistral_7b.cost();
+    constexpr constant_cost model = presets::mistral_7b.cost();
     static_assert(model.parameters() == 7'241'732'096);
     constexpr std::uint64_t weights = 32ULL * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 32000 * 4096;
     static_assert(weights + 32000 * 4096 + 32 * 2 * 4096 + 4096 == 7'241'732'096);
@@ -124,7 +125,7 @@ TEST_CASE("Mistral-7B", "[presets]") {
 }
 
 TEST_CASE("Mixtral-8x7B", "[presets]") {
-    constexpr cost model = presets::mixtral_8x7b.cost();
+    constexpr constant_cost model = presets::mixtral_8x7b.cost();
     static_assert(model.parameters() == 46'702'792'704);
     constexpr std::uint64_t attention = 2 * 4096 * 4096 + 2 * 4096 * 1024;
     constexpr std::uint64_t expert = 3 * 4096 * 14336;
@@ -137,7 +138,7 @@ TEST_CASE("Mixtral-8x7B", "[presets]") {
 }
 
 TEST_CASE("Qwen3-30B-A3B", "[presets]") {
-    constexpr cost model = presets::qwen3_30b_a3b.cost();
+    constexpr constant_cost model = presets::qwen3_30b_a3b.cost();
     static_assert(model.parameters() == 30'532'122'624);
     // Heads of 128 on a width of 2048: 32 of them are 4096 wide.
     constexpr std::uint64_t attention = 2 * 2048 * 4096 + 2 * 2048 * 512;
@@ -150,7 +151,7 @@ TEST_CASE("Qwen3-30B-A3B", "[presets]") {
 }
 
 TEST_CASE("gpt-oss-20B", "[presets]") {
-    constexpr cost model = presets::gpt_oss_20b.cost();
+    constexpr constant_cost model = presets::gpt_oss_20b.cost();
     static_assert(model.parameters() == 20'914'757'184);
     constexpr std::uint64_t attention = 2 * 2880 * 4096 + 2 * 2880 * 512;
     constexpr std::uint64_t expert = 3 * 2880 * 2880;
@@ -166,7 +167,7 @@ TEST_CASE("gpt-oss-20B", "[presets]") {
 }
 
 TEST_CASE("gemma-3-1b", "[presets]") {
-    constexpr cost model = presets::gemma_3_1b.cost();
+    constexpr constant_cost model = presets::gemma_3_1b.cost();
     static_assert(model.parameters() == 999'885'952);
     // Four heads of 256 share one of keys and values.
     constexpr std::uint64_t layer = 2 * 1152 * 1024 + 2 * 1152 * 256 + 3 * 1152 * 6912;
@@ -180,7 +181,7 @@ TEST_CASE("gemma-3-1b", "[presets]") {
 }
 
 TEST_CASE("GPT-2", "[presets]") {
-    constexpr cost model = presets::gpt2.cost();
+    constexpr constant_cost model = presets::gpt2.cost();
     static_assert(model.parameters() == 124'439'808);
     constexpr std::uint64_t weights = 12 * (4 * 768 * 768 + 2 * 768 * 3072) + 50257 * 768;
     // Weights and biases of two LayerNorms a layer and one at the end, biases of four projections and two matrices.

@@ -36,7 +36,7 @@ bool is_near(double value, double expected) { return std::abs(value - expected) 
 /// Per cent with two decimals, as published.
 std::int64_t hundredths_of_per_cent(double fraction) { return std::llround(1e4 * fraction); }
 
-constexpr cost llama = presets::llama_3_8b.cost();
+constexpr constant_cost llama = presets::llama_3_8b.cost();
 
 struct llama_step {
     llama_step() {

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include <floptally/cost.hpp>
-#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/statistic.hpp>
 
@@ -54,7 +55,7 @@ struct component_flops {
 /// FLOPs of a batch: component x phase x view, exact.
 class breakdown {
   public:
-    using list = detail::bounded_vector<component_flops, cost::max_components>;
+    using list = detail::list<component_flops>;
 
     constexpr breakdown() = default;
 
@@ -63,6 +64,12 @@ class breakdown {
         component_flops& added = components_.append("components");
         added.name = name;
         return added;
+    }
+
+    /// No component, and memory for `components` of them.
+    constexpr void clear(std::size_t components = 0) {
+        components_.reserve(components, "components");
+        components_.clear();
     }
 
     [[nodiscard]] constexpr const list& components() const { return components_; }
@@ -119,7 +126,7 @@ class breakdown {
             own.fused_backward = (flops{own.fused_backward} + flops{more.fused_backward}).value();
             own.recomputed_forward = (flops{own.recomputed_forward} + flops{more.recomputed_forward}).value();
         }
-        return *this = sum;
+        return *this = std::move(sum);
     }
     [[nodiscard]] friend constexpr breakdown operator+(breakdown a, const breakdown& b) { return a += b; }
 

@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cost_rows.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -27,12 +28,9 @@ namespace floptally {
 /// descriptor is one. Formulas: 2·m·n·k for a product of [m,k] and [k,n].
 class cost {
   public:
-    static constexpr std::size_t max_components = detail::cost_rows::max_components;
-    static constexpr std::size_t max_rows = detail::cost_rows::max_rows;
-    static constexpr std::size_t max_weights = detail::cost_rows::max_weights;
-    using component_list = detail::bounded_vector<component_name, max_components>;
-    using row_list = detail::bounded_vector<cost_row, max_rows>;
-    using weight_list = detail::bounded_vector<component_name, max_weights>;
+    using component_list = detail::list<component_name>;
+    using row_list = detail::list<cost_row>;
+    using weight_list = detail::list<component_name>;
 
     constexpr cost() = default;
 
@@ -47,21 +45,15 @@ class cost {
 
     /// The same, applied to the units that `units` counts: patches after merging, frames after convolutions.
     constexpr cost& add(const component_name& component, const linear& weight, const rule& units) {
-        cost sum = *this;
-        cost_row row = detail::row_of(component, weight);
-        row.what = units.is_measured() ? statistic::routed : statistic::pairs;
-        row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(units, "masks"));
-        row.in = units.in();
-        sum.table_.put(component, weight.weight, row);
-        return *this = sum;
+        table_.put_over(component, weight.weight, detail::row_of(component, weight), units);
+        return *this;
     }
 
     /// An attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) an attended pair.
     constexpr cost& add(const component_name& component, const attention_core& core, const rule& attends) {
         cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
-        sum.put_core(component, core, {.mask = which, .what = statistic::pairs, .in = attends.in()}, 1);
-        return *this = sum;
+        sum.put_core(component, core, {.what = statistic::pairs}, 1, attends);
+        return *this = std::move(sum);
     }
 
     /// The same with a fixed number of pairs for each unit of a statistic: learned queries over themselves (`count`) or
@@ -69,8 +61,8 @@ class cost {
     constexpr cost& add(const component_name& component, const attention_core& core, statistic unit,
                         std::uint64_t pairs_per_unit) {
         cost sum = *this;
-        sum.put_core(component, core, {.what = unit}, pairs_per_unit);
-        return *this = sum;
+        sum.put_core(component, core, {.what = unit}, pairs_per_unit, {});
+        return *this = std::move(sum);
     }
 
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
@@ -83,17 +75,9 @@ class cost {
     constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
                               const rule& attends, const dataflow& flow) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
-        cost sum = *this;
-        const auto which = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(attends, "masks"));
-        sum.table_.put(component, {},
-                       cost_row{.mask = which,
-                                .what = statistic::pairs,
-                                .kind = kind,
-                                .in = attends.in(),
-                                .useful = per_pair,
-                                .padded = per_pair,
-                                .flow = flow});
-        return *this = sum;
+        table_.put_over(component, {}, cost_row{.kind = kind, .useful = per_pair, .padded = per_pair, .flow = flow},
+                         attends);
+        return *this;
     }
 
     /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
@@ -132,27 +116,27 @@ class cost {
     }
 
     /// A row as it stands, counted elsewhere; `attends` is the mask of its pairs.
-    constexpr cost& add_row(const component_name& component, std::string_view weight, cost_row row,
+    constexpr cost& add_row(const component_name& component, std::string_view weight, const cost_row& row,
                             const rule& attends = {}) {
-        cost sum = *this;
-        if (has_rule(row.what)) {
-            const bool routed = row.what == statistic::routed && !attends.is_measured();
-            const rule& of = routed ? measured("routed").in(row.in) : attends;
-            row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(of, "masks"));
-            row.in = of.in();
+        if (row.what == statistic::routed && !attends.is_measured()) {
+            table_.put_over(component, weight, row, measured("routed").in(row.in));
+        } else if (has_rule(row.what)) {
+            table_.put_over(component, weight, row, attends);
+        } else {
+            table_.put(component, weight, row);
         }
-        sum.table_.put(component, weight, row);
-        return *this = sum;
+        return *this;
     }
 
     constexpr cost& operator+=(const cost& other) {
         cost sum = *this;
-        for (const cost_row& row : other.table_.rows) {
-            sum.table_.put_from(other.table_, row, other.table_.components[row.component]);
-        }
-        return *this = sum;
+        sum.put_all(other);
+        return *this = std::move(sum);
     }
-    [[nodiscard]] friend constexpr cost operator+(cost a, const cost& b) { return a += b; }
+    [[nodiscard]] friend constexpr cost operator+(cost a, const cost& b) {
+        a.put_all(b);
+        return a;
+    }
 
     /// `times` copies of the same layer, each with weights of its own. FLOPs per routed visit stay as they are: the
     /// visits are already those of all layers.
@@ -210,20 +194,16 @@ class cost {
         for (cost_row row : table_.rows) {
             if (row.what == statistic::tokens) {
                 row.what = statistic::keys;
-            } else if (row.what == statistic::pairs && table_.masks[row.mask] == mask::bidirectional()) {
-                row.mask = static_cast<std::uint8_t>(sum.table_.masks.find_or_add(mask::encoder(), "masks"));
-            } else if (row.what == statistic::pairs) {
+            } else if (row.what == statistic::pairs && !(table_.masks[row.mask] == mask::bidirectional())) {
                 throw error("masks",
                             table_.masks[row.mask].name() + " has no form on an encoder's side: only bidirectional");
-            } else if (row.what != statistic::count && row.what != statistic::routed) {
+            } else if (row.what != statistic::pairs && row.what != statistic::count && row.what != statistic::routed) {
                 throw error(table_.components[row.component].view(), "an encoder has no other side to attend");
             }
             const component_name& own = table_.components[row.component];
-            if (row.what == statistic::routed) {
-                sum.table_.put_from(table_, row, own);
-            } else {
-                sum.table_.put(own.on_encoder(), weight_name(row), row);
-            }
+            const bool routed = row.what == statistic::routed;
+            sum.add_row(routed ? own : own.on_encoder(), weight_name(row), row,
+                        routed ? table_.masks[row.mask] : mask::encoder());
         }
         return sum;
     }
@@ -268,11 +248,21 @@ class cost {
     [[nodiscard]] friend constexpr bool operator==(const cost&, const cost&) = default;
 
   private:
-    constexpr explicit cost(const detail::cost_rows& table) : table_(table) {}
+    template <std::size_t, std::size_t, std::size_t, std::size_t>
+    friend class constant_cost;
+
+    constexpr explicit cost(detail::cost_rows table) : table_(std::move(table)) {}
+
+    /// Not all of it, where that is an error.
+    constexpr void put_all(const cost& other) {
+        for (const cost_row& row : other.table_.rows) {
+            table_.put_from(other.table_, row, other.table_.components[row.component]);
+        }
+    }
 
     /// QKᵀ, PV and softmax; `per_unit` pairs for each unit of `base`'s statistic.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_row base,
-                            std::uint64_t per_unit) {
+                            std::uint64_t per_unit, const rule& attends) {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
         const auto queries_and_keys = static_cast<value::set>(core.q | core.k);
         const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times, const dataflow& flow) {
@@ -280,7 +270,7 @@ class cost {
             base.useful = base.padded =
                 checked_multiply(per_unit, checked_multiply(flops, times, component.view()), component.view());
             base.flow = flow;
-            table_.put(component, {}, base);
+            add_row(component, {}, base, attends);
         };
         row(term::scores, heads, core.qk_head_dim, {core.q, core.k, core.v, 0});
         row(term::values, heads, core.v_head_dim, {queries_and_keys, core.v, 0, core.writes});

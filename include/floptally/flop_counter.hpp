@@ -11,7 +11,9 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_walk.hpp>
+#include <floptally/detail/unit_amounts.hpp>
 #include <floptally/detail/word_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
@@ -62,7 +64,8 @@ class flop_counter {
     [[nodiscard]] constexpr const convention& counted_as() const { return how_; }
     /// What each word of a tally with these masks is worth, all components and phases together.
     [[nodiscard]] constexpr std::span<const std::uint64_t> coefficients(view seen) const {
-        return {totals_[static_cast<std::size_t>(seen)], detail::tally_words::before_masks(masks_) + masks_.size()};
+        const std::size_t words = totals_.size() / 3;
+        return {totals_.begin() + words * static_cast<std::size_t>(seen), words};
     }
     /// Whether experts are counted by visits, which a tally with tokens must then have.
     [[nodiscard]] constexpr bool needs_routed() const { return needs_.routed; }
@@ -71,8 +74,16 @@ class flop_counter {
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
-        const detail::word_table words(masks_, needs_, batch);
         breakdown result;
+        evaluate(batch, result);
+        return result;
+    }
+
+    /// The same into a breakdown of the caller, in its memory: what a loop that wants one every step calls. Where it is
+    /// an error, `into` has not changed.
+    constexpr void evaluate(const tally& batch, breakdown& into) const {
+        const detail::word_table words(masks_, needs_, batch);
+        into.clear(names_.size());
         component_flops* work = nullptr;
         for (const group& g : groups_) {
             // Sums in locals: g++ 12 spends three times as long where they are reached through a reference.
@@ -84,7 +95,7 @@ class flop_counter {
                 padded += uint128{words.padded[e.word]} * e.padded;
             }
             if (!g.continues) {
-                work = &result.append(names_[g.component]);
+                work = &into.append(names_[g.component]);
             }
             const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
                 sum = g.continues ? sum + times(n, amount) : times(n, amount);
@@ -98,47 +109,58 @@ class flop_counter {
             put(work->fused_backward, g.run.fused_backward, padded);
             put(work->recomputed_forward, g.run.recomputed_forward, padded);
         }
-        return result;
     }
 
     /// One sum over all components and phases; cheaper than `evaluate(batch).total(seen)` and equal to it.
     [[nodiscard]] constexpr flops total(const tally& batch, view seen = view::useful) const {
         const detail::word_table words(masks_, needs_, batch);
         const std::uint64_t* values = seen == view::useful ? words.useful : words.padded;
-        const std::uint64_t* coefficients = totals_[static_cast<std::size_t>(seen)];
         uint128 sum = 0;
-        for (std::size_t word = 0; word < detail::tally_words::before_masks(masks_) + masks_.size(); ++word) {
-            sum += uint128{values[word]} * coefficients[word];
+        for (const std::uint64_t coefficient : coefficients(seen)) {
+            sum += uint128{*values++} * coefficient;
         }
         return flops{sum};
     }
 
     /// The work of one sequence: what balancing samples over ranks compares. Over a batch it adds up to `total`.
     [[nodiscard]] constexpr flops total(const sequence& sample, view seen = view::useful) const {
-        tally one{masks_};
-        one.add(sample);
-        return total(one, seen);
+        detail::require_modality(masks_, modality::text, "length");
+        detail::check_sequence(sample);
+        if (needs_.routed && sample.length != 0) {
+            detail::word_table::refuse_unrouted();
+        }
+        const std::span<const std::uint64_t> of_word = coefficients(seen);
+        uint128 sum = 0;
+        for (std::size_t what = 0; what < detail::tally_words::fixed; ++what) {
+            sum += detail::amount_of(static_cast<statistic>(what), sample) * of_word[what];
+        }
+        const std::uint64_t* of_mask = of_word.data() + detail::tally_words::before_masks(masks_);
+        for (const rule& m : masks_) {
+            if (m.is_measured() && needs_.words && sample.length != 0) {
+                detail::word_table::refuse_unmeasured(m);
+            }
+            sum += (m.in() == modality::text ? detail::amount_of(m, sample) : 0) * *of_mask++;
+        }
+        return flops{sum};
     }
 
   private:
-    static constexpr std::size_t max_words = detail::tally_words::most;
-
     using passes = detail::passes;
 
     /// Forward FLOPs of one component per unit of one word of a tally.
     struct entry {
-        std::uint8_t word;
+        std::uint32_t word;
         std::uint64_t useful;
         std::uint64_t padded;
     };
 
     /// Entries that stand together: one component, one set of passes.
     struct group {
-        std::uint8_t component;
+        std::uint32_t component;
         bool continues;  ///< the group before is of the same component
         passes run;
-        std::uint16_t first;
-        std::uint16_t last;
+        std::uint32_t first;
+        std::uint32_t last;
     };
 
     /// n · work; n is mostly 0 or 1, and a branch costs less than a 128-bit product.
@@ -194,6 +216,8 @@ class flop_counter {
     }
 
     constexpr void add_totals() {
+        const std::size_t words = detail::tally_words::before_masks(masks_) + masks_.size();
+        totals_.fill(3 * words, 0);
         std::uint64_t sum = 0;
         for (const group& g : groups_) {
             const std::uint64_t runs = std::uint64_t{g.run.forward} + g.run.backward_data + g.run.backward_weights;
@@ -201,7 +225,7 @@ class flop_counter {
                 const auto include = [&](view seen, std::uint64_t coefficient, std::uint64_t times) {
                     const std::uint64_t product = checked_multiply(coefficient, times, "cost");
                     sum = checked_add(sum, product, "cost");
-                    totals_[static_cast<std::size_t>(seen)][entries_[i].word] += product;
+                    totals_[words * static_cast<std::size_t>(seen) + entries_[i].word] += product;
                 };
                 include(view::useful, entries_[i].useful, runs);
                 include(view::padded, entries_[i].padded, runs);
@@ -236,10 +260,10 @@ class flop_counter {
     /// Replaces the mask of a row by words of a tally, as the convention counts it.
     constexpr void add(const component_name& name, const rule& attends, const cost_row& row, const passes& run,
                        const attention_context& context) {
-        const auto component = static_cast<std::uint8_t>(names_.find_or_add(name, "components"));
+        const auto component = static_cast<std::uint32_t>(names_.find_or_add(name, "components"));
         const bool known = !groups_.empty() && groups_.back().component == component;
         if (!known || !(groups_.back().run == run)) {
-            const auto end = static_cast<std::uint16_t>(entries_.size());
+            const auto end = static_cast<std::uint32_t>(entries_.size());
             groups_.push_back(group{component, known, run, end, end}, "rows");
         }
         const auto at = [&](std::size_t word, std::uint64_t times, std::uint64_t divisor) {
@@ -248,7 +272,7 @@ class flop_counter {
             if (useful % divisor != 0 || padded % divisor != 0) {
                 throw error("convention", "half of an odd number of FLOPs per pair: the softmax of oddly many heads");
             }
-            entry& e = entry_of(groups_.back(), static_cast<std::uint8_t>(word));
+            entry& e = entry_of(groups_.back(), static_cast<std::uint32_t>(word));
             e.useful = checked_add(e.useful, useful / divisor, "cost");
             e.padded = checked_add(e.padded, padded / divisor, "cost");
         };
@@ -267,7 +291,7 @@ class flop_counter {
         at(detail::tally_words::index_of(row.in, row.what), 1, 1);
     }
 
-    constexpr entry& entry_of(group& last, std::uint8_t word) {
+    constexpr entry& entry_of(group& last, std::uint32_t word) {
         for (std::size_t i = last.first; i < last.last; ++i) {
             if (entries_[i].word == word) {
                 return entries_[i];
@@ -281,9 +305,9 @@ class flop_counter {
     mask_set masks_;
     detail::measured_needs needs_;
     cost::component_list names_;
-    detail::bounded_vector<group, cost::max_rows> groups_;
-    detail::bounded_vector<entry, 3 * cost::max_rows> entries_;
-    std::uint64_t totals_[3][max_words]{};
+    detail::list<group> groups_;
+    detail::list<entry> entries_;
+    detail::list<std::uint64_t> totals_;  ///< useful, padded, executed: a coefficient for each word
 };
 
 /// FLOPs of a batch: the dot product of a cost and a tally. To evaluate every step, keep a `flop_counter`.

@@ -9,6 +9,7 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/breakdown.hpp>
+#include <floptally/constant_cost.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/conventions/all.hpp>
 #include <floptally/cost.hpp>

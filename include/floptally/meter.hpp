@@ -53,7 +53,7 @@ class meter {
             throw error("clock", "must be callable, got an empty function");
         }
         static_cast<void>(detail::gpu_seconds_of({1, hardware_.gpus, hardware_.peak_tflops}));
-        last_.batch = own_;
+        last_.batch = next_step_.batch = own_;
         forget(interval_);
         forget(run_);
     }
@@ -92,35 +92,37 @@ class meter {
         require_begun();
         const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
         gate_.close([&](const tally& published) {
-            step_totals step{.steps = 1,
-                             .batch = own_,
-                             .seconds = seconds,
-                             .gpu_seconds = gpu_seconds,
-                             .peak_tflop = gpu_seconds * hardware_.peak_tflops};
+            // Into totals that are kept, whose memory is used again.
+            step_totals& step = next_step_;
+            step.steps = 1;
+            step.batch = own_;
+            step.seconds = seconds;
+            step.gpu_seconds = gpu_seconds;
+            step.peak_tflop = gpu_seconds * hardware_.peak_tflops;
             detail::require_finite_positive(step.peak_tflop, "seconds");
             step.batch += published;
             step.useful = model_.total(step.batch, view::useful);
             step.padded = model_.total(step.batch, view::padded);
             step.executed = model_.total(step.batch, view::executed);
-            step_totals interval = interval_.totals;
-            step_totals run = run_.totals;
-            interval += step;
-            run += step;
+            next_interval_ = interval_.totals;
+            next_interval_ += step;
+            next_run_ = run_.totals;
+            next_run_ += step;
             // From here on nothing throws.
-            last_ = step;
-            interval_.totals = interval;
-            run_.totals = run;
+            std::swap(last_, next_step_);
+            std::swap(interval_.totals, next_interval_);
+            std::swap(run_.totals, next_run_);
             interval_.step_seconds.add(seconds);
             run_.step_seconds.add(seconds);
         });
-        own_ = tally{model_.masks()};
+        own_.clear();
     }
 
     /// Forgets the open step, with the microbatches of all workers: it failed, or is to be repeated.
     void discard_step() {
         require_begun();
         gate_.discard();
-        own_ = tally{model_.masks()};
+        own_.clear();
     }
 
     [[nodiscard]] bool in_step() const noexcept { return gate_.open_step() != 0; }
@@ -187,6 +189,9 @@ class meter {
     step_totals last_;
     step_series interval_;
     step_series run_;
+    step_totals next_step_;
+    step_totals next_interval_;
+    step_totals next_run_;
 };
 
 /// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock
@@ -210,7 +215,7 @@ class meter_worker {
             if (pending != 0) {
                 publish();  // throws: that step is over
             }
-            own_ = tally{gate_.masks()};  // of a step that was discarded
+            own_.clear();  // of a step that was discarded
             ticket_.pending.store(step, std::memory_order_relaxed);
         }
         return own_;

@@ -6,7 +6,7 @@
 #include <floptally/model/transformer.hpp>
 
 /// @file
-/// Published models as constant expressions: `constexpr auto model = presets::llama_3_8b.cost();`.
+/// Published models as constant expressions: `constexpr constant_cost model = presets::llama_3_8b.cost();`.
 /// Dimensions are those of each model's published config.json; `tests/presets.test.cpp` pins their number of parameters
 /// and their FLOPs.
 

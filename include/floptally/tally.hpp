@@ -35,8 +35,33 @@ inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::m
 ///
 /// It knows no hidden size, so it adds up over microbatches, ranks and time in any order, bit for bit. Build it with
 /// the masks of the model (`tally{model.masks()}`); masks that follow from the fixed statistics need no word.
-/// Everything is O(1) in memory. An error leaves the tally as it was.
+/// Its memory is allocated when it is made, not when it is added to. An error leaves the tally as it was; one that was
+/// moved from can be assigned to, and nothing else.
 class tally {
+  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+    template <class Unit>
+    constexpr void check(const Unit& real, const Unit& slot) const {
+        check(real);
+        check(slot);
+        detail::require_room(real, slot);
+    }
+    template <class Unit>
+    constexpr void add_unit(const Unit& real, const Unit& slot) {
+        check(real, slot);
+        words_.commit(words_.amounts_of(view::useful, real), words_.amounts_of(view::padded, slot));
+    }
+
+    /// One of many that `words_.commit()` adds together.
+    template <class Unit>
+    constexpr void gather(const Unit& real, const Unit& slot) {
+        check(real, slot);
+        words_.gather(real, slot);
+    }
+    template <class Unit>
+    constexpr void gather(const Unit& real) {
+        gather(real, real);
+    }
+
   public:
     static constexpr std::size_t fixed_words = detail::tally_words::fixed;
 
@@ -48,12 +73,7 @@ class tally {
     constexpr void add(const sequence& real) { add(real, real); }
 
     /// One sequence and the slot that it is padded to; {} for `real` is a mock sequence.
-    constexpr void add(const sequence& real, const sequence& slot) {
-        check(real);
-        check(slot);
-        detail::require_room(real, slot);
-        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
-    }
+    constexpr void add(const sequence& real, const sequence& slot) { add_unit(real, slot); }
 
     /// One image or clip: t frames of h·w patches, in the vision tower.
     template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
@@ -64,10 +84,7 @@ class tally {
     /// One image or clip and the slot that it is padded to; {} for `real` is all padding.
     template <std::same_as<grid> Grid>
     constexpr void add(const Grid& real, const Grid& slot) {
-        detail::check_grid(real, masks());
-        detail::check_grid(slot, masks());
-        detail::require_room(real, slot);
-        words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
+        add_unit(real, slot);
     }
 
     /// One clip of sound, in the audio tower.
@@ -79,9 +96,7 @@ class tally {
     /// One clip of sound and the slot that it is padded to.
     template <std::same_as<audio_clip> Clip>
     constexpr void add(const Clip& real, const Clip& slot) {
-        detail::require_modality(masks(), modality::audio, "audio_frames");
-        detail::require_room("audio_frames", real.frames, slot.frames);
-        words_.commit(words_.amounts_of(real), words_.amounts_of(slot));
+        add_unit(real, slot);
     }
 
     /// Grids of images and clips, three numbers (t, h, w) for each, as `image_grid_thw` has them.
@@ -92,11 +107,11 @@ class tally {
             throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(view_of.size()));
         }
         const detail::given_lengths<typename decltype(view_of)::value_type> numbers{view_of.data(), "grid_thw"};
-        tally sum{masks()};
+        words_.begin();
         for (std::size_t i = 0; i < view_of.size(); i += 3) {
-            sum.add(grid{numbers.checked(i), numbers.checked(i + 1), numbers.checked(i + 2)});
+            gather(grid{numbers.checked(i), numbers.checked(i + 1), numbers.checked(i + 2)});
         }
-        *this += sum;
+        words_.commit();
     }
 
     /// Clips of sound by their frames.
@@ -104,18 +119,19 @@ class tally {
     constexpr void add_audio_frames(const Frames& audio_frames) {
         const std::span view_of{audio_frames};
         const detail::given_lengths<typename decltype(view_of)::value_type> frames{view_of.data(), "audio_frames"};
-        tally sum{masks()};
+        words_.begin();
         for (std::size_t i = 0; i < view_of.size(); ++i) {
-            sum.add(audio_clip{frames.checked(i)});
+            gather(audio_clip{frames.checked(i)});
         }
-        *this += sum;
+        words_.commit();
     }
 
     /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers, which errors call `field`.
     template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums sums = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field);
+        const detail::length_sums sums =
+            detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field, words_.sums_of(view::useful));
         words_.commit(sums, sums);
     }
 
@@ -123,20 +139,21 @@ class tally {
     template <detail::integer_range Lengths>
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
         const std::span view_of{lengths};
-        const detail::length_sums useful = detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field);
+        const detail::length_sums useful =
+            detail::sum_lengths(view_of.data(), view_of.size(), text_masks(), field, words_.sums_of(view::useful));
         detail::require_row_length(row_length);
         for (std::size_t i = 0; i < view_of.size(); ++i) {
             detail::require_in_row(field, i, static_cast<std::uint64_t>(view_of[i]), row_length);
         }
         const sequence row{static_cast<std::uint32_t>(row_length)};
-        words_.commit(useful, words_.amounts_of(row, view_of.size()));
+        words_.commit(useful, words_.amounts_of(view::padded, row, view_of.size()));
     }
 
     /// A BSHD batch without padding: `rows` sequences of `columns` tokens.
     constexpr void add_shape(std::uint64_t rows, std::uint64_t columns) {
         detail::require_row_length(columns);
-        check({static_cast<std::uint32_t>(columns)});
-        const auto shape = words_.amounts_of(sequence{static_cast<std::uint32_t>(columns)}, rows);
+        check(sequence{static_cast<std::uint32_t>(columns)});
+        const auto shape = words_.amounts_of(view::useful, sequence{static_cast<std::uint32_t>(columns)}, rows);
         words_.commit(shape, shape);
     }
 
@@ -147,11 +164,11 @@ class tally {
         const std::span flags{attention_mask};
         const detail::attention_mask_rows<typename decltype(flags)::value_type> batch{flags.data(), flags.size(), rows,
                                                                                       columns};
-        tally sum{masks()};
+        words_.begin();
         for (std::size_t row = 0; row < rows; ++row) {
-            sum.add({.length = batch.length(row)}, {.length = static_cast<std::uint32_t>(columns)});
+            gather(sequence{.length = batch.length(row)}, sequence{.length = static_cast<std::uint32_t>(columns)});
         }
-        *this += sum;
+        words_.commit();
     }
 
     /// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
@@ -163,19 +180,19 @@ class tally {
         require_as_many(own.size(), field, other.size(), "encoder_lengths");
         const detail::given_lengths<typename decltype(own)::value_type> decoder{own.data(), field};
         const detail::given_lengths<typename decltype(other)::value_type> encoder{other.data(), "encoder_lengths"};
-        tally sum{masks()};
+        words_.begin();
         for (std::size_t i = 0; i < own.size(); ++i) {
-            sum.add(sequence{.length = decoder.checked(i), .keys = encoder.checked(i)});
+            gather(sequence{.length = decoder.checked(i), .keys = encoder.checked(i)});
         }
-        *this += sum;
+        words_.commit();
     }
 
     /// Boundaries of a packed row: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         const std::span view_of{cu_seqlens};
-        const detail::length_sums sums =
-            detail::sum_cu_seqlens(view_of.data(), view_of.size(), text_masks(), "cu_seqlens");
+        const detail::length_sums sums = detail::sum_cu_seqlens(view_of.data(), view_of.size(), text_masks(),
+                                                                "cu_seqlens", words_.sums_of(view::useful));
         words_.commit(sums, sums);
     }
 
@@ -187,9 +204,10 @@ class tally {
         const std::span real{cu_seqlens};
         const std::span slots{cu_seqlens_padded};
         // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
-        detail::length_sums useful = detail::sum_cu_seqlens(real.data(), real.size(), text_masks(), "cu_seqlens");
-        const detail::length_sums padded =
-            detail::sum_cu_seqlens(slots.data(), slots.size(), text_masks(), "cu_seqlens_padded");
+        detail::length_sums useful =
+            detail::sum_cu_seqlens(real.data(), real.size(), text_masks(), "cu_seqlens", words_.sums_of(view::useful));
+        const detail::length_sums padded = detail::sum_cu_seqlens(slots.data(), slots.size(), text_masks(),
+                                                                  "cu_seqlens_padded", words_.sums_of(view::padded));
         if (real.size() != slots.size()) {
             throw error("cu_seqlens_padded", "has " + std::to_string(slots.size()) + " boundaries, cu_seqlens has " +
                                                  std::to_string(real.size()));
@@ -201,7 +219,8 @@ class tally {
         }
         detail::require_room(real.data(), slots.data(), real_sequences);
         if (real_sequences < sequences) {
-            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, text_masks(), "cu_seqlens");
+            useful = detail::sum_cu_seqlens(real.data(), real_sequences + 1, text_masks(), "cu_seqlens",
+                                            words_.sums_of(view::useful));
         }
         words_.commit(useful, padded);
     }
@@ -212,7 +231,8 @@ class tally {
         if (padded < useful) {
             throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
         }
-        words_.commit(words_.amounts_of(statistic::routed, useful), words_.amounts_of(statistic::routed, padded));
+        words_.commit(words_.amounts_of(view::useful, statistic::routed, useful),
+                      words_.amounts_of(view::padded, statistic::routed, padded));
     }
 
     /// A named word that the caller measured (`measured(name)`), which this tally was built with: useful, and padded.
@@ -231,7 +251,7 @@ class tally {
                                   std::string(name) + "\")");
         }
         const std::size_t at = detail::tally_words::before_masks(masks()) + index;
-        words_.commit(words_.amounts_of_word(at, useful), words_.amounts_of_word(at, padded));
+        words_.commit(words_.amounts_of_word(view::useful, at, useful), words_.amounts_of_word(view::padded, at, padded));
     }
 
     /// Adds another tally of the same masks in the same order.
@@ -298,6 +318,9 @@ class tally {
         return sum;
     }
 
+    /// Counts nothing again, in the memory that it has.
+    constexpr void clear() { words_.clear(); }
+
     [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
@@ -310,6 +333,10 @@ class tally {
     constexpr void check(const sequence& s) const {
         detail::require_modality(masks(), modality::text, "length");
         detail::check_sequence(s);
+    }
+    constexpr void check(const grid& g) const { detail::check_grid(g, masks()); }
+    constexpr void check(const audio_clip& /*unused*/) const {
+        detail::require_modality(masks(), modality::audio, "audio_frames");
     }
 
     detail::tally_words words_;

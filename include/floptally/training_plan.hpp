@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/model/component_name.hpp>
 
 namespace floptally {
@@ -21,9 +21,6 @@ enum class recompute : std::uint8_t {
     attention  ///< one more forward of the attention core
 };
 inline constexpr const char* recompute_names[] = {"none", "full", "attention"};
-
-inline constexpr std::size_t max_recomputed_components = 8;
-inline constexpr std::size_t max_plan_rules = 16;
 
 /// What happens to a weight.
 enum class weight_state : std::uint8_t {
@@ -59,9 +56,9 @@ struct training_plan {
     /// The backward of a fused attention kernel computes QKᵀ once more. That product is executed, never useful.
     bool flash_attention = true;
     /// Components that the backward computes again besides, by name: Megatron's `recompute_modules`.
-    detail::bounded_vector<component_name, max_recomputed_components> recomputed_components{};
+    detail::list<component_name> recomputed_components{};
     /// What trains; of rules that name the same weight the last one holds. Without any everything trains.
-    detail::bounded_vector<plan_rule, max_plan_rules> rules{};
+    detail::list<plan_rule> rules{};
     /// Recompute in the n-th, 2n-th, … layer only, counted from one.
     std::uint64_t recompute_every = 1;
 

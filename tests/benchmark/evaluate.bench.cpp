@@ -55,7 +55,7 @@ BENCHMARK(one_total);
 /// A cost and a batch known at compile time are a constant: this loop loads one.
 void compile_time_constant(benchmark::State& state) {
     constexpr flops work = [] {
-        constexpr cost model = presets::llama_3_8b.cost();
+        constexpr constant_cost model = presets::llama_3_8b.cost();
         tally batch{model.masks()};
         batch.add(sequence{.length = 8192});
         return flop_counter(model).total(batch);

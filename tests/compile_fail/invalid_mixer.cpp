@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <floptally/constant_cost.hpp>
 #include <floptally/model/state_space.hpp>
 
 // A state space without a state.
@@ -9,6 +10,6 @@ constexpr std::uint64_t state_size = 128;
 #endif
 constexpr floptally::mamba2 part{
     .num_heads = 128, .head_dim = 64, .n_groups = 8, .state_size = state_size, .conv_kernel = 4};
-constexpr floptally::cost sum = part.cost({.hidden_size = 4096});
+constexpr floptally::constant_cost sum = part.cost({.hidden_size = 4096});
 
 int main() { return sum.rows().empty() ? 1 : 0; }

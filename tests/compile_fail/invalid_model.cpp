@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <floptally/constant_cost.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/feed_forward.hpp>
 #include <floptally/model/transformer.hpp>
@@ -15,6 +16,6 @@ constexpr floptally::transformer<floptally::gqa, floptally::gated_mlp> model{
     .attention = {.num_heads = 32, .num_kv_heads = kv_heads, .head_dim = 128},
     .feed_forward = {.intermediate_size = 14336},
     .vocab = {.size = 128256}};
-constexpr floptally::cost sum = model.cost();
+constexpr floptally::constant_cost sum = model.cost();
 
 int main() { return sum.rows().empty() ? 1 : 0; }

@@ -2,7 +2,7 @@
 #include <floptally/floptally.hpp>
 
 int main() {
-    constexpr floptally::cost model = floptally::presets::llama_3_8b.cost();
+    constexpr floptally::constant_cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};
     batch.add(floptally::sequence{.length = 8192});
     return floptally::evaluate(model, batch).total() == floptally::flops{421'651'971'833'856} ? 0 : 1;

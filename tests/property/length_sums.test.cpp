@@ -69,7 +69,7 @@ std::vector<mask> every_mask() {
 std::vector<mask_set> every_mask_in_sets() {
     std::vector<mask_set> sets(1);
     for (const floptally::rule& m : every_mask()) {
-        if (sets.back().size() == floptally::max_masks) {
+        if (sets.back().size() == 16) {
             sets.emplace_back();
         }
         sets.back().find_or_add(m, "masks");

@@ -213,6 +213,31 @@ def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> Non
     assert [mask.name for mask in both.masks] == ["causal", "sliding_window(4096)"]
 
 
+def test_costs_plans_and_tallies_are_as_large_as_they_must_be() -> None:
+    masks = [floptally.Mask.sliding_window(m + 1) for m in range(40)]
+    rows = [floptally.Row(f"part.{i}", "tokens", "linear", 2 * (i + 1), i + 1, weight=f"w{i % 60}") for i in range(200)]
+    rows += [floptally.Row(f"part.{i}", masks[i % 40], "scores", 2 * (i + 2)) for i in range(200)]
+    cost = floptally.Cost.from_rows(rows)
+    assert cost.rows == rows and cost.masks == masks and len(cost.components) == 200
+    again = pickle.loads(pickle.dumps(cost))
+    assert again == cost
+    lengths = [1, 7, 300]
+    pairs = [sum(min(row + 1, m + 1) for n in lengths for row in range(n)) for m in range(40)]
+    forward = [2 * (i + 1) * sum(lengths) + 2 * (i + 2) * pairs[i % 40] for i in range(200)]
+    counted = again.flops(lengths=lengths)
+    assert {name: part.forward for name, part in counted.useful.components.items()} == {
+        f"part.{i}": forward[i] for i in range(200)
+    }
+    tally = floptally.Tally(cost)
+    tally.add_lengths(lengths)
+    assert pickle.loads(pickle.dumps(tally)) == tally and cost.flops(tally=tally).total == counted.total
+    rules = [floptally.Rule("*", "frozen")] + [floptally.Rule(f"part.{i}", "trainable") for i in range(39)]
+    plan = pickle.loads(pickle.dumps(floptally.Plan(rules=rules)))
+    assert plan.rules == rules
+    trained = cost.flops(lengths=lengths, plan=plan).useful.components
+    assert trained["part.38"].backward > 0 and trained["part.0"].backward > 2 * sum(lengths)
+
+
 def test_the_rows_of_a_cost_make_it_again(llama: floptally.Cost) -> None:
     assert floptally.Cost.from_rows(llama.rows) == llama
     core = [row for row in llama.rows if row.component == "attention.core" and row.kind == "scores"]

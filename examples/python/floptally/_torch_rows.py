@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ._torch_trace import Product, Step
 
 MAX_NAME = 39
-MAX_COMPONENTS = 48
-MAX_ROWS = 96
 
 Size = tuple[int, int, int]  #: samples, tokens of each, tokens on the other side of each
 
@@ -473,20 +471,9 @@ class Table:
         row[1] += parameters
 
     def made(self) -> Cost:
-        components = {component for component, _, _, _ in self.rows}
-        if len(components) > MAX_COMPONENTS or len(self.rows) > MAX_ROWS:
-            raise Error(
-                "components",
-                f"{len(components)} components and {len(self.rows)} rows: a cost has at most {MAX_COMPONENTS} and "
-                f"{MAX_ROWS}; join modules with components= or depth={self.depth_that_fits(components)}",
-            )
         short = self.names.short(component for component, _, _, _ in self.rows)
-        named = True
-        if len({weight for _, _, _, weight in self.rows}) > MAX_COMPONENTS:
-            self.notes.append("its weights have too many names to keep: a plan's rules find none of them by name")
-            named = False
         rows = [
-            Row(short[component], unit, term, flops, parameters, weight=weight if named else "")
+            Row(short[component], unit, term, flops, parameters, weight=weight)
             for (component, unit, term, weight), (flops, parameters) in self.rows.items()
         ]
         return Cost.from_rows(rows, model_type=self.names.root, notes=self.all_notes())
@@ -506,10 +493,3 @@ class Table:
                     f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it {counted}",
                 )
         return cost
-
-    @staticmethod
-    def depth_that_fits(names: Iterable[str]) -> int:
-        parts = [name.split(".") for name in names]
-        deepest = max(len(one) for one in parts)
-        fitting = [n for n in range(1, deepest + 1) if len({tuple(one[:n]) for one in parts}) <= MAX_COMPONENTS]
-        return max(fitting, default=1)

@@ -4,20 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/statistics/rule.hpp>
 
 namespace floptally {
 
-/// At most this many different masks in one model.
-inline constexpr std::size_t max_masks = 16;
-
 /// Different masks, in the order in which a model first uses them, and the towers that it has: what a tally is built
 /// with. Without a word about towers there is a text and nothing else.
-class mask_set : public detail::bounded_vector<rule, max_masks> {
+class mask_set : public detail::list<rule> {
   public:
-    using bounded_vector::bounded_vector;
+    using list::list;
 
     /// No mask, and every tower.
     [[nodiscard]] static constexpr mask_set of_towers() {
@@ -33,7 +30,7 @@ class mask_set : public detail::bounded_vector<rule, max_masks> {
     }
 
     constexpr std::size_t find_or_add(const rule& value, const char* field) {
-        const std::size_t index = bounded_vector::find_or_add(value, field);
+        const std::size_t index = list::find_or_add(value, field);
         include(value.in());
         return index;
     }
@@ -49,7 +46,7 @@ class mask_set : public detail::bounded_vector<rule, max_masks> {
     }
 
     [[nodiscard]] friend constexpr bool operator==(const mask_set& a, const mask_set& b) {
-        return a.towers() == b.towers() && static_cast<const bounded_vector&>(a) == b;
+        return a.towers() == b.towers() && static_cast<const list&>(a) == b;
     }
 
   private:

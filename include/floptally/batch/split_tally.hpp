@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/detail/slots.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/flop_counter.hpp>
@@ -114,11 +114,12 @@ struct padding_flops {
     const auto all_real = [&](const tally& part) {
         const std::span<const std::uint64_t> words = part.words();
         const std::size_t half = words.size() / 2;
-        std::array<std::uint64_t, 2 * detail::tally_words::most> slots{};
+        detail::list<std::uint64_t> slots;
+        slots.fill(words.size(), 0);
         for (std::size_t word = 0; word < half; ++word) {
             slots[word] = slots[half + word] = words[half + word];
         }
-        return model.total(tally::from_words(part.masks(), {slots.data(), words.size()})).value();
+        return model.total(tally::from_words(part.masks(), {slots.begin(), words.size()})).value();
     };
     const tally whole = batch.total();
     const uint128 useful = model.total(batch.real()).value();

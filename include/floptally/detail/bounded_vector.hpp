@@ -10,8 +10,9 @@
 
 namespace floptally::detail {
 
-/// A vector with its storage inside: trivially copyable, so that a cost is a constant expression and goes to a device
-/// by value. Elements past `size()` are left unset at run time, where clearing them would cost more than the work.
+/// A vector with its storage inside: trivially copyable, so that what has one can be a constant and go to a device by
+/// value. What a model can have any number of is a `list`. Elements past `size()` are left unset at run time, where
+/// clearing them would cost more than the work.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -45,22 +45,32 @@ namespace floptally::detail {
 /// The rows of a cost and what they refer to. Rows of one kind are one row.
 class cost_rows {
   public:
-    static constexpr std::size_t max_components = 48;
-    static constexpr std::size_t max_rows = 96;
-    static constexpr std::size_t max_weights = 48;
-
     /// A row of other rows, under a component.
-    constexpr void put_from(const cost_rows& other, cost_row row, const component_name& component) {
+    constexpr void put_from(const cost_rows& other, const cost_row& row, const component_name& component) {
         if (has_rule(row.what)) {
-            row.mask = static_cast<std::uint8_t>(masks.find_or_add(other.masks[row.mask], "masks"));
+            put_over(component, other.weight_name(row), row, other.masks[row.mask]);
+        } else {
+            put(component, other.weight_name(row), row);
         }
-        put(component, other.weight_name(row), row);
     }
 
     /// Adds a row to the one of its kind, or appends it; where that is an error, nothing has changed.
     constexpr void put(const component_name& component, std::string_view weight, cost_row row) {
         add(component, weight, row);
         masks.include(row.in);
+    }
+
+    /// The same of a row over the pairs of a mask, or the units of another rule.
+    constexpr void put_over(const component_name& component, std::string_view weight, cost_row row,
+                            const rule& attends) {
+        row.what = attends.is_measured() ? statistic::routed : statistic::pairs;
+        row.mask = static_cast<std::uint32_t>(masks.find(attends));
+        row.in = attends.in();
+        if (row.mask == masks.size()) {
+            masks.make_room("masks");
+        }
+        add(component, weight, row);
+        masks.find_or_add(attends, "masks");
     }
 
     /// The name of a row's weight within its component; empty where it has none.
@@ -72,11 +82,12 @@ class cost_rows {
     [[nodiscard]] constexpr cost_rows in(modality which) const {
         cost_rows moved;
         for (cost_row row : rows) {
-            if (has_rule(row.what)) {
-                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask].in(which), "masks"));
-            }
             row.in = which;
-            moved.put(components[row.component], weight_name(row), row);
+            if (row.what == statistic::pairs) {
+                moved.put_over(components[row.component], weight_name(row), row, masks[row.mask].in(which));
+            } else {
+                moved.put(components[row.component], weight_name(row), row);
+            }
         }
         return moved;
     }
@@ -84,17 +95,14 @@ class cost_rows {
     /// The rows of tokens over other units, and those of bidirectional attention under another mask.
     [[nodiscard]] constexpr cost_rows over(const rule& units, const rule& attends) const {
         cost_rows moved;
-        for (cost_row row : rows) {
+        for (const cost_row& row : rows) {
             if (row.what == statistic::tokens || row.what == statistic::pairs) {
                 const rule& own = row.what == statistic::tokens ? units : masks[row.mask];
                 const rule& now = own == mask::bidirectional() ? attends : own;
-                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(now, "masks"));
-                row.what = statistic::pairs;
-                row.in = now.in();
-            } else if (has_rule(row.what)) {
-                row.mask = static_cast<std::uint8_t>(moved.masks.find_or_add(masks[row.mask], "masks"));
+                moved.put_over(components[row.component], weight_name(row), row, now);
+            } else {
+                moved.put_from(*this, row, components[row.component]);
             }
-            moved.put(components[row.component], weight_name(row), row);
         }
         return moved;
     }
@@ -133,9 +141,9 @@ class cost_rows {
 
     [[nodiscard]] friend constexpr bool operator==(const cost_rows&, const cost_rows&) = default;
 
-    bounded_vector<component_name, max_components> components{};
-    bounded_vector<cost_row, max_rows> rows{};
-    bounded_vector<component_name, max_weights> weights{};
+    list<component_name> components{};
+    list<cost_row> rows{};
+    list<component_name> weights{};
     mask_set masks{};
 
   private:
@@ -161,8 +169,8 @@ class cost_rows {
     }
 
     constexpr void add(const component_name& component, std::string_view weight, cost_row row) {
-        row.component = static_cast<std::uint8_t>(components.find(component));
-        row.weight = weight.empty() ? std::uint8_t{0} : index_of_weight(weight);
+        row.component = static_cast<std::uint32_t>(components.find(component));
+        row.weight = weight.empty() ? 0U : index_of_weight(weight);
         if (row.what == statistic::routed) {
             if (row.useful != 0 || row.padded != 0) {
                 put_routed(component, weight, row);
@@ -189,20 +197,25 @@ class cost_rows {
         append(component, weight, row);
     }
 
-    [[nodiscard]] constexpr std::uint8_t index_of_weight(std::string_view weight) const {
+    [[nodiscard]] constexpr std::uint32_t index_of_weight(std::string_view weight) const {
         std::size_t index = 0;
         while (index < weights.size() && !weights[index].is(weight)) {
             ++index;
         }
-        return static_cast<std::uint8_t>(index + 1);
+        return static_cast<std::uint32_t>(index + 1);
     }
 
     constexpr void append(const component_name& component, std::string_view weight, const cost_row& row) {
-        const bool room = rows.size() < max_rows && (row.component < components.size() || !components.full());
-        if (room && row.weight > weights.size()) {
+        const bool is_new = row.component == components.size();
+        const bool names_weight = row.weight > weights.size();
+        rows.make_room("rows");  // first all that can fail
+        if (is_new) {
+            components.make_room("components");
+        }
+        if (names_weight) {
             weights.push_back(weight, "weights");
         }
-        if (row.component == components.size() && rows.size() < max_rows) {
+        if (is_new) {
             components.push_back(component, "components");
         }
         rows.push_back(row, "rows");

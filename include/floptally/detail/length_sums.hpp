@@ -11,10 +11,10 @@
 #include <utility>
 
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_block.hpp>
 #include <floptally/detail/length_refusals.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
@@ -41,11 +41,15 @@ struct length_sums {
     std::uint64_t count = 0;  ///< lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
-    bounded_vector<std::uint64_t, max_masks> pairs;  ///< one per mask, in the order of the masks
+    list<std::uint64_t> pairs;  ///< one per mask, in the order of the masks
 
-    constexpr explicit length_sums(const mask_set& masks) {
-        for (std::size_t i = 0; i < masks.size(); ++i) {
-            pairs.push_back(0, "masks");
+    constexpr explicit length_sums(const mask_set& masks) { pairs.fill(masks.size(), 0); }
+
+    /// In memory of the caller's, as much as there are masks.
+    constexpr length_sums(const mask_set& masks, std::uint64_t* memory)
+        : pairs(list<std::uint64_t>::borrowed(memory, masks.size())) {
+        for (std::uint64_t& sum : pairs) {
+            sum = 0;
         }
     }
 
@@ -173,8 +177,7 @@ void add_blocks(const Source& source, std::size_t n, const mask_set& masks, leng
 inline constexpr std::size_t short_input = 8;
 
 template <class Source>
-constexpr length_sums add_up(const Source& source, std::size_t n, const mask_set& masks) {
-    length_sums sums{masks};
+constexpr length_sums add_up(const Source& source, std::size_t n, const mask_set& masks, length_sums sums) {
     if (std::is_constant_evaluated() || n < short_input) {
         add_plainly(source, 0, n, masks, sums);
     } else {
@@ -202,11 +205,16 @@ template <integer T>
     return sums;
 }
 
-/// As `sum_lengths_plainly`, fast.
+/// As `sum_lengths_plainly`, fast; `from` are sums of nothing.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
+                                                std::string_view field, length_sums from) {
+    return add_up(given_lengths<T>{lengths, field}, n, masks, std::move(from));
+}
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
                                                 std::string_view field = "lengths") {
-    return add_up(given_lengths<T>{lengths, field}, n, masks);
+    return sum_lengths(lengths, n, masks, field, length_sums{masks});
 }
 
 /// The same over the n − 1 differences of `n` boundaries, the first of which is 0. The plain form.
@@ -218,11 +226,16 @@ template <integer T>
     return sums;
 }
 
-/// As `sum_cu_seqlens_plainly`, fast.
+/// As `sum_cu_seqlens_plainly`, fast; `from` are sums of nothing.
+template <integer T>
+[[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
+                                                   std::string_view field, length_sums from) {
+    return add_up(between(cu_seqlens, n, field), n - 1, masks, std::move(from));
+}
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
                                                    std::string_view field = "cu_seqlens") {
-    return add_up(between(cu_seqlens, n, field), n - 1, masks);
+    return sum_cu_seqlens(cu_seqlens, n, masks, field, length_sums{masks});
 }
 
 /// Throws where one of the first `sequences` slots is shorter than its sequence.

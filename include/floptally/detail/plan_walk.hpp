@@ -10,9 +10,9 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/component_name.hpp>
@@ -27,8 +27,8 @@ namespace floptally::detail {
 
 /// Rows that run equally often, over all layers.
 struct planned_row {
-    std::uint8_t component = 0;  ///< index into `plan_walk::components`
-    cost_row row{};              ///< its mask is an index into `plan_walk::masks`
+    std::uint32_t component = 0;  ///< index into `plan_walk::components`
+    cost_row row{};               ///< its mask is an index into `plan_walk::masks`
     passes run{};
 };
 
@@ -36,8 +36,6 @@ struct planned_row {
 /// dX of a weight is computed iff its input requires one, dW iff the weight trains; dQ iff the queries do, and so on.
 class plan_walk {
   public:
-    static constexpr std::size_t max_planned = 3 * cost::max_rows;
-
     constexpr plan_walk(std::span<const model_part> stages, const cost& whole, const convention& how,
                         const training_plan& plan)
         : whole_(whole), how_(how), plan_(plan), rules_(plan) {
@@ -56,7 +54,7 @@ class plan_walk {
 
     cost::component_list components;
     mask_set masks;
-    bounded_vector<planned_row, max_planned> rows;
+    list<planned_row> rows;
 
   private:
     /// What one layer's backward recomputes: all of it, or some components.
@@ -213,11 +211,11 @@ class plan_walk {
     }
 
     constexpr void put(const cost& model, const component_name& name, const cost_row& row, const passes& run) {
-        planned_row added{.component = static_cast<std::uint8_t>(components.find_or_add(name, "components")),
+        planned_row added{.component = static_cast<std::uint32_t>(components.find_or_add(name, "components")),
                           .row = counted_row(whole_, row, how_),
                           .run = run};
         if (has_rule(row.what)) {
-            added.row.mask = static_cast<std::uint8_t>(masks.find_or_add(model.masks()[row.mask], "masks"));
+            added.row.mask = static_cast<std::uint32_t>(masks.find_or_add(model.masks()[row.mask], "masks"));
         }
         for (planned_row& known : rows) {
             if (known.component == added.component && known.run == run && known.row.what == added.row.what &&
@@ -270,7 +268,7 @@ class plan_walk {
     bool context_ = false;  ///< likewise those of the other side
     bool has_towers_ = false;
     bool towers_[modality_count] = {};  ///< and those inside each tower
-    bounded_vector<known_treatment, max_masks> routed_{};
+    list<known_treatment> routed_{};
 };
 
 }  // namespace floptally::detail

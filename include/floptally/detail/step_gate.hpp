@@ -108,7 +108,7 @@ class step_gate {
 
     void shut() {
         open_.store(0, std::memory_order_release);
-        published_ = tally{masks_};
+        published_.clear();
     }
 
     const mask_set masks_;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
@@ -22,10 +22,11 @@ namespace floptally::detail {
 
 /// The words of a tally: the fixed statistics (of every tower, where there are towers) and Σ pairs of each mask that is
 /// no polynomial in them, useful and then padded. What is added is added whole or not at all.
+///
+/// As much memory again holds what is about to be added, so that nothing is allocated while a batch is counted.
 class tally_words {
   public:
     static constexpr std::size_t fixed = 7;
-    static constexpr std::size_t most = fixed * modality_count + max_masks;
 
     /// Where a fixed statistic of a tower stands in a view.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::size_t index_of(modality in, statistic what) {
@@ -37,7 +38,7 @@ class tally_words {
     }
 
     /// One addition to one view, word by word.
-    using amounts = bounded_vector<std::uint64_t, most>;
+    using amounts = std::span<const std::uint64_t>;
 
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     /// Calls `apply(word, amount)` for each word that changes.
@@ -57,27 +58,29 @@ class tally_words {
         }
     }
 
-    /// What `times` equal units add, word by word.
-    template <class Unit>
-    [[nodiscard]] constexpr amounts amounts_of_unit(const Unit& unit, std::uint64_t times) const {
-        amounts added;
-        const auto append = [&](modality in, const auto& what) {
+    /// Calls `apply(word, amount)` with what `times` equal units add to every word.
+    template <class Unit, class Apply>
+    constexpr void each_amount(const Unit& unit, std::uint64_t times, Apply apply) const {
+        std::size_t word = 0;
+        const auto visit = [&](modality in, const auto& what) {
             const uint128 product = in == modality_of(unit) ? times * amount_of(what, unit) : 0;
             if ((product >> 64) != 0) {
-                throw_overflow(added.size());
+                throw_overflow(word);
             }
-            added.push_back(static_cast<std::uint64_t>(product), "words");
+            apply(word++, static_cast<std::uint64_t>(product));
         };
         for (std::size_t in = 0; in < before_masks(masks_) / fixed; ++in) {
             for (std::size_t what = 0; what < fixed; ++what) {
-                append(static_cast<modality>(in), static_cast<statistic>(what));
+                visit(static_cast<modality>(in), static_cast<statistic>(what));
             }
         }
         for (const rule& m : masks_) {
-            append(m.in(), m);
+            visit(m.in(), m);
         }
-        return added;
     }
+
+    /// Where what is about to be added to a view stands.
+    [[nodiscard]] constexpr std::uint64_t* pending(view seen) { return words_.begin() + 2 * stride() + offset(seen); }
 
     /// Names the first word that would not fit.
     template <class Sums>
@@ -90,15 +93,15 @@ class tally_words {
     }
 
   public:
-    constexpr tally_words() = default;
+    constexpr tally_words() : tally_words(mask_set{}) {}
 
-    constexpr explicit tally_words(const mask_set& of_model) {
-        masks_ = mask_set::of_towers(of_model);
+    constexpr explicit tally_words(const mask_set& of_model) : masks_(mask_set::of_towers(of_model)) {
         for (const rule& m : of_model) {
             if (!m.is_polynomial()) {
                 masks_.find_or_add(m.canonical(), "masks");
             }
         }
+        words_.fill(4 * stride(), 0);
     }
 
     /// Adds both, or, where a sum would not fit, neither.
@@ -121,35 +124,61 @@ class tally_words {
     /// Words of one view.
     [[nodiscard]] constexpr std::size_t stride() const { return before_masks(masks_) + masks_.size(); }
     [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
-    [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.data(); }
+    [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.begin(); }
     [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t at) { return words_[at]; }
     [[nodiscard]] constexpr std::uint64_t operator[](std::size_t at) const { return words_[at]; }
 
-    /// What `times` sequences add, or a grid, or a clip of sound.
-    [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
-        return amounts_of_unit(s, times);
+    /// What `times` sequences, grids or clips of sound add to a view. It holds until the next is asked for.
+    template <class Unit>
+    [[nodiscard]] constexpr amounts amounts_of(view seen, const Unit& unit, std::uint64_t times = 1) {
+        std::uint64_t* const to = pending(seen);
+        each_amount(unit, times, [to](std::size_t word, std::uint64_t amount) { to[word] = amount; });
+        return {to, stride()};
     }
-    [[nodiscard]] constexpr amounts amounts_of(const grid& g) const { return amounts_of_unit(g, 1); }
-    [[nodiscard]] constexpr amounts amounts_of(const audio_clip& clip) const { return amounts_of_unit(clip, 1); }
     /// What a view holds.
-    [[nodiscard]] constexpr amounts amounts_of(view seen) const {
-        amounts added;
-        for (std::size_t word = 0; word < stride(); ++word) {
-            added.push_back(words_[offset(seen) + word], "words");
-        }
-        return added;
-    }
+    [[nodiscard]] constexpr amounts amounts_of(view seen) const { return {data() + offset(seen), stride()}; }
     /// `number` more of one fixed statistic of the text.
-    [[nodiscard]] constexpr amounts amounts_of(statistic what, std::uint64_t number) const {
-        return amounts_of_word(index_of(modality::text, what), number);
+    [[nodiscard]] constexpr amounts amounts_of(view seen, statistic what, std::uint64_t number) {
+        return amounts_of_word(seen, index_of(modality::text, what), number);
     }
     /// `number` more of the word that stands there in a view.
-    [[nodiscard]] constexpr amounts amounts_of_word(std::size_t at, std::uint64_t number) const {
-        amounts added;
+    [[nodiscard]] constexpr amounts amounts_of_word(view seen, std::size_t at, std::uint64_t number) {
+        std::uint64_t* const to = pending(seen);
         for (std::size_t word = 0; word < stride(); ++word) {
-            added.push_back(word == at ? number : 0, "words");
+            to[word] = word == at ? number : 0;
         }
-        return added;
+        return {to, stride()};
+    }
+    /// Sums of lengths that are still 0.
+    [[nodiscard]] constexpr length_sums sums_of(view seen) { return {masks_, pending(seen)}; }
+
+    /// Many units, one by one, that are added together: `begin`, `gather` of each, `commit`.
+    constexpr void begin() {
+        for (std::size_t i = 0; i < 2 * stride(); ++i) {
+            pending(view::useful)[i] = 0;
+        }
+    }
+    template <class Unit>
+    constexpr void gather(const Unit& real, const Unit& slot) {
+        for (const view seen : {view::useful, view::padded}) {
+            std::uint64_t* const to = pending(seen);
+            each_amount(seen == view::useful ? real : slot, 1, [&](std::size_t word, std::uint64_t amount) {
+                if (to[word] + amount < amount) {
+                    throw_overflow(word);
+                }
+                to[word] += amount;
+            });
+        }
+    }
+    constexpr void commit() {
+        commit(amounts{pending(view::useful), stride()}, amounts{pending(view::padded), stride()});
+    }
+
+    /// No word counts anything.
+    constexpr void clear() {
+        for (std::uint64_t& word : words_) {
+            word = 0;
+        }
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(std::size_t word) const {
@@ -161,12 +190,16 @@ class tally_words {
     }
 
     [[nodiscard]] friend constexpr bool operator==(const tally_words& a, const tally_words& b) {
-        return a.masks_ == b.masks_ && a.words_ == b.words_;
+        bool same = a.masks_ == b.masks_;
+        for (std::size_t i = 0; same && i < 2 * a.stride(); ++i) {
+            same = a.words_[i] == b.words_[i];
+        }
+        return same;
     }
 
   private:
     mask_set masks_{};
-    std::array<std::uint64_t, 2 * most> words_{};
+    list<std::uint64_t> words_{};  // both views; then, likewise, what is about to be added
 };
 
 }  // namespace floptally::detail

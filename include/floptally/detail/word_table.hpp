@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
@@ -21,7 +23,8 @@ struct measured_needs {
     bool words = false;
 };
 
-/// The words of a batch in the order of a cost: as they stand where the tally was built with the same masks.
+/// The words of a batch in the order of a cost: as they stand where the tally was built with the same masks. Mapped
+/// ones have memory only where the masks are more than models have.
 class word_table {
   public:
     constexpr word_table(const mask_set& masks, const measured_needs& needs, const tally& batch) {
@@ -38,8 +41,10 @@ class word_table {
             return;
         }
         const std::size_t first = tally_words::before_masks(masks);
+        const std::size_t stride = first + masks.size();
+        std::uint64_t* const mapped = 2 * stride <= std::size(few_) ? few_ : many_.resized(2 * stride);
         for (const view seen : {view::useful, view::padded}) {
-            std::uint64_t* to = mapped_[static_cast<std::size_t>(seen)];
+            std::uint64_t* const to = mapped + (seen == view::useful ? 0 : stride);
             for (std::size_t word = 0; word < first; ++word) {
                 to[word] = batch.get(seen, static_cast<statistic>(word % tally_words::fixed),
                                      static_cast<modality>(word / tally_words::fixed));
@@ -48,14 +53,18 @@ class word_table {
                 to[first + i] = batch.pairs(seen, masks[i]);
             }
         }
-        useful = mapped_[0];
-        padded = mapped_[1];
+        useful = mapped;
+        padded = mapped + stride;
     }
 
     [[noreturn]] static void refuse_unrouted() {
         throw error("routed",
                     "this cost counts experts by measured visits, and the tally has none: call "
                     "add_routed");
+    }
+
+    [[noreturn]] static void refuse_unmeasured(const rule& word) {
+        throw error(word.name(), "this cost counts it, and the tally has none: call add_measured");
     }
 
     const std::uint64_t* useful = nullptr;
@@ -76,13 +85,14 @@ class word_table {
         for (const rule& word : masks) {
             for (const view seen : {view::useful, view::padded}) {
                 if (word.is_measured() && batch.get(seen, statistic::tokens) != 0 && batch.pairs(seen, word) == 0) {
-                    throw error(word.name(), "this cost counts it, and the tally has none: call add_measured");
+                    refuse_unmeasured(word);
                 }
             }
         }
     }
 
-    std::uint64_t mapped_[2][tally_words::most];
+    std::uint64_t few_[128];
+    list<std::uint64_t> many_;
 };
 
 }  // namespace floptally::detail

@@ -37,8 +37,9 @@ class component_name {
         if (!std::is_constant_evaluated()) {
             return view() == text;
         }
+        const char* const other = text.data();
         std::size_t i = length_ == text.size() ? length_ : capacity + 1;
-        while (i != 0 && i <= capacity && text_[i - 1] == text[i - 1]) {  // names differ at their ends
+        while (i != 0 && i <= capacity && text_[i - 1] == other[i - 1]) {  // names differ at their ends
             --i;
         }
         return i == 0;
@@ -58,8 +59,10 @@ class component_name {
             throw error("component",
                         "a name must have 1 to 39 characters, got \"" + std::string(prefix).append(text).append("\""));
         }
+        const char* from = prefix.empty() ? text.data() : prefix.data();
         for (std::size_t i = 0; i < length; ++i) {
-            text_[i] = i < prefix.size() ? prefix[i] : text[i - prefix.size()];
+            from = i == prefix.size() ? text.data() : from;
+            text_[i] = *from++;
             if (text_[i] >= 0 && text_[i] < ' ') {
                 throw error("component", "a name must not have control characters, got \"" +
                                              std::string(prefix).append(text).append("\""));

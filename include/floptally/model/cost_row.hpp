@@ -46,15 +46,15 @@ struct adapter {
 
 /// One row: FLOPs of a forward pass per unit of a statistic.
 struct cost_row {
-    std::uint8_t component = 0;  ///< index into `cost::components()`
-    std::uint8_t mask = 0;       ///< index into `cost::masks()`, for `statistic::pairs`
+    std::uint32_t component = 0;  ///< index into `cost::components()`
+    std::uint32_t mask = 0;       ///< index into `cost::masks()`, for `statistic::pairs`
     statistic what = statistic::tokens;
     term kind = term::linear;
     modality in = modality::text;
     std::uint64_t useful = 0;      ///< FLOPs per unit of real tokens or pairs
     std::uint64_t padded = 0;      ///< FLOPs per unit of padded slots: a padded vocabulary is wider
     std::uint64_t parameters = 0;  ///< weights stored: all experts, not only those a token visits
-    std::uint8_t weight = 0;       ///< 0: without a name; else one more than an index into `cost::weights()`
+    std::uint32_t weight = 0;      ///< 0: without a name; else one more than an index into `cost::weights()`
     dataflow flow{};
     adapter per_rank{};
 

@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <span>
 
-#include <floptally/batch/mask_set.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 
@@ -43,6 +43,7 @@ struct elementwise_parameters {
 class layer_masks {
   public:
     static constexpr std::size_t max_entries = 512;
+    static constexpr std::size_t max_masks = 16;  ///< different ones
 
     constexpr layer_masks() : layer_masks(mask::causal()) {}
     constexpr layer_masks(const rule& every) { append(every); }  // NOLINT(google-explicit-constructor): one for all
@@ -82,8 +83,8 @@ class layer_masks {
         entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
     }
 
-    mask_set known_;
-    std::uint8_t entries_[max_entries]{};  // indices into `known_`
+    detail::bounded_vector<mask, max_masks> known_;  // inside, so that a descriptor is a constant
+    std::uint8_t entries_[max_entries]{};            // indices into `known_`
     std::size_t size_ = 0;
     bool is_list_ = false;
 };

@@ -102,7 +102,7 @@ struct multi_token_prediction {
 
 /// A stack of equal layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// A constant expression where its fields are: `constexpr auto model = llama.cost();`. What differs from layer to
+/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer to
 /// layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
 template <layer_part Attention, layer_part FeedForward>
 struct transformer {

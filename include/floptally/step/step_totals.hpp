@@ -29,19 +29,23 @@ struct step_totals {
 
     /// Where the sum is an error, nothing has changed.
     step_totals& operator+=(const step_totals& other) {
-        step_totals sum = *this;
-        sum.steps = checked_add(steps, other.steps, "steps");
-        sum.batch += other.batch;
-        sum.useful += other.useful;
-        sum.padded += other.padded;
-        sum.executed += other.executed;
-        sum.seconds += other.seconds;
-        sum.gpu_seconds += other.gpu_seconds;
-        sum.peak_tflop += other.peak_tflop;
-        if (sum.steps != 0) {
-            detail::require_finite_positive(sum.peak_tflop, "seconds");
+        const std::uint64_t all_steps = checked_add(steps, other.steps, "steps");
+        const flops all_useful = useful + other.useful;
+        const flops all_padded = padded + other.padded;
+        const flops all_executed = executed + other.executed;
+        const double all_peak = peak_tflop + other.peak_tflop;
+        if (all_steps != 0) {
+            detail::require_finite_positive(all_peak, "seconds");
         }
-        return *this = sum;
+        batch += other.batch;
+        steps = all_steps;
+        useful = all_useful;
+        padded = all_padded;
+        executed = all_executed;
+        seconds += other.seconds;
+        gpu_seconds += other.gpu_seconds;
+        peak_tflop = all_peak;
+        return *this;
     }
 
     [[nodiscard]] friend bool operator==(const step_totals&, const step_totals&) = default;

@@ -7,6 +7,7 @@
 
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
+#include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/host_device.hpp>
@@ -17,7 +18,7 @@ namespace floptally::detail {
 
 /// A folded cost for a device: what each word of each view is worth.
 struct dot_coefficients {
-    std::uint64_t of_view[3][tally_words::most]{};
+    std::uint64_t of_view[3][word_schema::most]{};
     std::uint32_t stride = 0;
     bool needs_routed = false;
 
@@ -26,6 +27,7 @@ struct dot_coefficients {
         if (model.needs_measured_words()) {
             throw error("measured", "FLOPs of named words are evaluated on the host: read the tally");
         }
+        word_schema::require_few(model.masks());
         for (const view seen : {view::useful, view::padded, view::executed}) {
             const std::span<const std::uint64_t> values = model.coefficients(seen);
             stride = static_cast<std::uint32_t>(values.size());

@@ -35,7 +35,7 @@ __global__ void add_units_kernel(List list, Ref into, std::uint32_t call) {
 
 /// Words that the host has counted.
 struct counted_words {
-    std::uint64_t words[2 * tally_words::most];
+    std::uint64_t words[2 * word_schema::most];
 };
 
 template <class Ref>

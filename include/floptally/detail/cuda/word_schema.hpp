@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
@@ -23,6 +24,10 @@ namespace floptally::detail {
 
 /// The words of a tally in its order, as a value that a kernel takes: which word counts what.
 struct word_schema {
+    /// A kernel takes it by value, with memory inside; and a refusal has a bit for each word.
+    static constexpr std::size_t max_masks = 16;
+    static constexpr std::size_t most = tally_words::fixed * modality_count + max_masks;
+
     rule masks[max_masks];  ///< those that have a word of their own
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
@@ -31,6 +36,7 @@ struct word_schema {
     word_schema() = default;
     explicit word_schema(const mask_set& of_model) {
         const tally like{of_model};
+        require_few(like.masks());
         mask_count = static_cast<std::uint32_t>(like.masks().size());
         before_masks = static_cast<std::uint32_t>(tally_words::before_masks(like.masks()));
         for (std::uint32_t i = 0; i < mask_count; ++i) {
@@ -38,6 +44,14 @@ struct word_schema {
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
             has[static_cast<std::size_t>(in)] = like.masks().has(in);
+        }
+    }
+
+    /// Throws where a device's tally has no room for these masks.
+    static void require_few(const mask_set& masks) {
+        if (masks.size() > max_masks) {
+            throw error("masks", "this model needs words of " + std::to_string(masks.size()) +
+                                     " masks, and a device's tally has room for " + std::to_string(max_masks));
         }
     }
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <floptally/error.hpp>
+
+namespace floptally::detail {
+
+/// A vector of plain values, as a constant expression too. `std::vector` would be a tenth of the umbrella's compile
+/// time, and it clears what is about to be written.
+///
+/// It moves without a copy, and a copy is as deep as it is long. Elements are numbered with 32 bits, since rows refer
+/// to each other by such numbers.
+template <class T>
+class list {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+  public:
+    constexpr list() = default;
+
+    /// The values in this order.
+    constexpr list(std::initializer_list<T> values) { assign(values.begin(), values.size()); }
+
+    constexpr list(const list& other) { assign(other.begin(), other.size()); }
+    constexpr list(list&& other) noexcept
+        : elements_(std::exchange(other.elements_, nullptr)),
+          size_(std::exchange(other.size_, 0)),
+          capacity_(std::exchange(other.capacity_, 0)) {}
+    constexpr list& operator=(const list& other) {
+        if (this != &other) {
+            assign(other.begin(), other.size());
+        }
+        return *this;
+    }
+    constexpr list& operator=(list&& other) noexcept {
+        list taken(std::move(other));
+        std::swap(elements_, taken.elements_);
+        std::swap(size_, taken.size_);
+        std::swap(capacity_, taken.capacity_);
+        return *this;
+    }
+    constexpr ~list() { release(); }
+
+    /// `size` elements in memory of another, which must outlive the list. Only its copies have memory of their own.
+    [[nodiscard]] static constexpr list borrowed(T* elements, std::size_t size) {
+        list seen;
+        seen.elements_ = elements;
+        seen.size_ = static_cast<std::uint32_t>(size);
+        return seen;
+    }
+
+    /// Memory for `count` elements, so that as many can be there without an error.
+    constexpr void reserve(std::size_t count, const char* field = "list") {
+        if (count > capacity_) {
+            grow(count, field);
+        }
+    }
+
+    /// The same for one more, in steps that double.
+    constexpr void make_room(const char* field) {
+        if (size_ >= capacity_) {
+            grow(size_ < 4 ? 8 : std::size_t{2} * size_, field);
+        }
+    }
+
+    /// One more element, unset at run time, where clearing it would cost more than the work.
+    constexpr T& append(const char* field) {
+        make_room(field);
+        return elements_[size_++];
+    }
+
+    constexpr T& push_back(const T& value, const char* field) {
+        const T copy = value;  // which may stand in this list
+        T& added = append(field);
+        added = copy;
+        return added;
+    }
+
+    /// The index of the first element equal to `value`, or `size()`.
+    [[nodiscard]] constexpr std::size_t find(const T& value) const {
+        std::size_t index = 0;
+        while (index < size_ && !(elements_[index] == value)) {
+            ++index;
+        }
+        return index;
+    }
+
+    /// The index of `value`, which is appended where it is new.
+    constexpr std::size_t find_or_add(const T& value, const char* field) {
+        const std::size_t index = find(value);
+        if (index == size_) {
+            push_back(value, field);
+        }
+        return index;
+    }
+
+    /// `count` elements that are all equal to `value`.
+    constexpr void fill(std::size_t count, const T& value) {
+        resized(count);
+        for (T& element : *this) {
+            element = value;
+        }
+    }
+
+    /// `count` elements, which are unset at run time.
+    constexpr T* resized(std::size_t count) {
+        reserve(count);
+        size_ = static_cast<std::uint32_t>(count);
+        return elements_;
+    }
+
+    /// No element, and the memory of those that were there.
+    constexpr void clear() { size_ = 0; }
+
+    [[nodiscard]] constexpr std::size_t size() const { return size_; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
+    [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
+    [[nodiscard]] constexpr T& back() { return elements_[size_ - 1]; }
+    [[nodiscard]] constexpr const T& back() const { return elements_[size_ - 1]; }
+    [[nodiscard]] constexpr T* begin() { return elements_; }
+    [[nodiscard]] constexpr T* end() { return elements_ + size_; }
+    [[nodiscard]] constexpr const T* begin() const { return elements_; }
+    [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const list& a, const list& b) {
+        if (a.size_ != b.size_) {
+            return false;
+        }
+        for (std::size_t i = 0; i < a.size_; ++i) {
+            if (!(a.elements_[i] == b.elements_[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+  private:
+    /// These, which are none of its own; where there is no memory, nothing has changed.
+    constexpr void assign(const T* values, std::size_t count) {
+        if (count > capacity_) {
+            list larger;
+            larger.grow(count, "list");
+            *this = std::move(larger);
+        }
+        copy(values, count, elements_);
+        size_ = static_cast<std::uint32_t>(count);
+    }
+
+    static constexpr void copy(const T* from, std::size_t count, T* to) {
+#ifdef __clang__
+        constexpr bool one_by_one = false;  // clang knows it in constant expressions, where a loop is many steps
+#else
+        const bool one_by_one = std::is_constant_evaluated();
+#endif
+        if (one_by_one) {
+            for (std::size_t i = 0; i < count; ++i) {
+                to[i] = from[i];
+            }
+        } else if (count != 0) {
+            __builtin_memcpy(to, from, count * sizeof(T));
+        }
+    }
+
+    constexpr void grow(std::size_t count, const char* field) {
+        constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+        if (count > most && size_ < most) {
+            count = most;
+        }
+        if (count > most) {
+            throw error(field, "more than the " + std::to_string(most) + " that 32 bits number");
+        }
+        T* larger = nullptr;
+        if (std::is_constant_evaluated()) {
+            larger = new T[count]{};  // gone when the constant is there: a constexpr cost is a constant_cost
+        } else {
+            larger = static_cast<T*>(::operator new(count * sizeof(T)));
+        }
+        copy(elements_, size_, larger);
+        release();
+        elements_ = larger;
+        capacity_ = static_cast<std::uint32_t>(count);
+    }
+
+    constexpr void release() {
+        if (capacity_ == 0) {
+            return;  // nothing, or another's
+        }
+        if (std::is_constant_evaluated()) {
+            delete[] elements_;
+        } else {
+            ::operator delete(elements_);
+        }
+    }
+
+    T* elements_ = nullptr;
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = 0;  ///< 0 where the memory is not the list's
+};
+
+}  // namespace floptally::detail

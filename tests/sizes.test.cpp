@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models of any size, objects that are small to move, and no allocation where a training loop spends its time.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/report.hpp>
+#include <floptally/step/meter_state.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+thread_local std::size_t allocations = 0;
+
+}  // namespace
+
+// Not inlined: g++ would see a malloc that a delete frees, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) {
+        return memory;
+    }
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
+    ++allocations;
+    return std::malloc(size == 0 ? 1 : size);
+}
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t& /*unused*/) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*unused*/) noexcept { std::free(memory); }
+
+namespace {
+
+using namespace floptally;
+using u64 = std::uint64_t;
+
+// ---- what moves is small ----
+
+static_assert(sizeof(cost) <= 128 && sizeof(breakdown) <= 32 && sizeof(tally) <= 64);
+static_assert(sizeof(training_plan) <= 64 && sizeof(flop_counter) <= 256);
+static_assert(sizeof(report) <= 512 && sizeof(model_part) <= 256);
+static_assert(std::is_nothrow_move_constructible_v<cost> && std::is_nothrow_move_assignable_v<cost>);
+static_assert(std::is_nothrow_move_constructible_v<breakdown> && std::is_nothrow_move_assignable_v<tally>);
+// A constant goes to a device by value.
+static_assert(std::is_trivially_copyable_v<constant_cost<>>);
+
+// ---- a cost that no bound of before would hold, with the sums by hand beside it ----
+
+constexpr u64 components = 200;
+constexpr u64 masks = 40;
+constexpr u64 attentions = 20;  // under each mask
+
+std::string name_of(u64 i) { return std::string("part.").append(std::to_string(i)); }
+
+/// Component i: a matrix [i + 3, 2i + 5] called w(i % 40) and one over the other side, [i + 1, 7]; and in the first 20
+/// components of each mask … a product of i + 2 multiply-adds a pair.
+cost large_cost() {
+    cost model;
+    for (u64 i = 0; i < components; ++i) {
+        const std::string weight = std::string("w").append(std::to_string(i % 60));
+        model.add(name_of(i), linear{.in_features = i + 3, .out_features = 2 * i + 5, .weight = weight});
+        model.add(name_of(i), linear{.in_features = i + 1, .out_features = 7, .rows = statistic::keys});
+    }
+    for (u64 m = 0; m < masks; ++m) {
+        for (u64 i = 0; i < attentions; ++i) {
+            model.add_pairs(name_of(m + i), term::scores, i + 2, mask::sliding_window(static_cast<std::int64_t>(m + 1)),
+                            {});
+        }
+    }
+    return model;
+}
+
+struct sample {
+    std::uint32_t length;
+    std::uint32_t keys;
+    std::uint32_t slot;
+};
+const std::vector<sample> samples{{1, 2, 3}, {17, 5, 17}, {64, 9, 70}, {200, 1, 256}, {0, 0, 11}};
+
+/// Pairs that a window of w attends in n tokens, one row after the other.
+u64 window_pairs(u64 n, u64 w) {
+    u64 sum = 0;
+    for (u64 row = 0; row < n; ++row) {
+        sum += std::min(row + 1, w);
+    }
+    return sum;
+}
+
+struct sums {
+    u64 tokens = 0;
+    u64 keys = 0;
+    std::vector<u64> pairs = std::vector<u64>(masks);
+};
+sums sums_by_hand(bool padded) {
+    sums all;
+    for (const sample& one : samples) {
+        const u64 n = padded ? one.slot : one.length;
+        all.tokens += n;
+        all.keys += one.keys;
+        for (u64 m = 0; m < masks; ++m) {
+            all.pairs[m] += window_pairs(n, m + 1);
+        }
+    }
+    return all;
+}
+
+/// Forward FLOPs of a component.
+u64 forward_by_hand(u64 component, bool padded) {
+    const sums all = sums_by_hand(padded);
+    u64 sum = 2 * (component + 3) * (2 * component + 5) * all.tokens + 2 * (component + 1) * 7 * all.keys;
+    for (u64 m = 0; m < masks; ++m) {
+        if (component >= m && component - m < attentions) {
+            sum += 2 * (component - m + 2) * all.pairs[m];
+        }
+    }
+    return sum;
+}
+
+template <class Tally>
+void add_samples(Tally& batch) {
+    for (const sample& one : samples) {
+        batch.add({.length = one.length, .keys = one.keys}, {.length = one.slot, .keys = one.keys});
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a cost of 200 components, 1200 rows and 40 masks counts as by hand", "[sizes]") {
+    const cost model = large_cost();
+    CHECK(model.components().size() == components);
+    CHECK(model.rows().size() == 2 * components + masks * attentions);
+    CHECK(model.weights().size() == 60);
+    CHECK(model.masks().size() == masks);
+
+    const flop_counter counter(model);
+    tally batch{counter.masks()};
+    add_samples(batch);
+    const breakdown work = counter.evaluate(batch);
+    REQUIRE(work.components().size() == components);
+    u64 forward = 0;
+    for (u64 i = 0; i < components; ++i) {
+        const component_flops& one = work[name_of(i)];
+        REQUIRE(one.get(view::useful, phase::forward) == flops{forward_by_hand(i, false)});
+        REQUIRE(one.get(view::padded, phase::forward) == flops{forward_by_hand(i, true)});
+        // Two products of as many FLOPs: for both operands of scores, or for the input and the weight.
+        REQUIRE(one.backward(view::useful) == flops{2 * forward_by_hand(i, false)});
+        forward += forward_by_hand(i, false);
+    }
+    CHECK(counter.total(batch) == flops{3 * forward});
+
+    // Under every convention the sum of the components is the total, and that of the samples too.
+    for (const convention* how : conventions::all) {
+        const flop_counter other(model, *how);
+        tally kept{other.masks()};
+        flops alone;
+        for (const sample& one : samples) {
+            kept.add(sequence{.length = one.length, .keys = one.keys});
+            alone += other.total(sequence{.length = one.length, .keys = one.keys});
+        }
+        CHECK(other.total(kept) == other.evaluate(kept).total());
+        CHECK(alone == other.total(kept));
+    }
+
+    split_tally split{counter.masks()};
+    add_samples(split);
+    CHECK(split.total() == batch);
+    CHECK(padding_of(counter, split).padded() == counter.total(batch, view::padded));
+    CHECK(padding_of(counter, split).useful == counter.total(batch));
+}
+
+TEST_CASE("a large cost adds up, scales and is compared whole", "[sizes]") {
+    const cost model = large_cost();
+    const cost twice = model + model;
+    CHECK(twice == 2 * model);
+    CHECK(twice.rows().size() == model.rows().size());
+    CHECK(twice.parameters() == 2 * model.parameters());
+    cost moved = twice;
+    const cost taken = std::move(moved);
+    CHECK(taken == twice);
+    moved = model;
+    CHECK(moved == model);
+    moved += moved;
+    CHECK(moved == twice);
+    const cost& itself = moved;
+    moved = itself;
+    CHECK(moved == twice);
+    cost other = model;
+    other.add(name_of(0), linear{.in_features = 1, .out_features = 1});
+    CHECK_FALSE(other == model);
+    CHECK(large_cost() == model);
+}
+
+TEST_CASE("an error leaves a large cost as it was", "[sizes][errors]") {
+    const cost before = large_cost();
+    cost model = before;
+    constexpr u64 most = std::numeric_limits<u64>::max();
+    // The last of the rows to be added is what does not fit.
+    cost heavy = cost{}.add("new part", linear{.in_features = 1, .out_features = 1, .weight = "new weight"});
+    heavy.add("new part", attention_core{1, 1, 1}, mask::sliding_window(1000));
+    heavy.add_state(name_of(7), most / 2);
+    heavy.add(name_of(7), linear{.in_features = most / 4, .out_features = 1, .weight = "w7"});
+    heavy.add(name_of(7), linear{.in_features = most / 4, .out_features = 1, .weight = "w7"});
+    CHECK(error_of([&] { model += heavy; }).find(name_of(7)) == 0);
+    CHECK(model == before);
+    CHECK(error_of([&] {
+              model.add("core", attention_core{.num_heads = 1, .qk_head_dim = 1, .v_head_dim = most},
+                        mask::sliding_window(2000));
+          }).find("core: ") == 0);
+    CHECK(model == before);
+    CHECK(error_of([&] {
+              model.add("x", linear{.in_features = most, .out_features = 2}, mask::sliding_window(3000));
+          }).find("x: ") == 0);
+    CHECK(model == before);
+}
+
+TEST_CASE("a plan of 40 rules trains what it names", "[sizes]") {
+    const cost model = large_cost();
+    // Frozen throughout, but for every third of the first 117 components: 40 rules.
+    training_plan plan;
+    plan.rules.push_back({.weights = "*", .state = weight_state::frozen}, "rules");
+    std::vector<bool> trains(components);
+    for (u64 i = 0; i < 39; ++i) {
+        plan.rules.push_back({.weights = name_of(3 * i), .state = weight_state::trainable}, "rules");
+        trains[3 * i] = true;
+    }
+    REQUIRE(plan.rules.size() == 40);
+    const flop_counter counter(model, conventions::exact, plan);
+    tally batch{counter.masks()};
+    add_samples(batch);
+    const breakdown work = counter.evaluate(batch);
+    const sums all = sums_by_hand(false);
+    for (u64 i = 0; i < components; ++i) {
+        const u64 weights = 2 * (i + 3) * (2 * i + 5) * all.tokens + 2 * (i + 1) * 7 * all.keys;
+        REQUIRE(work[name_of(i)].get(view::useful, phase::forward) == flops{forward_by_hand(i, false)});
+        REQUIRE(work[name_of(i)].get(view::useful, phase::backward_weights) == flops{trains[i] ? weights : 0});
+    }
+    // The last rule that names a weight holds, however many came before.
+    plan.rules.push_back({.weights = "*", .state = weight_state::frozen}, "rules");
+    CHECK(flop_counter(model, conventions::exact, plan).total(batch) ==
+          flop_counter(model, conventions::exact, {.counted = counted_passes::forward}).total(batch));
+}
+
+TEST_CASE("recomputed components are as many as are named", "[sizes]") {
+    const cost model = large_cost();
+    training_plan plan;
+    for (u64 i = 0; i < 30; ++i) {
+        plan.recomputed_components.push_back(name_of(i), "recomputed_components");
+    }
+    const flop_counter counter(model, conventions::exact, plan);
+    tally batch{counter.masks()};
+    add_samples(batch);
+    u64 again = 0;
+    for (u64 i = 0; i < 30; ++i) {
+        again += forward_by_hand(i, true);
+    }
+    CHECK(counter.evaluate(batch).get(view::executed, phase::recompute) == flops{again});
+}
+
+// ---- a UNet: 78 components and 125 rows, as Stable Diffusion's ----
+
+TEST_CASE("a cost of a UNet's size folds, and is a constant of a bound that says so", "[sizes]") {
+    const auto unet = [] {
+        cost model;
+        for (u64 i = 0; i < 78; ++i) {
+            const char digits[] = {'b', static_cast<char>('0' + i / 10), static_cast<char>('0' + i % 10)};
+            const std::string_view name(digits, 3);
+            model.add(name, linear{.in_features = 320, .out_features = i + 1, .kind = term::linear});
+            if (i < 47) {
+                model.add(name, linear{.in_features = i + 1, .out_features = 640, .rows = statistic::keys});
+            }
+        }
+        return model;
+    };
+    constexpr constant_cost<78, 125> constant = unet();
+    STATIC_REQUIRE(constant.components().size() == 78 && constant.rows().size() == 125);
+    STATIC_REQUIRE(constant.parameters() == 320 * 78 * 79 / 2 + 640 * 47 * 48 / 2);
+    CHECK(cost(constant) == unet());
+    CHECK(constant == constant_cost<100, 200>(unet()));
+    tally batch;
+    batch.add(sequence{.length = 5, .keys = 3});
+    CHECK(evaluate(constant, batch).total() ==
+          flops{3 * 2 * (u64{5} * 320 * 78 * 79 / 2 + u64{3} * 640 * 47 * 48 / 2)});
+    CHECK((2 * constant).parameters() == 2 * constant.parameters());
+    CHECK((constant + constant) == 2 * cost(constant));
+
+    const cost model = unet();
+    CHECK(error_of([&] { static_cast<void>(constant_cost<>(model)); }) ==
+          "components: 78 are more than the 48 of this constant_cost");
+    CHECK(error_of([&] { static_cast<void>(constant_cost<78, 124>(model)); }) ==
+          "rows: 125 are more than the 124 of this constant_cost");
+    const cost large = large_cost();
+    CHECK(error_of([&] { static_cast<void>(constant_cost<200, 1200, 60, 16>(large)); }) ==
+          "masks: 40 are more than the 16 of this constant_cost");
+    CHECK(error_of([&] { static_cast<void>(constant_cost<200, 1200, 59, 40>(large)); }) ==
+          "weights: 60 are more than the 59 of this constant_cost");
+    CHECK(cost(constant_cost<200, 1200, 60, 40>(large)) == large);
+    const cost towers = model.in(modality::vision);
+    CHECK(cost(constant_cost<78, 125>(towers)) == towers);
+    CHECK(constant_cost<78, 125>(towers).masks() == towers.masks());
+}
+
+// ---- memory ----
+
+namespace {
+
+template <class Work>
+std::size_t allocations_of(Work work) {
+    const std::size_t before = allocations;
+    work();
+    return allocations - before;
+}
+
+}  // namespace
+
+TEST_CASE("the count of allocations counts", "[sizes]") {
+    CHECK(allocations_of([] { std::vector<int>(3).swap(*std::make_unique<std::vector<int>>(4)); }) == 3);
+    CHECK(allocations_of([] { tally{}.add(sequence{1}); }) == 1);
+}
+
+TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[sizes]") {
+    const cost model = large_cost();
+    const flop_counter counter(model);
+    mask_set with_towers = counter.masks();
+    with_towers.find_or_add(mask::merged_patches(2), "masks");
+    with_towers.include(modality::audio);
+    tally batch{counter.masks()};
+    tally other{counter.masks()};
+    tally towers{with_towers};
+    const std::vector<std::int32_t> lengths{5, 7, 300, 12, 5, 7, 300, 12, 1, 0, 44, 3, 9};
+    const std::vector<std::int64_t> boundaries{0, 5, 9, 20};
+    const std::vector<std::int64_t> slots{0, 8, 16, 32};
+    const std::vector<std::uint8_t> flags{1, 1, 0, 0, 1, 1};
+    const std::vector<std::int64_t> grids{1, 4, 6, 2, 8, 2};
+    const auto add_all = [&] {
+        batch.add(sequence{.length = 4, .past = 3, .keys = 2}, sequence{.length = 5, .past = 3, .keys = 2});
+        batch.add_lengths(lengths);
+        batch.add_padded(lengths, 512);
+        batch.add_shape(3, 7);
+        batch.add_attention_mask(flags, 2, 3);
+        batch.add_encoder_decoder(lengths, lengths);
+        batch.add_cu_seqlens(boundaries);
+        batch.add_cu_seqlens(boundaries, slots, 2);
+        batch.add_routed(3, 4);
+        towers.add_grid_thw(grids);
+        towers.add(grid{1, 2, 2}, grid{1, 4, 4});
+        towers.add(audio_clip{30});
+        towers.add_audio_frames(lengths);
+        batch += other;
+        other = batch;  // of equal length: in the memory that is there
+        other.clear();
+    };
+    CHECK(allocations_of(add_all) == 0);
+
+    breakdown into;
+    counter.evaluate(batch, into);
+    flops sum;
+    CHECK(allocations_of([&] {
+              counter.evaluate(batch, into);
+              sum += counter.total(batch) + counter.total(batch, view::executed);
+              sum += counter.total(sequence{.length = 77});
+          }) == 0);
+    CHECK(into.total() == counter.evaluate(batch).total());
+    // Neither does a tally with other masks than the counter's, whose words are found one by one.
+    mask_set more;
+    more.find_or_add(mask::sliding_window(5000), "masks");
+    for (const mask& one : counter.masks()) {
+        more.find_or_add(one, "masks");
+    }
+    tally wider{more};
+    wider.add_lengths(lengths);
+    CHECK(allocations_of([&] {
+              counter.evaluate(wider, into);
+              sum += counter.total(wider);
+          }) == 0);
+    tally same{counter.masks()};
+    same.add_lengths(lengths);
+    CHECK(into.total() == counter.total(same));
+    // One memory for a breakdown that did not exist.
+    CHECK(allocations_of([&] { static_cast<void>(counter.evaluate(batch)); }) == 1);
+}
+
+TEST_CASE("where evaluation is an error, the breakdown of the caller is as it was", "[sizes][errors]") {
+    const flop_counter counter(large_cost());
+    tally batch{counter.masks()};
+    batch.add(sequence{.length = 9});
+    breakdown into = counter.evaluate(batch);
+    const flops before = into.total();
+    CHECK(error_of([&] { counter.evaluate(tally{}, into); }).find("masks: ") == 0);
+    CHECK(into.components().size() == components);
+    CHECK(into.total() == before);
+    // A smaller one after a larger one has the components of its own only.
+    const flop_counter small(cost{}.add("mlp", linear{.in_features = 3, .out_features = 5}));
+    small.evaluate(batch, into);
+    CHECK(into.components().size() == 1);
+    CHECK(into.total() == flops{3 * 2 * 15 * 9});
+}
+
+TEST_CASE("the steps of a meter allocate nothing", "[sizes]") {
+    double now = 0;
+    meter measured(flop_counter(large_cost()), {.gpus = 1, .peak_tflops = 100}, [&now] { return now += 1; });
+    meter_worker worker(measured);
+    const std::vector<std::int32_t> lengths{5, 7, 300, 12, 5, 7, 300, 12, 1, 0, 44, 3, 9};
+    const auto step = [&] {
+        measured.begin_step();
+        measured.microbatch().add_lengths(lengths);
+        worker.microbatch().add_lengths(lengths);
+        worker.publish();
+        measured.end_step();
+    };
+    step();
+    step();
+    const flops one = measured.last_step().useful;
+    CHECK(allocations_of(step) == 0);
+    CHECK(measured.last_step().useful == one);
+    CHECK(measured.run().totals.steps == 3);
+    CHECK(measured.run().totals.useful == 3 * one);
+    CHECK(measured.interval().totals.useful == 3 * one);
+}
+
+TEST_CASE("a meter of 40 masks goes on from its saved state", "[sizes]") {
+    const flop_counter counter(large_cost());
+    const metered_hardware hardware{.gpus = 1, .peak_tflops = 100};
+    meter first(counter, hardware);
+    first.begin_step();
+    add_samples(first.microbatch());
+    first.end_step(1.0);
+    const meter_state saved = state_of(first);
+    CHECK(saved.masks.size() == masks);
+    CHECK(saved.words.size() == 2 * (7 + masks));
+    meter second(counter, hardware);
+    resume(second, saved);
+    CHECK(second.run() == first.run());
+    second.begin_step();
+    add_samples(second.microbatch());
+    second.end_step(1.0);
+    CHECK(second.run().totals.useful == 2 * first.run().totals.useful);
+}
+
+TEST_CASE("sums that do not fit name their word and change nothing, under 40 masks too", "[sizes][errors]") {
+    const flop_counter counter(large_cost());
+    tally batch{counter.masks()};
+    const std::vector<u64> longest(1, 4'294'967'295);
+    batch.add_lengths(longest);
+    const tally before = batch;
+    const std::vector<u64> too_many(3, 4'294'967'295);
+    CHECK(error_of([&] { batch.add_lengths(too_many); }).find("squares: ") == 0);
+    CHECK(batch == before);
+    CHECK(error_of([&] { batch.add_encoder_decoder(too_many, too_many); }).find("squares: ") == 0);
+    CHECK(batch == before);
+    batch.add(sequence{.length = 2});
+    tally again = before;
+    again.add(sequence{.length = 2});
+    CHECK(batch == again);  // nothing of what was refused is left
+}
