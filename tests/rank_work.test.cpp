@@ -465,7 +465,7 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
     const cost of_two = two.cost(where);
     for (const cost_row& row : of_two.rows()) {
         if (row.kind == term::delta_rule) {
-            state.add_state("mixer.state", row.useful / 2, term::delta_rule);
+            state.add_state("mixer.state", row.useful / 2, term::delta_rule, 0, 0, dealing::even());
         }
     }
     const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
@@ -478,18 +478,31 @@ TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
         return evaluate(tensor_stages(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
             view::padded);
     };
-    const auto head = [](std::uint64_t width) {
-        return model_part{
-            .name = "lm_head", .role = part_role::head, .cost = vocabulary{.size = width}.head_cost(hidden)};
+    const auto head = [](const dealing& dealt) {
+        cost classes;
+        classes.add("lm_head",
+                    linear{.in_features = hidden, .out_features = 6, .kind = term::lm_head, .dealt = dealt});
+        return std::vector<model_part>{{.name = "lm_head", .role = part_role::head, .cost = classes}};
     };
-    const std::vector<model_part> classifier{head(6)};
-    const flops whole = evaluate(classifier, mixed_tally({}, 2))["lm_head"].total(view::padded);
+    const flops whole = evaluate(head({}), mixed_tally({}, 2))["lm_head"].total(view::padded);
+    const std::vector<model_part> classifier = head(dealing::replicated());
     CHECK(executed(classifier, 0) == whole);
     CHECK(executed(classifier, 1) == whole);
-    const std::vector<model_part> small{
-        {.name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)}, head(6)};
+    const std::vector<model_part> small = head(dealing::vocabulary());
     CHECK(2 * executed(small, 0) == whole);
     CHECK(2 * executed(small, 1) == whole);
+    CHECK(small[0].cost == vocabulary{.size = 6}.head_cost(hidden).with_rows([](cost_row row) {
+        row.flow = {};
+        return row;
+    }));
+    CHECK(error_of([&] { return tensor_stages(head({}), 2, 0); }) ==
+          "lm_head: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
+    CHECK(error_of([&] { return tensor_stages(head(dealing::vocabulary(5)), 2, 0); }) ==
+          "lm_head: its row is not of the 5 words that it says");
+    // A table of words is cut like the matrix to them, with or without one.
+    const model_part table{
+        .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
+    CHECK(2 * trained_parameters(tensor_stages({&table, 1}, 2, 0), {}).stored == 6 * hidden);
 }
 
 TEST_CASE("Each rank stores its part of the weights") {

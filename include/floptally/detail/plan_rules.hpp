@@ -15,11 +15,6 @@
 
 namespace floptally::detail {
 
-[[nodiscard]] constexpr bool is_elementwise(term kind) {
-    return kind == term::norm || kind == term::latent_norm || kind == term::bias || kind == term::embedding ||
-           kind == term::tied_embedding || kind == term::position_embedding;
-}
-
 /// What a plan's rules say of each weight of a model.
 class plan_rules {
   public:
@@ -60,7 +55,7 @@ class plan_rules {
 
     /// Whether the row brings something trainable that its result depends on.
     [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_row& row) const {
-        if (has_no_weight(row.kind) || is_detached(row.kind)) {
+        if (!has_weight(row.kind) || is_detached(row.kind)) {
             return false;
         }
         const decision decided = state_of(part, layer, row);
@@ -126,7 +121,7 @@ class plan_rules {
         bool held = named;
         bool adapts = false;
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            const bool here = !has_no_weight(row.kind) && names(rule, part, row);
+            const bool here = has_weight(row.kind) && names(rule, part, row);
             named = named || here;
             held = held || (here && holds_in(rule, layer));
             adapts = adapts || (here && holds_in(rule, layer) && row.per_rank.in != 0);
@@ -153,7 +148,7 @@ class plan_rules {
                 if (!weight.empty()) {
                     name.append("/").append(weight);
                 }
-                if (!has_no_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
+                if (has_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
                     names_so_far.find("," + name + ",") == std::string::npos) {
                     names_so_far.append(name).append(",");
                     append_item(known, name);

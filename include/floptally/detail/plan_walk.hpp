@@ -83,7 +83,7 @@ class plan_walk {
             const bool trains = rules_.trains(part, layer, row);
             part_trains = part_trains || trains;
             // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
-            stream = stream || (trains && is_elementwise(row.kind));
+            stream = stream || (trains && is_elementwise_weight(row.kind));
         }
         const bool unknown = part.role == part_role::anywhere ? anything_trains_ : stream || part_trains;
         value::set known = stream ? value::stream : 0;
