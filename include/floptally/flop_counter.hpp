@@ -65,11 +65,15 @@ class flop_counter {
     }
     /// Whether experts are counted by visits, which a tally with tokens must then have.
     [[nodiscard]] constexpr bool needs_routed() const { return needs_routed_; }
+    /// Whether less may run than is counted (see `breakdown::is_upper_bound`): the plan treats parts differently, and
+    /// one of them does not say what its rows read, or there is nothing but a cost.
+    [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
         const detail::word_table words(masks_, needs_routed_, batch);
         breakdown result;
+        result.mark_upper_bound(is_upper_bound_);
         component_flops* work = nullptr;
         for (const group& g : groups_) {
             // Sums in locals: g++ 12 spends three times as long where they are reached through a reference.
@@ -81,7 +85,7 @@ class flop_counter {
                 padded += uint128{words.padded[e.word]} * e.padded;
             }
             if (!g.continues) {
-                work = &result.append(names_[g.component]);
+                work = &result.append_unset(names_[g.component]);
             }
             const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
                 sum = g.continues ? sum + times(n, amount) : times(n, amount);
@@ -165,6 +169,7 @@ class flop_counter {
 
     constexpr void add_planned(std::span<const model_part> stages, const cost& model, const training_plan& plan) {
         const detail::plan_walk walk(stages, model, how_, plan);
+        is_upper_bound_ = walk.is_upper_bound;
         const bool unwindowed = detail::has_layer_without_window(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {
             for (std::size_t first = 0; first < walk.rows.size(); ++first) {
@@ -246,6 +251,7 @@ class flop_counter {
     convention how_;
     mask_set masks_;
     bool needs_routed_ = false;
+    bool is_upper_bound_ = false;
     cost::component_list names_;
     detail::bounded_vector<group, cost::max_rows> groups_;
     detail::bounded_vector<entry, 3 * cost::max_rows> entries_;

@@ -34,6 +34,8 @@ struct gradients {
     bool second = true;  ///< of the second operand
     bool weight = true;
     bool output = true;  ///< whether one arrives at all
+
+    [[nodiscard]] friend constexpr bool operator==(const gradients&, const gradients&) = default;
 };
 
 /// Whether the plan computes rows of this kind again, besides those whose components it names.

@@ -62,6 +62,12 @@ class plan_rules {
         return decided.state == weight_state::trainable || decided.adapts(row);
     }
 
+    /// Whether a rule keeps nothing of its weight from training.
+    [[nodiscard]] constexpr bool is_trainable(const model_part& part, std::uint64_t layer, const cost_row& row) const {
+        return !has_weight(row.kind) || is_detached(row.kind) ||
+               state_of(part, layer, row).state == weight_state::trainable;
+    }
+
     /// Whether a gradient flows into what a model without embeddings, or without an encoder, is given.
     [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
         bool does = true;
@@ -75,6 +81,14 @@ class plan_rules {
         bool does = input_trains("embedding") || input_trains("context");
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does || trains(part, layer, row);
+        });
+        return does;
+    }
+
+    [[nodiscard]] constexpr bool everything_trains(std::span<const model_part> stages) const {
+        bool does = input_trains("embedding") && input_trains("context");
+        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+            does = does && is_trainable(part, layer, row);
         });
         return does;
     }
