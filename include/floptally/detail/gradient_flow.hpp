@@ -10,6 +10,7 @@
 #include <floptally/model/cost_row.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model/term.hpp>
+#include <floptally/statistic.hpp>
 
 /// @file
 /// Which gradients the rows of a part compute, given what enters it.
@@ -29,19 +30,18 @@ class gradient_flow {
     constexpr gradient_flow(const plan_rules& rules, std::span<const model_part> stages)
         : rules_(rules),
           anything_trains_(rules.anything_trains(stages)),
-          everything_trains_(rules.everything_trains(stages)) {}
+          everything_trains_(rules.everything_trains(stages)),
+          has_context_(reads_context(stages)) {}
 
     /// Calls `each` with every row of a part, the gradients that it computes, and the least that it may have to where
     /// the part does not say enough; whether its result requires one.
     template <class Each>
     constexpr bool visit(const model_part& part, std::uint64_t layer, const given& entering, Each each) const {
         bool some_train = false;
-        bool all_train = true;
         bool elementwise_trains = false;
         for (const cost_row& row : part.cost.rows()) {
             const bool trains = rules_.trains(part, layer, row);
             some_train = some_train || trains;
-            all_train = all_train && rules_.is_trainable(part, layer, row);
             elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(row.kind));
         }
         // What trains in a cost alone may stand before everything else, or after it.
@@ -54,8 +54,11 @@ class gradient_flow {
             const auto with_stream = [context](bool stream) {
                 return static_cast<value::set>(context | (stream ? value::stream : 0));
             };
-            most = {started || some_train, with_stream(started)};
-            least = all_train ? most : values{entering.stream, with_stream(entering.stream)};
+            // What is not said is read from the stream, or from the other side where a model has one.
+            const bool other_side = entering.context && has_context_;
+            most = {started || other_side || some_train, with_stream(started)};
+            const bool both = entering.stream && (other_side || !has_context_);
+            least = everything_trains_ ? most : values{both, with_stream(entering.stream)};
         }
         const bool says_all = most == least;
         most = through(part, layer, most);
@@ -78,6 +81,18 @@ class gradient_flow {
 
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };
+
+    [[nodiscard]] static constexpr bool reads_context(std::span<const model_part> stages) {
+        for (const model_part& part : stages) {
+            for (const cost_row& row : part.cost.rows()) {
+                const bool reads = ((row.flow.reads | row.flow.also_reads) & value::context) != 0;
+                if (reads || part.role == part_role::encoder || row.what == statistic::keys) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
 
     [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_row& row,
                                                    const values& in) const {
@@ -112,6 +127,7 @@ class gradient_flow {
     const plan_rules& rules_;
     bool anything_trains_ = false;
     bool everything_trains_ = false;
+    bool has_context_ = false;
 };
 
 }  // namespace floptally::detail

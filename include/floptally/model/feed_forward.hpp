@@ -10,7 +10,8 @@
 namespace floptally {
 
 /// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
-/// `result` is what it writes. What `up` does not say of tensor parallelism is: up by columns, down by rows.
+/// `result` is what it writes. Where `up` does not say how it is dealt, and these are no experts, up is dealt by
+/// columns and down by rows.
 constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
     linear down = up;
     down.in_features = up.out_features;
@@ -19,7 +20,7 @@ constexpr void add_matrices(cost& sum, const component_name& component, linear u
     down.reads = up.writes;
     down.writes = result;
     up.weight = "up_proj";
-    if (up.dealt.by == tensor_split::unsaid) {
+    if (up.dealt.by == tensor_split::unsaid && up.stored <= up.applied) {
         up.dealt = dealing::columns();
         down.dealt = dealing::rows();
     }
