@@ -5,20 +5,36 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <floptally/floptally.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/parallel/rank_work.hpp>
 
 using namespace floptally;
 
 /// A gated MLP with a low-rank adapter beside it: h → rank → h, on every token.
+///
+/// `reads` and `writes` are for plans that train some weights only: without them FLOPs are an upper bound, and every
+/// report says so. `dealt` is for tensor parallelism, which is an error where a row does not say it.
 struct adapted_mlp {
     std::uint64_t intermediate_size = 0;
     std::uint64_t rank = 0;
 
     constexpr floptally::cost cost(const layer& where) const {
         floptally::cost sum = gated_mlp{intermediate_size, {}}.cost(where);
-        sum.add("adapter", linear{.in_features = where.hidden_size, .out_features = rank});
-        sum.add("adapter", linear{.in_features = rank, .out_features = where.hidden_size});
+        const value::set narrow = value::made(13);  // any that the MLP does not make
+        sum.add("adapter", linear{.in_features = where.hidden_size,
+                                  .out_features = rank,
+                                  .weight = "down",
+                                  .reads = value::stream,
+                                  .writes = narrow,
+                                  .dealt = dealing::columns()});
+        sum.add("adapter", linear{.in_features = rank,
+                                  .out_features = where.hidden_size,
+                                  .weight = "up",
+                                  .reads = narrow,
+                                  .dealt = dealing::rows()});
         return sum;
     }
 };
@@ -41,4 +57,16 @@ int main() {
         std::printf("%-18s %s\n", std::string(component.name.view()).c_str(),
                     to_string(component.total(view::useful)).c_str());
     }
+
+    // The adapters alone train: gradients pass the frozen layers, down to the first adapter.
+    training_plan adapters;
+    adapters.rules = {{"*", weight_state::frozen}, {"adapter", weight_state::trainable}};
+    const std::vector<model_part> parts = parts_of(model);
+    const breakdown tuning = evaluate(parts, batch, conventions::exact, adapters);
+    std::printf("%-18s %s%s\n", "adapters train", to_string(tuning.total()).c_str(),
+                tuning.is_upper_bound() ? ", an upper bound" : "");
+    // On the first of two ranks of tensor parallelism.
+    const std::vector<model_part> half = tensor_stages(parts, 2, 0);
+    std::printf("%-18s %s\n", "on one of two",
+                to_string(evaluate(half, batch, conventions::exact, adapters).total()).c_str());
 }

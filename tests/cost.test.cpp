@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <set>
 #include <string>
 #include <string_view>
@@ -161,7 +163,9 @@ TEST_CASE("a core has a row of scores, one of values and one of softmax for each
                                     .what = statistic::pairs,
                                     .kind = term::scores,
                                     .useful = 2 * 3 * 5 + 2 * 2 * 11,
-                                    .padded = 2 * 3 * 5 + 2 * 2 * 11});
+                                    .padded = 2 * 3 * 5 + 2 * 2 * 11,
+                                    .dealt = dealing::heads(1)});  // what divides 3 and 2 heads
+    CHECK(sum.rows()[3].dealt == dealing::heads(3));
     CHECK(sum.rows()[1].kind == term::values);
     CHECK(sum.rows()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
     CHECK(sum.rows()[2].kind == term::softmax);
@@ -544,4 +548,52 @@ TEST_CASE("a layer that runs once more with its own weights costs the same and s
         CHECK(evaluate(twice, batch, *how).total(view::useful) ==
               evaluate(passes * layer, batch, *how).total(view::useful));
     }
+}
+
+TEST_CASE("F6: a part has fourteen values, and one more is an error, not a row that reads everything",
+          "[cost][errors]") {
+    static_assert(value::made(13) != 0);
+    CHECK(error_of([] { return value::made(14); }) == "value: a part has 14 values that it makes, 0 to 13, got 14");
+    CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
+}
+
+TEST_CASE("F6: a component that is appended has no work", "[cost]") {
+    breakdown work;
+    // A used place: what stood there before must not be read.
+    alignas(breakdown) unsigned char used[sizeof(breakdown)];
+    std::memset(used, 0xA5, sizeof(used));
+    breakdown* placed = new (used) breakdown;
+    for (breakdown* one : {&work, placed}) {
+        one->append("mine");
+        CHECK((*one)["mine"].total(view::executed) == flops{});
+        CHECK(one->total(view::padded) == flops{});
+        CHECK((*one)["mine"].get(view::useful, phase::backward_weights) == flops{});
+    }
+    placed->~breakdown();
+}
+
+TEST_CASE("rows of one weight that are dealt differently are one row, which says what divides both", "[cost]") {
+    const auto sum_of = [](const dealing& a, const dealing& b) {
+        cost sum;
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = a});
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = b});
+        REQUIRE(sum.rows().size() == 1);
+        return sum.rows()[0].dealt;
+    };
+    CHECK(sum_of(dealing::columns(), dealing::columns()) == dealing::columns(36));
+    CHECK(sum_of(dealing::rows(), dealing::rows(18)) == dealing::rows(6));
+    CHECK(sum_of(dealing::columns(), dealing::rows()) == dealing{tensor_split::even, 12});
+    CHECK(sum_of(dealing::heads(12), dealing::kv_heads(4)) == dealing{tensor_split::even, 4});
+    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(4)) == dealing{tensor_split::kv_heads, 4, 9});
+    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(6)) == dealing{tensor_split::even, 2});
+    CHECK(sum_of(dealing::fused_qkv(8, 6), dealing::heads(4)) == dealing{tensor_split::even, 2});
+    CHECK(sum_of(dealing::experts(8, 12), dealing::experts(12, 8)) == dealing::experts(4, 4));
+    CHECK(sum_of(dealing::columns(), dealing::replicated()).by == tensor_split::several);
+    CHECK(sum_of(dealing::vocabulary(), dealing::vocabulary(30)).by == tensor_split::several);
+    CHECK(sum_of({}, dealing::columns()).by == tensor_split::several);
+    CHECK(sum_of({}, {}) == dealing{});
+    // Layers that add up keep the numbers of one.
+    cost layer;
+    layer.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = dealing::columns()});
+    CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
 }

@@ -389,8 +389,18 @@ struct adapted_mlp {
 
     constexpr floptally::cost cost(const layer& where) const {
         floptally::cost sum = gated_mlp{intermediate_size, {}}.cost(where);
-        sum.add("adapter", linear{.in_features = where.hidden_size, .out_features = rank});
-        sum.add("adapter", linear{.in_features = rank, .out_features = where.hidden_size});
+        const value::set narrow = value::made(13);  // any that the MLP does not make
+        sum.add("adapter", linear{.in_features = where.hidden_size,
+                                  .out_features = rank,
+                                  .weight = "down",
+                                  .reads = value::stream,
+                                  .writes = narrow,
+                                  .dealt = dealing::columns()});
+        sum.add("adapter", linear{.in_features = rank,
+                                  .out_features = where.hidden_size,
+                                  .weight = "up",
+                                  .reads = narrow,
+                                  .dealt = dealing::rows()});
         return sum;
     }
 };

@@ -424,3 +424,19 @@ TEST_CASE("a table of 2^64 FLOPs and more keeps its columns", "[fmt]") {
     CHECK(cells(row(to_table(r, figures::exact), "total"))[1] == "42345162566560382976");
     CHECK(cells(row(to_table(r), "total"))[1] == "42.35 EFLOP");
 }
+
+TEST_CASE("F5: a table says last of its notes that its figures are an upper bound", "[fmt]") {
+    report r = llama_report();
+    const auto has_note = [](const report& shown) {
+        return to_table(shown).find(
+                   "note: an upper bound: the plan trains parts of the model, and a part does not say") !=
+               std::string::npos;
+    };
+    CHECK_FALSE(has_note(r));
+    CHECK(notes_of(r) == r.notes);
+    r.notes = {"another"};
+    r.work.mark_upper_bound();
+    CHECK(has_note(r));
+    REQUIRE(notes_of(r).size() == 2);
+    CHECK(notes_of(r)[0] == "another");
+}

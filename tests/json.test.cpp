@@ -959,6 +959,16 @@ TEST_CASE("a report with a measurement has its ratios as numbers and says where 
     CHECK(floptally::to_json(r)["mfu"]["accelerator"].is_null());
 }
 
+TEST_CASE("F5: a report of an upper bound has a key that says so, and a note") {
+    floptally::report r = tiny_report();
+    CHECK_FALSE(floptally::to_json(r).contains("upper_bound"));
+    r.work.mark_upper_bound();
+    const nlohmann::ordered_json out = floptally::to_json(r);
+    CHECK(out["upper_bound"] == true);
+    REQUIRE(out["notes"].size() == 1);
+    CHECK(out["notes"][0].get<std::string>().substr(0, 16) == "an upper bound: ");
+}
+
 TEST_CASE("a count beyond 64 bits is written in full") {
     const floptally::model_config model = floptally::read_config(parsed(
         R"({'model_type': 'floptally', 'hidden_size': 16777216, 'layers': [{'repeat': 1000, 'parts': [

@@ -465,7 +465,7 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
     const cost of_two = two.cost(where);
     for (const cost_row& row : of_two.rows()) {
         if (row.kind == term::delta_rule) {
-            state.add_state("mixer.state", row.useful / 2, term::delta_rule);
+            state.add_state("mixer.state", row.useful / 2, term::delta_rule, 0, 0, dealing::even());
         }
     }
     const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
@@ -478,18 +478,30 @@ TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
         return evaluate(tensor_stages(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
             view::padded);
     };
-    const auto head = [](std::uint64_t width) {
-        return model_part{
-            .name = "lm_head", .role = part_role::head, .cost = vocabulary{.size = width}.head_cost(hidden)};
+    const auto head = [](const dealing& dealt) {
+        cost classes;
+        classes.add("lm_head", linear{.in_features = hidden, .out_features = 6, .kind = term::lm_head, .dealt = dealt});
+        return std::vector<model_part>{{.name = "lm_head", .role = part_role::head, .cost = classes}};
     };
-    const std::vector<model_part> classifier{head(6)};
-    const flops whole = evaluate(classifier, mixed_tally({}, 2))["lm_head"].total(view::padded);
+    const flops whole = evaluate(head({}), mixed_tally({}, 2))["lm_head"].total(view::padded);
+    const std::vector<model_part> classifier = head(dealing::replicated());
     CHECK(executed(classifier, 0) == whole);
     CHECK(executed(classifier, 1) == whole);
-    const std::vector<model_part> small{
-        {.name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)}, head(6)};
+    const std::vector<model_part> small = head(dealing::vocabulary());
     CHECK(2 * executed(small, 0) == whole);
     CHECK(2 * executed(small, 1) == whole);
+    CHECK(small[0].cost == vocabulary{.size = 6}.head_cost(hidden).with_rows([](cost_row row) {
+        row.flow = {};
+        return row;
+    }));
+    CHECK(error_of([&] { return tensor_stages(head({}), 2, 0); }) ==
+          "lm_head: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
+    CHECK(error_of([&] { return tensor_stages(head(dealing::vocabulary(5)), 2, 0); }) ==
+          "lm_head: its row is not of the 5 words that it says");
+    // A table of words is cut like the matrix to them, with or without one.
+    const model_part table{
+        .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
+    CHECK(2 * trained_parameters(tensor_stages({&table, 1}, 2, 0), {}).stored == 6 * hidden);
 }
 
 TEST_CASE("Each rank stores its part of the weights") {
@@ -610,6 +622,157 @@ TEST_CASE("A size that tensor parallelism cannot split is a named error") {
     CHECK(error_of([] {
               return rank_stages(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
+}
+
+namespace {
+
+/// A user's own attention with names of its own: queries and keys from one matrix, values from another, and an output.
+/// As many products as `gqa` has.
+struct own_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t num_kv_heads = 0;
+    std::uint64_t head_dim = 0;
+    bool says_how = true;
+
+    [[nodiscard]] floptally::cost cost(const layer& where) const {
+        const auto said = [this](const dealing& dealt) { return says_how ? dealt : dealing{}; };
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set v = value::made(2);
+        const value::set seen = value::made(3);
+        const auto from_stream = [&](std::uint64_t heads, const char* weight, value::set writes, const dealing& dealt) {
+            return linear{.in_features = where.hidden_size,
+                          .out_features = heads * head_dim,
+                          .weight = weight,
+                          .reads = value::stream,
+                          .writes = writes,
+                          .dealt = said(dealt)};
+        };
+        floptally::cost sum;
+        sum.add("mine", from_stream(num_heads, "look", q, dealing::heads(num_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "offer", k, dealing::kv_heads(num_kv_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "give", v, dealing::kv_heads(num_kv_heads)));
+        sum.add("mine", attention_core{num_heads, head_dim, head_dim, q, k, v, seen}, where.attends);
+        sum.add("mine", linear{.in_features = num_heads * head_dim,
+                               .out_features = where.hidden_size,
+                               .weight = "join",
+                               .reads = seen,
+                               .dealt = said(dealing::heads(num_heads))});
+        return sum;
+    }
+};
+
+/// A user's own experts, under names of their own.
+struct own_experts {
+    bool says_how = true;
+
+    [[nodiscard]] floptally::cost cost(const layer& where) const {
+        const dealing dealt = says_how ? dealing::experts(8, 24) : dealing{};
+        floptally::cost sum;
+        sum.add("choice", linear{.in_features = where.hidden_size,
+                                 .out_features = 8,
+                                 .kind = term::router,
+                                 .weight = "gate",
+                                 .reads = value::stream,
+                                 .writes = value::made(0),
+                                 .dealt = dealing::replicated()});
+        add_matrices(sum, "chosen",
+                     linear{.in_features = where.hidden_size,
+                            .out_features = 24,
+                            .applied = 2,
+                            .stored = 8,
+                            .reads = value::stream,
+                            .writes = value::made(1),
+                            .dealt = dealt},
+                     true);
+        return sum;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("A user's own attention and experts split like the library's, where they say how they are dealt") {
+    const auto split = [](const auto& model, std::uint64_t tp, std::uint64_t rank, std::uint64_t ep,
+                          const tensor_options& how) {
+        const std::vector<model_part> parts = tensor_stages(parts_of(model), tp, rank, ep, how);
+        return std::pair(evaluate(parts, mixed_tally(cost_of(parts).masks(), 2)), trained_parameters(parts, {}).stored);
+    };
+    for (const std::uint64_t kv_heads : {8U, 2U, 1U}) {
+        const transformer<gqa, moe> known{
+            .hidden_size = hidden,
+            .num_layers = 2,
+            .attention = {.num_heads = 8, .num_kv_heads = kv_heads, .head_dim = 8},
+            .feed_forward = {.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 24},
+            .vocab = {.size = 37}};
+        const transformer<own_attention, own_experts> own{
+            .hidden_size = hidden, .num_layers = 2, .attention = {8, kv_heads, 8}, .vocab = {.size = 37}};
+        for (const few_kv_heads kv : {few_kv_heads::replicated, few_kv_heads::gathered}) {
+            for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
+                for (const std::uint64_t ep : {1U, 4U}) {
+                    const tensor_options how{.kv = kv};
+                    for (std::uint64_t rank = 0; rank < tp; ++rank) {
+                        const auto [expected, stored] = split(known, tp, rank, ep, how);
+                        const auto [counted, own_stored] = split(own, tp, rank, ep, how);
+                        for (const view seen : {view::useful, view::padded, view::executed}) {
+                            REQUIRE(counted["mine"].total(seen) == expected["attention.qkv"].total(seen) +
+                                                                       expected["attention.core"].total(seen) +
+                                                                       expected["attention.output"].total(seen));
+                            REQUIRE(counted["chosen"].total(seen) == expected["moe.experts"].total(seen));
+                            REQUIRE(counted.total(seen) == expected.total(seen));
+                        }
+                        REQUIRE(own_stored == stored);
+                    }
+                }
+            }
+        }
+    }
+    const auto problem = [](const own_attention& attention, const own_experts& experts, std::uint64_t tp,
+                            std::uint64_t ep) {
+        const transformer<own_attention, own_experts> model{.hidden_size = hidden,
+                                                            .num_layers = 1,
+                                                            .attention = attention,
+                                                            .feed_forward = experts,
+                                                            .vocab = {.size = 48}};
+        return error_of([&] { return tensor_stages(parts_of(model), tp, 0, ep); });
+    };
+    const std::string no_rule = ": no rule says how tensor parallelism splits it: give one in tensor_options::rules";
+    CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8");
+    CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8");
+    CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_rule);
+    CHECK(problem({8, 8, 8, false}, {}, 1, 1) == "no error");
+    CHECK(problem({8, 8, 8}, {false}, 2, 1) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({8, 8, 8}, {false}, 1, 1) == "no error");
+    CHECK(problem({8, 8, 8}, {false}, 1, 2) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({6, 4, 8}, {}, 2, 1) == "no error");
+}
+
+TEST_CASE("What a row says may be wrong, or be said in several ways: a named error") {
+    const auto split = [](const linear& one, const linear& other, const tensor_options& how = {}) {
+        cost own;
+        own.add("mine", one);
+        own.add("mine", other);
+        const model_part part{.name = "layer", .cost = own, .first_layer = 0};
+        return error_of([&] { return tensor_stages({&part, 1}, 2, 0, 1, how); });
+    };
+    const auto matrix = [](const dealing& dealt) {
+        return linear{.in_features = 6, .out_features = 12, .dealt = dealt};
+    };
+    const std::string several =
+        "mine: several matrices that are split differently are one row: give them names (linear::weight), or a rule in "
+        "tensor_options::rules";
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated())) == several);
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated()), {.rules = {{"mine", tensor_split::even}}}) ==
+          "no error");
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::rows())) == "no error");
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::heads(3))) == "mine: must be a multiple of tp (2), got 3");
+    CHECK(split(matrix(dealing::kv_heads(0)), matrix(dealing::kv_heads(0))) ==
+          "mine: its row does not say how many key and value heads it has: give another rule in "
+          "tensor_options::rules");
+    CHECK(split(matrix(dealing::fused_qkv(3, 0)), matrix(dealing::fused_qkv(3, 0))) ==
+          "mine: q, k and v are one row that does not say how many heads each has: give another rule in "
+          "tensor_options::rules");
+    CHECK(split(matrix({}), matrix({}), {.rules = {{"mine", tensor_split::unsaid}}}) ==
+          "tensor_options::rules: a rule must say how its weights are split");
 }
 
 TEST_CASE("A layer of the user's own needs a rule, which then holds") {

@@ -458,6 +458,12 @@ TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no
         CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
                   return rank == odd ? floptally::conventions::megatron : exact;
               }) == every("convention: the ranks do not agree on it, so nothing was added up"));
+        // F6: another rule for HSTU's pairs under the same name.
+        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
+                  floptally::convention how = exact;
+                  how.hstu = rank == odd ? floptally::hstu_pairs::history_squares : how.hstu;
+                  return how;
+              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
     }
     // Two ranks that both believe to be rank 1.
     CHECK(run(

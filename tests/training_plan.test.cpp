@@ -474,6 +474,9 @@ std::string mismatches(const test_model& model, const std::vector<named_rule>& r
             text.append("total is not the sum\n");
         }
     }
+    if (folded.is_upper_bound() || work.is_upper_bound()) {
+        text.append("marked as an upper bound\n");
+    }
     return text;
 }
 
@@ -668,6 +671,8 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
     for (const phase during : {phase::forward, phase::backward_weights, phase::recompute}) {
         CHECK(alone.get(view::executed, during) == staged.get(view::executed, during));
     }
+    CHECK(alone.is_upper_bound());
+    CHECK_FALSE(staged.is_upper_bound());
     // Of the first layer q, k and v need no gradient of their input, and with a frozen k and v neither do they.
     const std::uint64_t first_layer = 2 * 7 * h * (12 + 6 + 6 + 3) + 2 * 28 * 4 * 3 * 2;
     CHECK(alone.get(view::useful, phase::backward_data) ==
@@ -693,6 +698,88 @@ TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", 
     CHECK(work["attention.qkv"].get(view::useful, phase::backward_data) == flops{2 * 7 * h * (12 + 6 + 6)});
     CHECK(work["attention.core"].get(view::useful, phase::backward_data) == flops{2 * 2 * 28 * 4 * (3 + 3)});
     CHECK(work.get(view::useful, phase::backward_weights) == flops{});
+    CHECK(work.is_upper_bound());
+}
+
+TEST_CASE("F5: a plan with rules on parts that do not say what they read never counts too little, and says so",
+          "[training_plan]") {
+    std::mt19937 random(5);
+    const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    std::size_t marked = 0;
+    std::size_t unmarked = 0;
+    for (int round = 0; round < 400; ++round) {
+        const test_model& model = models()[below(models().size())];
+        std::vector<model_part> silent = model.parts;
+        for (model_part& part : silent) {
+            const bool says_nothing = below(2) == 0;
+            part.cost = part.cost.with_rows([says_nothing](cost_row row) {
+                row.flow = says_nothing ? dataflow{} : row.flow;
+                return row;
+            });
+        }
+        training_plan plan{.recomputed = static_cast<recompute>(below(3)), .flash_attention = below(2) == 0};
+        if (below(3) != 0) {
+            plan.rules.push_back({"*", weight_state::frozen}, "rules");
+        }
+        for (std::size_t i = 1 + below(3); i > 0; --i) {
+            const auto& [component, weight] = model.weights[below(model.weights.size())];
+            plan_rule rule{weight.empty() ? component_name(component) : component_name(component + "/" + weight),
+                           below(2) == 0 ? weight_state::frozen : weight_state::trainable};
+            if (below(3) == 0 && component == "mlp") {
+                rule.first_layer = 0;
+                rule.last_layer = 1 + below(2);
+            }
+            plan.rules.push_back(rule, "rules");
+        }
+        const flop_counter exact(model.parts, conventions::exact, plan);
+        const flop_counter counted(silent, conventions::exact, plan);
+        tally batch{counted.masks()};
+        batch.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
+        REQUIRE_FALSE(exact.is_upper_bound());
+        (counted.is_upper_bound() ? marked : unmarked) += 1;
+        INFO(model.name << ", round " << round);
+        const breakdown most = counted.evaluate(batch);
+        const breakdown least = exact.evaluate(batch);
+        REQUIRE(most.is_upper_bound() == counted.is_upper_bound());
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            for (const phase during :
+                 {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
+                const uint128 more = most.get(seen, during).value();
+                const uint128 less = least.get(seen, during).value();
+                REQUIRE((seen == view::executed || more >= less));
+                REQUIRE((counted.is_upper_bound() || more == less));
+            }
+            REQUIRE(most.total(seen).value() >= least.total(seen).value());
+        }
+    }
+    CHECK(marked > 50);
+    CHECK(unmarked > 50);
+}
+
+TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward that does not run, and says so",
+          "[training_plan]") {
+    const test_model model = llama();
+    const cost whole = cost_of(model.parts);
+    const training_plan head_alone{.rules = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const flop_counter alone(whole, conventions::exact, head_alone);
+    CHECK(alone.is_upper_bound());
+    CHECK(alone.evaluate(batch).is_upper_bound());
+    CHECK_FALSE(evaluate(model.parts, batch, conventions::exact, head_alone).is_upper_bound());
+    // Without rules, or where nothing or everything trains, there is nothing to assume.
+    CHECK_FALSE(flop_counter(whole).is_upper_bound());
+    CHECK_FALSE(flop_counter(whole, conventions::exact, {.recomputed = recompute::full}).is_upper_bound());
+    for (const weight_state all : {weight_state::frozen, weight_state::trainable}) {
+        CHECK_FALSE(flop_counter(whole, conventions::exact, {.rules = {{"*", all}}}).is_upper_bound());
+    }
+    // Sums of breakdowns keep it, and so do those under other names.
+    breakdown sum = evaluate(whole, batch);
+    sum += alone.evaluate(batch).with_prefix("actor");
+    CHECK(sum.is_upper_bound());
+    // A forward alone asks for no gradient, and a rank whose parts say all counts exactly.
+    const training_plan forward{.counted = counted_passes::forward, .rules = head_alone.rules};
+    CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
 }
 
 TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {

@@ -13,6 +13,8 @@
 
 namespace floptally {
 
+class flop_counter;
+
 enum class phase : std::uint8_t {
     forward,
     backward_data,     ///< gradients of activations
@@ -59,18 +61,22 @@ class breakdown {
 
     constexpr breakdown() = default;
 
-    /// One more component, whose work the caller sets.
+    /// One more component without work, which the caller sets.
     constexpr component_flops& append(const component_name& name) {
-        component_flops& added = components_.append("components");
-        added.name = name;
-        return added;
+        return components_.push_back(component_flops{name, {}, {}, 0, 0}, "components");
     }
 
     /// No component, and memory for `components` of them.
     constexpr void clear(std::size_t components = 0) {
         components_.reserve(components, "components");
         components_.clear();
+        is_upper_bound_ = false;
     }
+
+    /// Whether less may run: a training plan met a part that does not say what its rows read, or a cost alone, which
+    /// does not say where its parts stand. Exact parts have `linear::reads` and `writes`.
+    [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
+    constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
 
     [[nodiscard]] constexpr const list& components() const { return components_; }
 
@@ -117,6 +123,7 @@ class breakdown {
     /// changed.
     constexpr breakdown& operator+=(const breakdown& other) {
         breakdown sum = *this;
+        sum.mark_upper_bound(other.is_upper_bound_);
         for (const component_flops& more : other.components_) {
             component_flops& own = sum.of(more.name);
             for (std::size_t i = 0; i < 3; ++i) {
@@ -131,6 +138,15 @@ class breakdown {
     [[nodiscard]] friend constexpr breakdown operator+(breakdown a, const breakdown& b) { return a += b; }
 
   private:
+    friend class flop_counter;
+
+    /// One more component whose numbers the caller sets, all of them: evaluation has no time to clear them.
+    constexpr component_flops& append_unset(const component_name& name) {
+        component_flops& added = components_.append("components");
+        added.name = name;
+        return added;
+    }
+
     constexpr component_flops& of(const component_name& name) {
         for (component_flops& known : components_) {
             if (known.name == name) {
@@ -141,6 +157,7 @@ class breakdown {
     }
 
     list components_;
+    bool is_upper_bound_ = false;
 };
 
 }  // namespace floptally

@@ -14,6 +14,7 @@
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/cost_row.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
@@ -67,42 +68,47 @@ class cost {
 
     /// Scores without a PV, that choose keys: `multiply_adds` per attended pair.
     constexpr cost& add_scores(const component_name& component, std::uint64_t multiply_adds, const rule& attends,
-                               const dataflow& flow = {}) {
-        return add_pairs(component, term::scores, multiply_adds, attends, flow);
+                               const dataflow& flow = {}, const dealing& dealt = {}) {
+        return add_pairs(component, term::scores, multiply_adds, attends, flow, dealt);
     }
 
     /// QKᵀ or PV alone (`term::scores`, `term::values`), where no softmax stands between them.
     constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
-                              const rule& attends, const dataflow& flow) {
+                              const rule& attends, const dataflow& flow, const dealing& dealt = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
-        table_.put_over(component, {}, cost_row{.kind = kind, .useful = per_pair, .padded = per_pair, .flow = flow},
-                         attends);
+        table_.put_over(
+            component, {},
+            cost_row{.kind = kind, .useful = per_pair, .padded = per_pair, .flow = flow, .dealt = dealt}, attends);
         return *this;
     }
 
     /// Work on activations that is no product of matrices, `flops` a token: a `term::gating` or `term::residual`.
     constexpr cost& add_elementwise(const component_name& component, term kind, std::uint64_t flops,
-                                    const dataflow& flow = {}) {
-        table_.put(component, {}, cost_row{.kind = kind, .useful = flops, .padded = flops, .flow = flow});
+                                    const dataflow& flow = {}, const dealing& dealt = {}) {
+        table_.put(component, {},
+                   cost_row{.kind = kind, .useful = flops, .padded = flops, .flow = flow, .dealt = dealt});
         return *this;
     }
 
     /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
     /// `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
-                              value::set reads = 0, value::set writes = 0) {
+                              value::set reads = 0, value::set writes = 0, const dealing& dealt = {}) {
         const std::uint64_t per_token = checked_multiply(2, multiply_adds, component.view());
         table_.put(component, {},
                    cost_row{.kind = kind,
                             .useful = per_token,
                             .padded = per_token,
-                            .flow = {.reads = reads, .also_reads = reads, .writes = writes}});
+                            .flow = {.reads = reads, .also_reads = reads, .writes = writes},
+                            .dealt = dealt});
         return *this;
     }
 
     /// Weights that multiply no matrix: norms, biases, look-up tables. `exact` does not count them; conventions that
-    /// are a number of parameters times tokens count 2 a token, as if they were a matrix.
-    constexpr cost& add_parameters(const component_name& component, term kind, std::uint64_t count) {
+    /// are a number of parameters times tokens count 2 a token, as if they were a matrix. Every rank has all of them,
+    /// unless `dealt` says more.
+    constexpr cost& add_parameters(const component_name& component, term kind, std::uint64_t count,
+                                   const dealing& dealt = dealing::replicated()) {
         if (count == 0) {
             return *this;
         }
@@ -111,7 +117,8 @@ class cost {
                    cost_row{.kind = kind,
                             .useful = per_token,
                             .padded = per_token,
-                            .parameters = kind == term::tied_embedding ? 0 : count});
+                            .parameters = kind == term::tied_embedding ? 0 : count,
+                            .dealt = dealt});
         return *this;
     }
 
@@ -265,6 +272,7 @@ class cost {
                             std::uint64_t per_unit, const rule& attends) {
         const std::uint64_t heads = checked_multiply(2, core.num_heads, component.view());
         const auto queries_and_keys = static_cast<value::set>(core.q | core.k);
+        base.dealt = dealing::heads(core.num_heads);
         const auto row = [&](term kind, std::uint64_t flops, std::uint64_t times, const dataflow& flow) {
             base.kind = kind;
             base.useful = base.padded =

@@ -71,6 +71,9 @@ class flop_counter {
     [[nodiscard]] constexpr bool needs_routed() const { return needs_.routed; }
     /// Whether other measured words are counted (`measured(name)`).
     [[nodiscard]] constexpr bool needs_measured_words() const { return needs_.words; }
+    /// Whether less may run than is counted (see `breakdown::is_upper_bound`): the plan treats parts differently, and
+    /// one of them does not say what its rows read, or there is nothing but a cost.
+    [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
 
     /// Component x phase x view of a batch.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
@@ -84,6 +87,7 @@ class flop_counter {
     constexpr void evaluate(const tally& batch, breakdown& into) const {
         const detail::word_table words(masks_, needs_, batch);
         into.clear(names_.size());
+        into.mark_upper_bound(is_upper_bound_);
         component_flops* work = nullptr;
         for (const group& g : groups_) {
             // Sums in locals: g++ 12 spends three times as long where they are reached through a reference.
@@ -95,7 +99,7 @@ class flop_counter {
                 padded += uint128{words.padded[e.word]} * e.padded;
             }
             if (!g.continues) {
-                work = &into.append(names_[g.component]);
+                work = &into.append_unset(names_[g.component]);
             }
             const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
                 sum = g.continues ? sum + times(n, amount) : times(n, amount);
@@ -190,6 +194,7 @@ class flop_counter {
 
     constexpr void add_planned(std::span<const model_part> stages, const cost& model, const training_plan& plan) {
         const detail::plan_walk walk(stages, model, how_, plan);
+        is_upper_bound_ = walk.is_upper_bound;
         const attention_context context = detail::context_of(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {
             for (std::size_t first = 0; first < walk.rows.size(); ++first) {
@@ -304,6 +309,7 @@ class flop_counter {
     convention how_;
     mask_set masks_;
     detail::measured_needs needs_;
+    bool is_upper_bound_ = false;
     cost::component_list names_;
     detail::list<group> groups_;
     detail::list<entry> entries_;

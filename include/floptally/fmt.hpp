@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/flops.hpp>
 #include <floptally/report.hpp>
@@ -164,10 +165,11 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
         text += '\n';
         detail::append_mfu(text, *r.mfu, width);
     }
-    if (!r.notes.empty()) {
+    const std::vector<std::string> notes = notes_of(r);
+    if (!notes.empty()) {
         text += '\n';
     }
-    for (const std::string& note : r.notes) {
+    for (const std::string& note : notes) {
         text += "note: " + note + "\n";
     }
     fmt::format_to(std::back_inserter(text), "\nuseful total, exact: {} FLOP (floptally {})\n",

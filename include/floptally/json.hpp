@@ -167,7 +167,10 @@ inline ordered_json flops_json(const report& r, view seen) {
                       {"peak_tflops", mfu.step.peak_tflops},
                       {"peak_source", mfu.peak_source}};
     }
-    out["notes"] = r.notes;
+    if (r.work.is_upper_bound()) {
+        out["upper_bound"] = true;
+    }
+    out["notes"] = notes_of(r);
     return out;
 }
 

@@ -39,6 +39,17 @@ struct report {
     std::vector<std::string> notes{};
 };
 
+/// The notes of a report, the last of which says so where its FLOPs are an upper bound.
+[[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
+    std::vector<std::string> notes = r.notes;
+    if (r.work.is_upper_bound()) {
+        notes.emplace_back(
+            "an upper bound: the plan trains parts of the model, and a part does not say what its rows read, or the "
+            "cost has no parts");
+    }
+    return notes;
+}
+
 /// What a batch is counted with: the masks of the model, which its report shows, and those that a convention asks for
 /// besides.
 [[nodiscard]] inline mask_set counted_masks(const cost& model, const flop_counter& as) {

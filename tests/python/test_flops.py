@@ -251,6 +251,15 @@ def test_the_rows_of_a_cost_make_it_again(llama: floptally.Cost) -> None:
     row = floptally.Row("mlp", "tokens", "linear", 12, 6, padded_flops_per_unit=16, weight="up_proj")
     assert pickle.loads(pickle.dumps(row)) == row and hash(row) == hash(pickle.loads(pickle.dumps(row)))
     assert (row.padded_flops_per_unit, row.weight, row.tower) == (16, "up_proj", "text")
+    assert (row.split, row.units, row.inner_units) == ("unsaid", 0, 0)
+    kept = {row.weight: (row.split, row.units, row.inner_units) for row in pickle.loads(pickle.dumps(llama)).rows}
+    assert kept["q_proj"] == ("heads", 32, 0) and kept["k_proj"] == ("kv_heads", 8, 128)
+    assert kept["down_proj"] == ("rows", 14336, 0)
+    said = floptally.Row("mine", "tokens", "linear", 12, split="kv_heads", units=4, inner_units=8)
+    assert pickle.loads(pickle.dumps(said)) == said != floptally.Row("mine", "tokens", "linear", 12)
+    assert (said.split, said.units, said.inner_units) == ("kv_heads", 4, 8)
+    with pytest.raises(floptally.Error, match="split: must be one of unsaid, several, columns"):
+        floptally.Row("mine", "tokens", "linear", 12, split="halves")
     padded = floptally.Cost.from_rows([row]).flops(lengths=[10])
     assert (padded.useful.forward, padded.padded.forward) == (120, 160)
 
@@ -300,6 +309,19 @@ def test_a_breakdown_is_a_small_escaped_table_in_a_notebook(llama: floptally.Cos
     assert "&lt;script&gt;" in html and "&lt;b&gt;&amp;&quot;x&quot;" in html and "a &lt; b &amp; c" in html
     measured = llama.flops(lengths=[8192]).measure(1.0, gpus=1, peak_tflops=989)._repr_html_()
     assert "42.63 %" in measured
+
+
+def test_f5_a_plan_on_rows_alone_is_an_upper_bound_and_says_so(llama: floptally.Cost) -> None:
+    head = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("lm_head", "trainable")])
+    exact = llama.flops(lengths=[512], plan=head)
+    assert not exact.is_upper_bound and exact.notes == llama.notes
+    rows = floptally.Cost.from_rows(llama.rows)
+    most = rows.flops(lengths=[512], plan=head)
+    assert most.is_upper_bound and most.total > exact.total
+    assert most.notes[-1].startswith("an upper bound: ")
+    assert most.to_dict()["upper_bound"] is True and "upper_bound" not in exact.to_dict()
+    assert "note: an upper bound: " in str(most) and "<p>an upper bound: " in most._repr_html_()
+    assert not rows.flops(lengths=[512]).is_upper_bound
 
 
 def test_a_step_that_was_measured_has_an_mfu(llama: floptally.Cost) -> None:

@@ -12,7 +12,9 @@
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/cost_row.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/modality.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
 
 namespace floptally::detail {
@@ -32,7 +34,8 @@ namespace floptally::detail {
                  .useful = product(per_unit, product(in, out)),
                  .padded = product(per_unit, product(in, padded_out)),
                  .parameters = product(stored, product(in, out)),
-                 .flow = {.reads = weight.reads, .writes = weight.writes}};
+                 .flow = {.reads = weight.reads, .writes = weight.writes},
+                 .dealt = weight.dealt.of_matrix(in, out)};
     if (weight.adaptable) {
         row.per_rank = {.in = product(per_unit, in),
                         .out = product(per_unit, out),
@@ -163,6 +166,7 @@ class cost_rows {
             known.parameters = checked_add(known.parameters, row.parameters, component.view());
             known.per_rank.parameters =
                 checked_add(known.per_rank.parameters, row.per_rank.parameters, component.view());
+            known.dealt = dealing_of_sum(known.dealt, row.dealt);
             return;
         }
         append(component, weight, row);
@@ -171,6 +175,9 @@ class cost_rows {
     constexpr void add(const component_name& component, std::string_view weight, cost_row row) {
         row.component = static_cast<std::uint32_t>(components.find(component));
         row.weight = weight.empty() ? 0U : index_of_weight(weight);
+        if (row.dealt.by == tensor_split::unsaid && is_elementwise_weight(row.kind)) {
+            row.dealt = dealing::replicated();  // a vector or a small table, whatever its part is
+        }
         if (row.what == statistic::routed) {
             if (row.useful != 0 || row.padded != 0) {
                 put_routed(component, weight, row);
@@ -190,6 +197,7 @@ class cost_rows {
                 sum(row.per_rank.out, known.per_rank.out);
                 sum(row.per_rank.padded_out, known.per_rank.padded_out);
                 sum(row.per_rank.parameters, known.per_rank.parameters);
+                row.dealt = dealing_of_sum(known.dealt, row.dealt);
                 known = row;
                 return;
             }

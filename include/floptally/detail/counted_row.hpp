@@ -7,6 +7,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/model/modality.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/sequence_masks.hpp>
@@ -34,27 +35,16 @@ struct gradients {
     bool second = true;  ///< of the second operand
     bool weight = true;
     bool output = true;  ///< whether one arrives at all
+
+    [[nodiscard]] friend constexpr bool operator==(const gradients&, const gradients&) = default;
 };
-
-[[nodiscard]] constexpr bool is_core(term kind) {
-    return kind == term::scores || kind == term::values || kind == term::softmax;
-}
-
-/// A product of two activations.
-[[nodiscard]] constexpr bool has_no_weight(term kind) {
-    return is_core(kind) || kind == term::state || kind == term::delta_rule || kind == term::scan ||
-           kind == term::gating || kind == term::residual;
-}
-
-[[nodiscard]] constexpr bool is_detached(term kind) { return kind == term::detached || kind == term::detached_head; }
 
 /// Whether the plan computes rows of this kind again, besides those whose components it names.
 [[nodiscard]] constexpr bool is_recomputed(term kind, const training_plan& plan) {
-    const bool in_layer = kind != term::lm_head && kind != term::detached_head && kind != term::embedding &&
-                          kind != term::tied_embedding && kind != term::position_embedding &&
-                          kind != term::preprocessing;
-    return plan.recomputed == recompute::full        ? in_layer
-           : plan.recomputed == recompute::attention ? is_core(kind)
+    const term_place place = meaning_of(kind).place;
+    const bool in_core = place == term_place::attention_core;
+    return plan.recomputed == recompute::full        ? in_core || place == term_place::layer
+           : plan.recomputed == recompute::attention ? in_core
                                                      : false;
 }
 
@@ -69,26 +59,32 @@ struct gradients {
     if (is_detached(kind) && how.parameters == counted_weights::visited) {
         return run;
     }
-    if (kind == term::gating || kind == term::residual) {  // as recsys-examples has them: once, and not at all
-        run.backward_data = kind == term::gating && needed.output ? 1 : 0;
-        return run;
-    }
-    if (!has_no_weight(kind)) {
-        run.backward_data = needed.first && kind != term::input_linear ? 1 : 0;
-        run.backward_weights = needed.weight ? 1 : 0;
-        return run;
-    }
+    const term_backward backward = meaning_of(kind).backward;
+    const bool flash = how.backward == attention_backward::flash;
     const int products = (needed.first ? 1 : 0) + (needed.second ? 1 : 0);
-    const bool fused_kernel = kind == term::scores || kind == term::values;
-    const int again = kind == term::scores ? 1 : 0;
-    if (fused_kernel && how.backward == attention_backward::flash) {
-        run.backward_data = static_cast<std::uint8_t>(needed.output ? 2 + again : 0);
-        return run;
-    }
-    run.backward_data = static_cast<std::uint8_t>(products);
-    if (fused_kernel && plan.flash_attention && needed.output) {
-        // A fused kernel computes the gradients of all three operands as soon as one is needed.
-        run.fused_backward = static_cast<std::uint8_t>(2 - products + again);
+    const int again = backward == term_backward::fused_again ? 1 : 0;
+    switch (backward) {
+        case term_backward::weight_and_data:
+        case term_backward::weight_only:
+            run.backward_data = needed.first && backward == term_backward::weight_and_data ? 1 : 0;
+            run.backward_weights = needed.weight ? 1 : 0;
+            break;
+        case term_backward::fused:
+        case term_backward::fused_again:
+            if (needed.output && !flash && plan.flash_attention) {
+                // A fused kernel computes the gradients of all three operands as soon as one is needed.
+                run.fused_backward = static_cast<std::uint8_t>(2 - products + again);
+            }
+            run.backward_data = static_cast<std::uint8_t>(!flash ? products : needed.output ? 2 + again : 0);
+            break;
+        case term_backward::each_operand:
+            run.backward_data = static_cast<std::uint8_t>(products);
+            break;
+        case term_backward::once:
+            run.backward_data = needed.output ? 1 : 0;
+            break;
+        case term_backward::none:
+            break;
     }
     return run;
 }

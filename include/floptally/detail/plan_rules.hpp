@@ -15,11 +15,6 @@
 
 namespace floptally::detail {
 
-[[nodiscard]] constexpr bool is_elementwise(term kind) {
-    return kind == term::norm || kind == term::latent_norm || kind == term::bias || kind == term::embedding ||
-           kind == term::tied_embedding || kind == term::position_embedding;
-}
-
 /// What a plan's rules say of each weight of a model.
 class plan_rules {
   public:
@@ -60,11 +55,17 @@ class plan_rules {
 
     /// Whether the row brings something trainable that its result depends on.
     [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_row& row) const {
-        if (has_no_weight(row.kind) || is_detached(row.kind)) {
+        if (!has_weight(row.kind) || is_detached(row.kind)) {
             return false;
         }
         const decision decided = state_of(part, layer, row);
         return decided.state == weight_state::trainable || decided.adapts(row);
+    }
+
+    /// Whether a rule keeps nothing of its weight from training.
+    [[nodiscard]] constexpr bool is_trainable(const model_part& part, std::uint64_t layer, const cost_row& row) const {
+        return !has_weight(row.kind) || is_detached(row.kind) ||
+               state_of(part, layer, row).state == weight_state::trainable;
     }
 
     /// Whether a gradient flows into what a model without embeddings, or without an encoder, is given.
@@ -80,6 +81,14 @@ class plan_rules {
         bool does = input_trains("embedding") || input_trains("context");
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does || trains(part, layer, row);
+        });
+        return does;
+    }
+
+    [[nodiscard]] constexpr bool everything_trains(std::span<const model_part> stages) const {
+        bool does = input_trains("embedding") && input_trains("context");
+        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+            does = does && is_trainable(part, layer, row);
         });
         return does;
     }
@@ -126,7 +135,7 @@ class plan_rules {
         bool held = named;
         bool adapts = false;
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            const bool here = !has_no_weight(row.kind) && names(rule, part, row);
+            const bool here = has_weight(row.kind) && names(rule, part, row);
             named = named || here;
             held = held || (here && holds_in(rule, layer));
             adapts = adapts || (here && holds_in(rule, layer) && row.per_rank.in != 0);
@@ -153,7 +162,7 @@ class plan_rules {
                 if (!weight.empty()) {
                     name.append("/").append(weight);
                 }
-                if (!has_no_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
+                if (has_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
                     names_so_far.find("," + name + ",") == std::string::npos) {
                     names_so_far.append(name).append(",");
                     append_item(known, name);

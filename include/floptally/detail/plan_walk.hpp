@@ -12,6 +12,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/gradient_flow.hpp>
 #include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/error.hpp>
@@ -32,15 +33,13 @@ struct planned_row {
     passes run{};
 };
 
-/// A value requires a gradient if something trainable, or a value that requires one, went into it. Then
-/// dX of a weight is computed iff its input requires one, dW iff the weight trains; dQ iff the queries do, and so on.
+/// What each part passes on says `gradient_flow`; here stand the parts and layers, what they recompute, and the sums.
 class plan_walk {
   public:
     constexpr plan_walk(std::span<const model_part> stages, const cost& whole, const convention& how,
                         const training_plan& plan)
-        : whole_(whole), how_(how), plan_(plan), rules_(plan) {
+        : whole_(whole), how_(how), plan_(plan), rules_(plan), flow_(rules_, stages) {
         rules_.check(stages);
-        anything_trains_ = rules_.anything_trains(stages);
         hidden_ = rules_.input_trains("embedding") && !has_role(stages, part_role::input);
         has_towers_ = has_role(stages, part_role::tower);
         context_ = has_role(stages, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
@@ -55,6 +54,7 @@ class plan_walk {
     cost::component_list components;
     mask_set masks;
     list<planned_row> rows;
+    bool is_upper_bound = false;  ///< a part that does not say what its rows read may run less
 
   private:
     /// What one layer's backward recomputes: all of it, or some components.
@@ -72,47 +72,9 @@ class plan_walk {
         return false;
     }
 
-    /// Calls `each` with every row of a part and the gradients that it computes; whether the result requires one.
     template <class Each>
     constexpr bool visit(const model_part& part, std::uint64_t layer, bool stream, Each each) const {
-        const cost& model = part.cost;
-        bool part_trains = false;
-        for (const cost_row& row : model.rows()) {
-            const bool trains = rules_.trains(part, layer, row);
-            part_trains = part_trains || trains;
-            // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
-            stream = stream || (trains && is_elementwise(row.kind));
-        }
-        const bool unknown = part.role == part_role::anywhere ? anything_trains_ : stream || part_trains;
-        value::set known = stream ? value::stream : 0;
-        known |= static_cast<value::set>(context_ && part.role != part_role::encoder ? value::context : 0);
-        known = part.role == part_role::anywhere ? static_cast<value::set>(anything_trains_ ? ~0U : 0U) : known;
-        const auto of = [&](const cost_row& row) {
-            const auto requires_grad = [&](value::set reads) { return reads == 0 ? unknown : (known & reads) != 0; };
-            gradients needed;
-            needed.first = requires_grad(row.flow.reads);
-            needed.second = row.flow.also_reads == 0 ? needed.first : requires_grad(row.flow.also_reads);
-            needed.weight = rules_.state_of(part, layer, row).state == weight_state::trainable;
-            needed.output = needed.first || needed.second || rules_.trains(part, layer, row);
-            return needed;
-        };
-        for (bool grew = true; grew;) {  // rows need not stand in the order in which they run
-            grew = false;
-            for (const cost_row& row : model.rows()) {
-                const bool reaches = !is_detached(row.kind) && of(row).output;
-                const auto more = static_cast<value::set>(reaches ? known | row.flow.writes : known);
-                grew = grew || more != known;
-                known = more;
-            }
-        }
-        bool result = stream;
-        for (const cost_row& row : model.rows()) {
-            gradients needed = of(row);
-            result = result || (needed.output && !is_detached(row.kind));
-            needed.output = needed.output || (known & row.flow.fused_with) != 0;
-            each(row, needed);
-        }
-        return result;
+        return flow_.visit(part, layer, {stream, context_ && part.role != part_role::encoder}, each);
     }
 
     /// One layer, or what stands outside the layers: its parts one after the other.
@@ -123,7 +85,7 @@ class plan_walk {
         region again;
         bool stream = before;
         for (const model_part& part : parts) {
-            stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed) {
+            stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed, const gradients&) {
                 if (needed.output && !is_detached(row.kind)) {
                     again.components.find_or_add(part.cost.components()[row.component], "components");
                 }
@@ -132,9 +94,16 @@ class plan_walk {
         again.reached = stream;
         bool entering = before;
         for (const model_part& part : parts) {
-            entering = visit(part, layer, entering, [&](const cost_row& row, const gradients& needed) {
-                emit(part, layer, row, needed, recomputes(part, layer, row, needed, again));
-            });
+            entering =
+                visit(part, layer, entering, [&](const cost_row& row, const gradients& needed, const gradients& least) {
+                    const bool recomputed = recomputes(part, layer, row, needed, again);
+                    emit(part, layer, row, needed, recomputed);
+                    const bool is_more =
+                        !(needed == least) &&
+                        !(passes_of(row.kind, how_, plan_, recomputed, needed) ==
+                          passes_of(row.kind, how_, plan_, recomputes(part, layer, row, least, again), least));
+                    is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
+                });
         }
         const bool before_both = role == part_role::input && !has_towers_;
         if (role == part_role::encoder || before_both || role == part_role::tower) {
@@ -176,9 +145,13 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
+    [[nodiscard]] constexpr bool is_counted(const model_part& part, const cost_row& row) const {
+        return !part.elsewhere && how_.counted.contains(row.kind);
+    }
+
     constexpr void emit(const model_part& part, std::uint64_t layer, const cost_row& row, const gradients& needed,
                         bool again) {
-        if (part.elsewhere || !how_.counted.contains(row.kind)) {
+        if (!is_counted(part, row)) {
             return;
         }
         const plan_rules::decision decided = rules_.state_of(part, layer, row);
@@ -263,7 +236,7 @@ class plan_walk {
     const convention& how_;
     const training_plan& plan_;
     plan_rules rules_;
-    bool anything_trains_ = false;
+    gradient_flow flow_;
     bool hidden_ = false;   ///< whether the hidden states require a gradient
     bool context_ = false;  ///< likewise those of the other side
     bool has_towers_ = false;

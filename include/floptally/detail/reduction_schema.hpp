@@ -69,7 +69,7 @@ class reduction_schema {
         hash << how.name << static_cast<std::uint64_t>(how.causal) << static_cast<std::uint64_t>(how.windows)
              << static_cast<std::uint64_t>(how.backward) << std::uint64_t{how.delta_rule_flops}
              << std::uint64_t{how.scan_flops} << static_cast<std::uint64_t>(how.head)
-             << static_cast<std::uint64_t>(how.parameters);
+             << static_cast<std::uint64_t>(how.parameters) << static_cast<std::uint64_t>(how.hstu);
         for (std::size_t kind = 0; kind < term_count; ++kind) {
             hash << std::uint64_t{how.counted.contains(static_cast<term>(kind))};
         }

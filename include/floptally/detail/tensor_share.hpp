@@ -2,101 +2,151 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/layer_place.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/component_name.hpp>
-#include <floptally/model/model_part.hpp>
+#include <floptally/model/dealing.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/parallel/tensor_parallel.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/training_plan.hpp>
 
 /// @file
-/// What one rank of a tensor parallel group runs of each row. Useful shares always add up to the row; padded ones to
-/// more where ranks compute the same twice.
+/// What one rank of a tensor parallel group runs of each row, as the row says. Useful shares always add up to the row;
+/// padded ones to more where ranks compute the same twice.
 
 namespace floptally::detail {
 
 class tensor_share {
   public:
-    tensor_share(std::span<const model_part> model, const tensor_options& how, std::uint64_t tp, std::uint64_t tp_rank,
-                 std::uint64_t ep)
-        : model_(model), how_(how), tp_(tp), rank_(tp_rank), ep_(ep) {
+    tensor_share(const tensor_options& how, std::uint64_t tp, std::uint64_t tp_rank, std::uint64_t ep)
+        : how_(how), tp_(tp), rank_(tp_rank), ep_(ep) {
         require_positive(tp, "tp");
         require_positive(ep, "ep");
         require_positive(how.make_vocab_size_divisible_by, "make_vocab_size_divisible_by");
         if (tp_rank >= tp) {
             throw error("tp_rank", "must be below tp, " + std::to_string(tp) + ", got " + std::to_string(tp_rank));
         }
+        for (const tensor_rule& rule : how.rules) {
+            if (rule.split == tensor_split::unsaid || rule.split == tensor_split::several) {
+                throw error("tensor_options::rules", "a rule must say how its weights are split");
+            }
+        }
     }
 
     /// The rank's part of one layer's part.
     [[nodiscard]] cost of(const cost& part) const {
-        return part.with_rows([&](const cost_row& row) { return part_of(part, row); });
+        return part.with_rows([&](const cost_row& row) {
+            return part_of(row, named_row{part.components()[row.component].view(), part.weight_name(row), row.in});
+        });
     }
 
   private:
-    [[nodiscard]] tensor_split rule_of(const layer_place& place) const {
-        const tensor_split* found = nullptr;
-        const auto look = [&](const tensor_rule& rule, std::string_view component) {
-            if (matches(plan_rule{.weights = rule.weights}, component, place.weight)) {
-                found = &rule.split;
-            }
-        };
-        for (const tensor_rule& rule : tensor_rules) {
-            look(rule, place.component);
+    /// A row's names, for rules and errors.
+    struct named_row {
+        std::string_view component;
+        std::string_view weight;
+        modality in = modality::text;
+
+        [[nodiscard]] std::string name() const {
+            std::string text(known_as());
+            return weight.empty() ? text : text.append("/").append(weight);
         }
+        [[nodiscard]] bool is_in(std::string_view side) const {
+            return component.substr(0, side.size()) == side && component.substr(side.size(), 1) == ".";
+        }
+        [[nodiscard]] bool is_in_tower() const { return in != modality::text && is_in(name_of(in)); }
+        /// The component in its layer: without the tower that stands beside a text, or the side of an encoder.
+        [[nodiscard]] std::string_view in_layer() const {
+            return is_in_tower()      ? component.substr(std::string_view(name_of(in)).size() + 1)
+                   : is_in("encoder") ? component.substr(8)
+                                      : component;
+        }
+        [[nodiscard]] std::string field(std::string_view config_name) const {
+            return is_in_tower() ? qualified(in, config_name) : std::string(config_name);
+        }
+        /// The component as rules name it.
+        [[nodiscard]] std::string_view known_as() const { return is_in_tower() ? component : in_layer(); }
+        /// What configs call the width of its matrices, in an error.
+        [[nodiscard]] std::string width() const {
+            const std::string_view own = in_layer();
+            return weight == "eh_proj"                               ? field("hidden_size")
+                   : own == "moe.shared"                             ? field("shared_expert_intermediate_size")
+                   : own == "mlp" || own == "blocks" || own == "mtp" ? field("intermediate_size")
+                                                                     : std::string(known_as());
+        }
+    };
+
+    [[nodiscard]] bool names(const tensor_rule& rule, const named_row& row) const {
+        const plan_rule named{.weights = rule.weights};
+        return matches(named, row.component, row.weight) || matches(named, row.known_as(), row.weight);
+    }
+
+    /// What the row says, or the caller above it. A caller's word has no numbers: those of the row hold where it is
+    /// dealt alike, and a matrix has its columns and rows.
+    [[nodiscard]] dealing dealing_of(const cost_row& row, const named_row& place) const {
+        dealing dealt = row.dealt;
         for (const tensor_rule& rule : how_.rules) {
-            look(rule, place.named);
+            if (names(rule, place)) {
+                dealt = rule.split == row.dealt.by
+                            ? row.dealt
+                            : dealing{rule.split}.of_matrix(row.per_rank.in / 2, columns_of(row));
+            }
         }
-        if (found == nullptr && tp_ != 1) {
+        const bool stores_more = row.useful != 0 && row.parameters > row.useful / 2;
+        const bool matters = tp_ != 1 || (ep_ != 1 && (stores_more || row.what == statistic::routed));
+        if (matters && dealt.by == tensor_split::unsaid) {
             throw error(place.name(),
                         "no rule says how tensor parallelism splits it: give one in tensor_options::rules");
         }
-        return found == nullptr ? tensor_split::replicated : *found;
+        if (matters && dealt.by == tensor_split::several) {
+            throw error(place.name(),
+                        "several matrices that are split differently are one row: give them names (linear::weight), or "
+                        "a rule in tensor_options::rules");
+        }
+        return dealt;
     }
 
-    [[nodiscard]] cost_row part_of(const cost& part, const cost_row& row) const {
-        const layer_place place = place_in_layer(part, row);
-        switch (rule_of(place)) {
+    /// Of all matrices that a unit passes, [out, in] each: Σ out.
+    [[nodiscard]] static std::uint64_t columns_of(const cost_row& row) { return row.per_rank.out / 2; }
+
+    [[nodiscard]] cost_row part_of(const cost_row& row, const named_row& place) const {
+        const dealing dealt_as = dealing_of(row, place);
+        switch (dealt_as.by) {
             case tensor_split::columns:
-                return divided(row, columns_of(row), place.width_field());
             case tensor_split::rows:
-                return divided(row, row.per_rank.in / 2, place.width_field());
+                return divided(row, dealt_as.units, place.width());
             case tensor_split::heads:
-                return divided(row, heads_beside(part, row).count, place.field("num_attention_heads"));
+                return divided(row, dealt_as.units, place.field("num_attention_heads"));
             case tensor_split::kv_heads:
-                return kv_share(part, row, place);
+                return kv_share(row, dealt_as, place);
             case tensor_split::fused_qkv:
-                return fused_share(part, row, place);
+                return fused_share(row, dealt_as, place);
             case tensor_split::vocabulary:
-                return vocabulary_share(row);
+                return vocabulary_share(row, dealt_as, place);
             case tensor_split::experts:
-                return expert_share(part, row);
+                return expert_share(row, dealt_as);
             case tensor_split::even:
-                return divided(row, 0, place.named);
+                return divided(row, dealt_as.units, place.known_as());
             case tensor_split::replicated:
                 return whole(row, how_.sequence_parallel);
+            case tensor_split::unsaid:
+            case tensor_split::several:
             case tensor_split::repeated:
                 break;
         }
         return whole(row, false);
     }
-
     /// This rank's part of a number of FLOPs that is dealt in whole products: the first ranks take what is left over.
     [[nodiscard]] std::uint64_t dealt(std::uint64_t work, std::uint64_t product) const {
         const std::uint64_t of = work % product == 0 ? product : 1;
         const std::uint64_t products = work / of;
         return of * (products / tp_ + (rank_ < products % tp_ ? 1 : 0));
-    }
-
-    /// FLOPs that belong together: what a convention scales, or halves, must stay whole.
-    [[nodiscard]] static std::uint64_t product_of(term kind) {
-        return kind == term::delta_rule ? 6 : kind == term::scan ? 4 : kind == term::softmax ? 3 : 2;
     }
 
     /// Both matrices of an adapter are split, whatever the weight beside them is.
@@ -113,7 +163,7 @@ class tensor_share {
 
     /// `units` (0: not known) are what the framework deals.
     [[nodiscard]] cost_row divided(cost_row row, std::uint64_t units, std::string_view field) const {
-        const std::uint64_t product = product_of(row.kind);
+        const std::uint64_t product = meaning_of(row.kind).flops_together;
         if (units % tp_ != 0) {
             throw error(field, must_be("a multiple of", units));
         }
@@ -129,78 +179,73 @@ class tensor_share {
     }
 
     [[nodiscard]] cost_row whole(cost_row row, bool of_some_tokens) const {
-        row.useful = dealt(row.useful, product_of(row.kind));
-        row.padded = of_some_tokens ? dealt(row.padded, product_of(row.kind)) : row.padded;
+        row.useful = dealt(row.useful, meaning_of(row.kind).flops_together);
+        row.padded = of_some_tokens ? dealt(row.padded, meaning_of(row.kind).flops_together) : row.padded;
         row.per_rank = dealt(row.per_rank);
         return row;
     }
 
     /// `columns` of `all` that the rank runs, some of which others run too.
     [[nodiscard]] cost_row overlapping(cost_row row, std::uint64_t columns, std::uint64_t all) const {
-        row.useful = dealt(row.useful, product_of(row.kind));
+        row.useful = dealt(row.useful, meaning_of(row.kind).flops_together);
         row.padded = row.padded / all * columns;
         row.parameters = row.parameters / all * columns;
         row.per_rank = dealt(row.per_rank);
         return row;
     }
 
-    [[nodiscard]] bool requires_replicas(std::uint64_t kv_heads, const layer_place& place) const {
+    [[nodiscard]] bool requires_replicas(std::uint64_t kv_heads, const named_row& place) const {
         if (kv_heads % tp_ != 0 && tp_ % kv_heads != 0) {
             throw error(place.field("num_key_value_heads"), must_be("a multiple or a divisor of", kv_heads));
         }
         return kv_heads < tp_ && how_.kv == few_kv_heads::replicated;
     }
 
-    [[nodiscard]] cost_row kv_share(const cost& part, const cost_row& row, const layer_place& place) const {
-        const attention_heads heads = heads_beside(part, row);
-        const std::uint64_t head_dim = place.weight == "v_proj" ? heads.v_dim : heads.qk_dim;
-        const std::uint64_t columns = columns_of_one(part, row);
+    [[nodiscard]] cost_row kv_share(const cost_row& row, const dealing& own, const named_row& place) const {
         if (tp_ == 1) {
             return row;
         }
-        if (head_dim == 0 || columns == 0 || columns % head_dim != 0) {
+        if (own.units == 0 || own.inner == 0) {
             throw error(place.name(),
-                        "the attention beside it does not say how many key and value heads it has: give "
-                        "a rule in tensor_options::rules");
+                        "its row does not say how many key and value heads it has: give another rule in "
+                        "tensor_options::rules");
         }
-        return requires_replicas(columns / head_dim, place) ? overlapping(row, head_dim, columns)
-                                                            : divided(row, columns, place.name());
+        const std::uint64_t columns = own.units * own.inner;
+        return requires_replicas(own.units, place) ? overlapping(row, 1, own.units)
+                                                   : divided(row, columns, place.name());
     }
 
     /// q, k and v in one row: H heads and twice K of one width.
-    [[nodiscard]] cost_row fused_share(const cost& part, const cost_row& row, const layer_place& place) const {
-        const attention_heads heads = heads_beside(part, row);
-        const std::uint64_t head_dim = heads.qk_dim;
-        const std::uint64_t queries = heads.count * head_dim;
-        const std::uint64_t columns = columns_of_one(part, row);
+    [[nodiscard]] cost_row fused_share(const cost_row& row, const dealing& own, const named_row& place) const {
+        const std::uint64_t kv_heads = own.inner;
         if (tp_ == 1) {
             return row;
         }
-        if (columns == queries && columns != 0) {
-            return divided(row, heads.count, place.field("num_attention_heads"));
-        }
-        const bool known =
-            head_dim != 0 && head_dim == heads.v_dim && columns > queries && (columns - queries) % (2 * head_dim) == 0;
-        const std::uint64_t kv_heads = known ? (columns - queries) / (2 * head_dim) : 0;
-        if (kv_heads == 0 || (place.weight.empty() && kv_heads % tp_ != 0)) {
+        if (own.units == 0 || kv_heads == 0) {
             throw error(place.name(),
-                        "q, k and v are one row that does not say how many heads each has: give a rule "
-                        "in tensor_options::rules");
+                        "q, k and v are one row that does not say how many heads each has: give another rule in "
+                        "tensor_options::rules");
         }
-        if (kv_heads == heads.count || !requires_replicas(kv_heads, place)) {
-            return divided(row, heads.count, place.field("num_attention_heads"));
-        }
-        static_cast<void>(divided(row, heads.count, place.field("num_attention_heads")));
-        return overlapping(row, queries / tp_ + 2 * head_dim, columns);
+        const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
+        const cost_row evenly = divided(row, own.units, place.field("num_attention_heads"));
+        return replicas ? overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads) : evenly;
     }
 
     /// Slices of the padded vocabulary, of which the last ones may have no real row.
-    [[nodiscard]] cost_row vocabulary_share(cost_row row) const {
-        const std::uint64_t size = vocabulary_of(model_, row);
-        if (size == 0) {  // a table of positions, a classifier, the dense before a vocabulary
-            return whole(row, how_.sequence_parallel);
+    [[nodiscard]] cost_row vocabulary_share(cost_row row, const dealing& own, const named_row& place) const {
+        const std::uint64_t size = own.units;
+        if (size == 0) {
+            throw error(place.name(),
+                        "its row does not say how many words it has: give another rule in "
+                        "tensor_options::rules");
+        }
+        if (row.useful % (2 * size) != 0) {
+            throw error(place.name(), "its row is not of the " + std::to_string(size) + " words that it says");
         }
         const std::uint64_t in = row.useful / 2 / size;
+        if (in == 0) {
+            return row;
+        }
         const std::uint64_t padded = row.padded / 2 / in;
         const std::uint64_t multiple = checked_multiply(tp_, how_.make_vocab_size_divisible_by, "vocab_size");
         const std::uint64_t slice =
@@ -216,8 +261,8 @@ class tensor_share {
 
     /// Visits are dealt to experts as evenly as tokens, wherever the experts are: of its tokens' visits a rank runs
     /// 1 / tp, for other ranks run some of them and it runs as many of theirs. Measured visits are its own.
-    [[nodiscard]] cost_row expert_share(const cost& part, cost_row row) const {
-        const std::uint64_t experts = experts_beside(part);
+    [[nodiscard]] cost_row expert_share(cost_row row, const dealing& own) const {
+        const std::uint64_t experts = own.units;
         if (experts % ep_ != 0) {
             throw error("num_experts",
                         "must be a multiple of ep (" + std::to_string(ep_) + "), got " + std::to_string(experts));
@@ -229,7 +274,7 @@ class tensor_share {
         }
         if (row.what == statistic::routed) {
             const std::uint64_t parameters = row.parameters / (ep_ * tp_);
-            row = divided(row, columns_of(row), "moe_intermediate_size");
+            row = divided(row, own.inner, "moe_intermediate_size");
             row.parameters = parameters;
             return row;
         }
@@ -245,7 +290,6 @@ class tensor_share {
         return std::string("must be ").append(what) + " tp (" + std::to_string(tp_) + "), got " + std::to_string(got);
     }
 
-    std::span<const model_part> model_;
     const tensor_options& how_;
     std::uint64_t tp_;
     std::uint64_t rank_;

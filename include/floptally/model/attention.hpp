@@ -45,30 +45,36 @@ struct gqa {
         const value::set v = fused_qkv ? q : value::made(2);
         const value::set out = value::made(3);
         const value::set gate = value::made(4);
-        const auto from_hidden = [&](std::uint64_t width, std::string_view weight, value::set writes) {
+        const auto from_hidden = [&](std::uint64_t width, std::string_view weight, value::set writes,
+                                     const dealing& dealt) {
             return linear{.in_features = where.hidden_size,
                           .out_features = width,
                           .weight = weight,
                           .reads = value::stream,
-                          .writes = writes};
+                          .writes = writes,
+                          .dealt = dealt};
         };
+        const dealing heads = dealing::heads(num_heads);
+        const dealing kv_heads = dealing::kv_heads(num_kv_heads);
         floptally::cost sum;
         if (fused_qkv) {
             const std::uint64_t keys_and_values = checked_multiply(2, kv_width, "attention.qkv");
             sum.add("attention.qkv",
-                    from_hidden(checked_add(query_width, keys_and_values, "attention.qkv"), "qkv_proj", q));
+                    from_hidden(checked_add(query_width, keys_and_values, "attention.qkv"), "qkv_proj", q,
+                                dealing::fused_qkv(num_heads, num_kv_heads)));
         } else {
-            sum.add("attention.qkv", from_hidden(query_width, "q_proj", q));
-            sum.add("attention.qkv", from_hidden(kv_width, "k_proj", k));
-            sum.add("attention.qkv", from_hidden(kv_width, "v_proj", v));
+            sum.add("attention.qkv", from_hidden(query_width, "q_proj", q, heads));
+            sum.add("attention.qkv", from_hidden(kv_width, "k_proj", k, kv_heads));
+            sum.add("attention.qkv", from_hidden(kv_width, "v_proj", v, kv_heads));
         }
         sum.add("attention.core", attention_core{num_heads, head_dim, head_dim, q, k, v, out}, where.attends);
         sum.add("attention.output", linear{.in_features = query_width,
                                            .out_features = where.hidden_size,
                                            .weight = "o_proj",
-                                           .reads = static_cast<value::set>(out | gate)});
+                                           .reads = static_cast<value::set>(out | gate),
+                                           .dealt = heads});
         if (gate_size != 0) {
-            sum.add("attention.gate", from_hidden(gate_size, "gate_proj", gate));
+            sum.add("attention.gate", from_hidden(gate_size, "gate_proj", gate, heads));
         }
         elementwise.add_to(sum);
         return sum;
@@ -122,21 +128,25 @@ struct cross_attention {
                           .rows = statistic::keys,
                           .weight = weight,
                           .reads = value::context,
-                          .writes = writes};
+                          .writes = writes,
+                          .dealt = dealing::kv_heads(num_kv_heads)};
         };
         floptally::cost sum;
         sum.add("cross_attention.qkv", linear{.in_features = where.hidden_size,
                                               .out_features = query_width,
                                               .weight = "q_proj",
                                               .reads = value::stream,
-                                              .writes = q});
+                                              .writes = q,
+                                              .dealt = dealing::heads(num_heads)});
         sum.add("cross_attention.qkv", from_context("k_proj", k));
         sum.add("cross_attention.qkv", from_context("v_proj", v));
         sum.add("cross_attention.core", attention_core{num_heads, head_dim, head_dim, q, k, v, out},
                 mask::cross_attention());
-        sum.add(
-            "cross_attention.output",
-            linear{.in_features = query_width, .out_features = where.hidden_size, .weight = "o_proj", .reads = out});
+        sum.add("cross_attention.output", linear{.in_features = query_width,
+                                                 .out_features = where.hidden_size,
+                                                 .weight = "o_proj",
+                                                 .reads = out,
+                                                 .dealt = dealing::heads(num_heads)});
         elementwise.add_to(sum);
         return sum;
     }

@@ -100,7 +100,8 @@ struct convolution_stem {
                            .applied = one.bins,
                            .stored = 1,
                            .kind = first ? term::input_linear : term::linear,
-                           .adaptable = false},
+                           .adaptable = false,
+                           .dealt = dealing::repeated()},
                     rate.frames());
             sum.add_parameters("bias", term::bias, one.bias ? one.out_channels : 0);
             channels = one.gated ? one.out_channels / 2 : one.out_channels;

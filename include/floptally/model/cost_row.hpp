@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include <floptally/error.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
@@ -18,7 +21,12 @@ using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< what enters the part: the hidden states before it
 inline constexpr set context = 2;  ///< the output of the other side of an encoder-decoder
 /// The n-th value that the part makes, 0 to 13, in any order. A residual sum of the part's result needs none.
-[[nodiscard]] constexpr set made(unsigned n) { return static_cast<set>(4U << n); }
+[[nodiscard]] constexpr set made(unsigned n) {
+    if (n > 13) {
+        throw error("value", "a part has 14 values that it makes, 0 to 13, got " + std::to_string(n));
+    }
+    return static_cast<set>(4U << n);
+}
 
 }  // namespace value
 
@@ -57,6 +65,7 @@ struct cost_row {
     std::uint32_t weight = 0;      ///< 0: without a name; else one more than an index into `cost::weights()`
     dataflow flow{};
     adapter per_rank{};
+    dealing dealt{};  ///< to the ranks of tensor and expert parallelism
 
     /// With the weights of another row, which counts them.
     [[nodiscard]] constexpr cost_row with_shared_weights() const {
@@ -67,7 +76,7 @@ struct cost_row {
     /// Where its result does not reach the loss.
     [[nodiscard]] constexpr cost_row detached() const {
         cost_row row = *this;
-        row.kind = detached_form(row.kind);
+        row.kind = meaning_of(row.kind).when_detached;
         return row;
     }
 
@@ -89,6 +98,7 @@ struct linear {
     value::set reads = 0;
     value::set writes = 0;
     bool adaptable = true;  ///< LoRA can stand beside it: a plain matrix, neither a convolution nor blocks
+    dealing dealt{};        ///< how tensor parallelism splits it; its columns and rows need no number
 };
 
 /// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`.

@@ -12,7 +12,8 @@
 namespace floptally {
 
 /// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
-/// `result` is what it writes.
+/// `result` is what it writes. Where `up` does not say how it is dealt, and these are no experts, up is dealt by
+/// columns and down by rows.
 constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
     linear down = up;
     down.in_features = up.out_features;
@@ -21,6 +22,10 @@ constexpr void add_matrices(cost& sum, const component_name& component, linear u
     down.reads = up.writes;
     down.writes = result;
     up.weight = "up_proj";
+    if (up.dealt.by == tensor_split::unsaid && up.stored <= up.applied) {
+        up.dealt = dealing::columns();
+        down.dealt = dealing::rows();
+    }
     if (gated) {
         linear gate = up;
         gate.weight = "gate_proj";
@@ -65,11 +70,13 @@ struct gated_mlp {
                                   .out_features = up_width,
                                   .weight = "gate_up_proj",
                                   .reads = value::stream,
-                                  .writes = value::made(0)});
+                                  .writes = value::made(0),
+                                  .dealt = dealing::columns(intermediate_size)});
             sum.add("mlp", linear{.in_features = intermediate_size,
                                   .out_features = where.hidden_size,
                                   .weight = "down_proj",
-                                  .reads = value::made(0)});
+                                  .reads = value::made(0),
+                                  .dealt = dealing::rows()});
         } else {
             add_matrices(sum, "mlp",
                          linear{.in_features = where.hidden_size,
@@ -128,13 +135,15 @@ struct moe {
                                      .kind = term::router,
                                      .weight = "gate",
                                      .reads = value::stream,
-                                     .writes = scores});
+                                     .writes = scores,
+                                     .dealt = dealing::replicated()});
         linear expert{.in_features = latent_size == 0 ? h : latent_size,
                       .out_features = intermediate_size,
                       .applied = visited,
                       .stored = num_experts,
                       .reads = latent,
-                      .writes = value::made(2)};
+                      .writes = value::made(2),
+                      .dealt = dealing::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
             // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
             expert.applied = matrices;
@@ -149,11 +158,13 @@ struct moe {
                                          .out_features = latent_size,
                                          .weight = "down_proj",
                                          .reads = value::stream,
-                                         .writes = latent});
+                                         .writes = latent,
+                                         .dealt = dealing::replicated()});
             sum.add("moe.latent", linear{.in_features = latent_size,
                                          .out_features = h,
                                          .weight = "up_proj",
-                                         .reads = static_cast<value::set>(result | value::made(2) | scores)});
+                                         .reads = static_cast<value::set>(result | value::made(2) | scores),
+                                         .dealt = dealing::replicated()});
         }
         if (shared_intermediate_size != 0) {
             add_matrices(sum, "moe.shared",
@@ -167,7 +178,8 @@ struct moe {
                                              .out_features = 1,
                                              .kind = term::router,
                                              .weight = "shared_expert_gate",
-                                             .reads = value::stream});
+                                             .reads = value::stream,
+                                             .dealt = dealing::replicated()});
             }
         }
         elementwise.add_to(sum);

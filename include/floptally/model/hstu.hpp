@@ -39,21 +39,25 @@ struct hstu_layer {
         constexpr value::set uvqk = value::made(0);
         constexpr value::set attended = value::made(1);
         constexpr value::set gated = value::made(2);
+        const dealing heads = dealing::heads(num_heads);
         floptally::cost sum;
         sum.add("hstu.uvqk", linear{.in_features = where.hidden_size,
                                     .out_features = product(product(2, num_heads), both_dims),
                                     .weight = "uvqk_proj",
                                     .reads = value::stream,
-                                    .writes = uvqk});
-        sum.add_pairs("hstu.qk", term::scores, product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0});
-        sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended});
-        sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated});
+                                    .writes = uvqk,
+                                    .dealt = heads});
+        sum.add_pairs("hstu.qk", term::scores, product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0}, heads);
+        sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended}, heads);
+        sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated}, heads);
         sum.add("hstu.output", linear{.in_features = product(output_blocks, width),
                                       .out_features = where.hidden_size,
                                       .weight = "o_proj",
-                                      .reads = gated});
+                                      .reads = gated,
+                                      .dealt = heads});
         if (residual) {
-            sum.add_elementwise("hstu.elementwise", term::residual, product(num_heads, where.hidden_size));
+            sum.add_elementwise("hstu.elementwise", term::residual, product(num_heads, where.hidden_size),
+                                {}, heads);
         }
         elementwise.add_to(sum);
         return sum;
@@ -88,8 +92,12 @@ struct hstu_mlp {
         std::uint64_t biases = 0;
         for (std::size_t i = 0; i < num_layers(); ++i) {
             const value::set writes = value::made(static_cast<unsigned>(i));
-            const linear matrix{
-                .in_features = in, .out_features = layer_sizes[i], .kind = kind, .reads = reads, .writes = writes};
+            const linear matrix{.in_features = in,
+                                .out_features = layer_sizes[i],
+                                .kind = kind,
+                                .reads = reads,
+                                .writes = writes,
+                                .dealt = dealing::repeated()};  // as recsys-examples has them
             if (rows == hstu_rows::all && stride == 1) {
                 sum.add(component, matrix);
             } else {

@@ -45,17 +45,24 @@ struct mla {
         const value::set latent = value::made(2);
         const value::set out = value::made(4);
         const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
-                                   value::set writes) {
-            sum.add("attention.qkv",
-                    linear{.in_features = in, .out_features = width, .weight = name, .reads = reads, .writes = writes});
+                                   value::set writes, const dealing& dealt) {
+            sum.add("attention.qkv", linear{.in_features = in,
+                                            .out_features = width,
+                                            .weight = name,
+                                            .reads = reads,
+                                            .writes = writes,
+                                            .dealt = dealt});
         };
+        // The projections to the latents are whole on every rank ("duplicated" in Megatron-Core).
+        const dealing heads = dealing::heads(num_heads);
+        const dealing whole = dealing::replicated();
         if (q_lora_rank == 0) {
-            weight(h, query_width, "q_proj", value::stream, q);
+            weight(h, query_width, "q_proj", value::stream, q, heads);
         } else {
-            weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent);
-            weight(q_lora_rank, query_width, "q_b_proj", q_latent, q);
+            weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent, whole);
+            weight(q_lora_rank, query_width, "q_b_proj", q_latent, q, heads);
         }
-        weight(h, latent_key, "kv_a_proj", value::stream, latent);
+        weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
         if (absorbed) {
             add_absorbed(sum, where, q, latent, out);
         } else {
@@ -63,14 +70,15 @@ struct mla {
             const auto keys = static_cast<value::set>(latent | kv);  // the part with positions skips kv_b
             const std::uint64_t kv_width = checked_multiply(
                 num_heads, checked_add(qk_nope_head_dim, v_head_dim, "attention.qkv"), "attention.qkv");
-            weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv);
+            weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv, heads);
             sum.add("attention.core", attention_core{num_heads, qk_head_dim, v_head_dim, q, keys, kv, out},
                     where.attends);
         }
         sum.add("attention.output", linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"),
                                            .out_features = h,
                                            .weight = "o_proj",
-                                           .reads = static_cast<value::set>(out | value::made(5))});
+                                           .reads = static_cast<value::set>(out | value::made(5)),
+                                           .dealt = heads});
         sum.add_parameters("norm", term::latent_norm, elementwise.norm);
         sum.add_parameters("bias", term::bias, elementwise.bias);
         return sum;
@@ -99,7 +107,8 @@ struct mla {
                                       .weight = "kv_b_proj",
                                       .reads = reads,
                                       .writes = writes,
-                                      .adaptable = false});
+                                      .adaptable = false,
+                                      .dealt = dealing::heads(num_heads)});
         };
         part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
         part("attention.output", v_head_dim, out, value::made(5));
@@ -137,21 +146,27 @@ struct lightning_indexer {
         const value::set q = value::made(0);
         const value::set k = value::made(1);
         const value::set head_weights = value::made(2);
-        sum.add("attention.indexer",
-                linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q});
+        // Megatron-Core gathers its inputs, so that every rank runs it on all tokens.
+        const dealing dealt = dealing::repeated();
+        sum.add(
+            "attention.indexer",
+            linear{
+                .in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q, .dealt = dealt});
         sum.add("attention.indexer", linear{.in_features = where.hidden_size,
                                             .out_features = head_dim,
                                             .weight = "wk",
                                             .reads = value::stream,
-                                            .writes = k});
+                                            .writes = k,
+                                            .dealt = dealt});
         sum.add("attention.indexer", linear{.in_features = where.hidden_size,
                                             .out_features = num_heads,
                                             .weight = "weights_proj",
                                             .reads = value::stream,
-                                            .writes = head_weights});
+                                            .writes = head_weights,
+                                            .dealt = dealt});
         sum.add_scores("attention.indexer",
                        head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, mask::causal(),
-                       {.reads = q, .also_reads = k, .fused_with = head_weights});
+                       {.reads = q, .also_reads = k, .fused_with = head_weights}, dealt);
         if (detached) {
             sum = sum.detached();
         }

@@ -47,7 +47,7 @@ struct gated_delta_net {
         add_convolution(sum, conv_kernel, convolved, term::linear, qkvz, qkv);
         const std::uint64_t state = checked_multiply(values, key_head_dim, "mixer.state");
         sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule,
-                      static_cast<value::set>(qkv | gates), read);
+                      static_cast<value::set>(qkv | gates), read, dealing::even());
         add_projection(sum, "mixer.output", "out_proj", values, h, static_cast<value::set>(read | qkvz));
         elementwise.add_to(sum);
         return sum;
@@ -87,19 +87,21 @@ struct kda {
         if (full_forget_gate) {
             add_projection(sum, "mixer.input", "f_proj", h, width, value::stream, gates);
         } else {
-            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9));
+            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9),
+                           dealing::replicated());
             add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, value::made(9), gates);
         }
         if (full_output_gate) {
             add_projection(sum, "mixer.input", "g_proj", h, width, value::stream, output_gate);
         } else {
-            add_projection(sum, "mixer.input", "g_a_proj", h, head_dim, value::stream, value::made(10));
+            add_projection(sum, "mixer.input", "g_a_proj", h, head_dim, value::stream, value::made(10),
+                           dealing::replicated());
             add_projection(sum, "mixer.input", "g_b_proj", head_dim, width, value::made(10), output_gate);
         }
         add_projection(sum, "mixer.input", "b_proj", h, num_heads, value::stream, gates);
         const std::uint64_t state = checked_multiply(width, head_dim, "mixer.state");
         sum.add_state("mixer.state", checked_multiply(3, state, "mixer.state"), term::delta_rule,
-                      static_cast<value::set>(convolved | gates), read);
+                      static_cast<value::set>(convolved | gates), read, dealing::even());
         add_projection(sum, "mixer.output", "o_proj", width, h, static_cast<value::set>(read | output_gate));
         elementwise.add_to(sum);
         return sum;
@@ -126,7 +128,7 @@ struct lightning_attention {
                        value::stream, qkv);
         add_projection(sum, "mixer.input", "output_gate", where.hidden_size, width, value::stream, gate);
         const std::uint64_t state = checked_multiply(width, head_dim, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::state, qkv, read);
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::state, qkv, read, dealing::even());
         add_projection(sum, "mixer.output", "out_proj", width, where.hidden_size, static_cast<value::set>(read | gate));
         elementwise.add_to(sum);
         return sum;
@@ -162,7 +164,7 @@ struct mlstm {
         add_projection(sum, "mixer.input", "igate_preact", h, num_heads, value::stream, stored);
         add_projection(sum, "mixer.input", "fgate_preact", h, num_heads, value::stream, stored);
         sum.add_state("mixer.state", checked_add(checked_multiply(2, memory, "mixer.state"), keys, "mixer.state"),
-                      term::state, stored, read);
+                      term::state, stored, read, dealing::even());
         add_projection(sum, "mixer.output", "out_proj", values, h, static_cast<value::set>(read | output_gate));
         elementwise.add_to(sum);
         return sum;

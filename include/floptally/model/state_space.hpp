@@ -22,14 +22,20 @@ constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, 
                                         .weight = weight,
                                         .reads = reads,
                                         .writes = writes,
-                                        .adaptable = false});
+                                        .adaptable = false,
+                                        .dealt = dealing::even()});
 }
 
 /// A linear of a mixer, by its width and the values that it reads and makes.
 constexpr void add_projection(floptally::cost& sum, const char* component, std::string_view weight, std::uint64_t in,
-                              std::uint64_t out, value::set reads, value::set writes = 0) {
-    sum.add(component,
-            linear{.in_features = in, .out_features = out, .weight = weight, .reads = reads, .writes = writes});
+                              std::uint64_t out, value::set reads, value::set writes = 0,
+                              const dealing& dealt = dealing::even()) {
+    sum.add(component, linear{.in_features = in,
+                              .out_features = out,
+                              .weight = weight,
+                              .reads = reads,
+                              .writes = writes,
+                              .dealt = dealt});
 }
 
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
@@ -64,7 +70,7 @@ struct mamba {
         add_projection(sum, "mixer.input", "dt_proj", dt_rank, inner_size, selected, dt);
         const std::uint64_t state = checked_multiply(inner_size, state_size, "mixer.state");
         sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan,
-                      static_cast<value::set>(x | selected | dt), read);
+                      static_cast<value::set>(x | selected | dt), read, dealing::even());
         add_projection(sum, "mixer.output", "out_proj", inner_size, where.hidden_size,
                        static_cast<value::set>(read | projected));
         elementwise.add_to(sum);
@@ -105,7 +111,7 @@ struct mamba2 {
         add_convolution(sum, conv_kernel, convolved, term::scan_convolution, all, x_b_c);
         const std::uint64_t state = checked_multiply(inner, state_size, "mixer.state");
         sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::scan,
-                      static_cast<value::set>(all | x_b_c), read);
+                      static_cast<value::set>(all | x_b_c), read, dealing::even());
         add_projection(sum, "mixer.output", "out_proj", inner, where.hidden_size, static_cast<value::set>(read | all));
         elementwise.add_to(sum);
         return sum;
@@ -145,7 +151,8 @@ struct rg_lru {
                                       .weight = "rg_lru",
                                       .reads = convolved,
                                       .writes = gates,
-                                      .adaptable = false});
+                                      .adaptable = false,
+                                      .dealt = dealing::even()});
         add_projection(sum, "mixer.output", "linear_out", lru_width, where.hidden_size,
                        static_cast<value::set>(y | convolved | gates));
         elementwise.add_to(sum);

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace floptally {
 
-/// What kind of product a row of a cost is. It decides the backward, what recompute adds, and which conventions count
-/// it.
+/// What kind of product a row of a cost is. `meanings` says what each of them is.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
     input_linear,        ///< weight times what the model is given (pixels, sound): no gradient to data
@@ -33,27 +33,92 @@ enum class term : std::uint8_t {
     residual             ///< the sum with a layer's input, as recsys-examples has it: once for each head
 };
 
-inline constexpr std::size_t term_count = 22;
+/// What a row multiplies.
+enum class term_operands : std::uint8_t {
+    matrix,       ///< a weight matrix and activations
+    vector,       ///< a weight for each element, or beside it: no product of matrices
+    table,        ///< weights that are looked up: no product
+    activations,  ///< two activations: a product of matrices without a weight
+    elements      ///< activations, element by element
+};
 
-/// What a term is where its result does not reach the loss; element-wise ones stay what they are.
-[[nodiscard]] constexpr term detached_form(term kind) {
-    switch (kind) {
-        case term::linear:
-        case term::input_linear:
-        case term::preprocessing:
-        case term::router:
-        case term::scores:
-        case term::values:
-        case term::state:
-        case term::delta_rule:
-        case term::scan:
-        case term::scan_convolution:
-            return term::detached;
-        case term::lm_head:
-            return term::detached_head;
-        default:  // forward only already, or no product
-            return kind;
-    }
+/// Where in a model it stands, for what recompute runs again.
+enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers };
+
+/// What its backward runs, its forward being one.
+enum class term_backward : std::uint8_t {
+    weight_and_data,  ///< a product for dW and one for dX
+    weight_only,      ///< dW: nothing asks for the gradient of what a model is given
+    each_operand,     ///< one for each of the two activations
+    fused,            ///< likewise, in the one kernel of an attention's backward
+    fused_again,      ///< likewise; that kernel computes the forward product once more
+    once,             ///< as much as the forward, where a gradient arrives
+    none              ///< nothing that a convention counts
+};
+
+/// What a kind of product is: all that the library knows of it.
+struct term_meaning {
+    std::string_view name;
+    term_operands operands = term_operands::matrix;
+    term_place place = term_place::layer;
+    term_backward backward = term_backward::weight_and_data;
+    term when_detached = term::detached;  ///< where its result does not reach the loss; element-wise ones stay
+    std::uint64_t flops_together = 2;     ///< what a convention scales or halves: a split leaves it whole
+};
+
+/// A row a kind, in the order of `term`.
+inline constexpr term_meaning meanings[] = {
+    {"linear"},
+    {.name = "input_linear", .backward = term_backward::weight_only},
+    {.name = "preprocessing", .place = term_place::before_layers},
+    {"router"},
+    {.name = "lm_head", .place = term_place::after_layers, .when_detached = term::detached_head},
+    {"scores", term_operands::activations, term_place::attention_core, term_backward::fused_again},
+    {"values", term_operands::activations, term_place::attention_core, term_backward::fused},
+    {"state", term_operands::activations, term_place::layer, term_backward::each_operand},
+    {"delta_rule", term_operands::activations, term_place::layer, term_backward::each_operand, term::detached, 6},
+    {"scan", term_operands::activations, term_place::layer, term_backward::each_operand, term::detached, 4},
+    {"scan_convolution"},
+    {"detached"},
+    {.name = "detached_head", .place = term_place::after_layers, .when_detached = term::detached_head},
+    {.name = "embedding",
+     .operands = term_operands::table,
+     .place = term_place::before_layers,
+     .when_detached = term::embedding},
+    {.name = "tied_embedding",
+     .operands = term_operands::table,
+     .place = term_place::before_layers,
+     .when_detached = term::tied_embedding},
+    {.name = "position_embedding",
+     .operands = term_operands::table,
+     .place = term_place::before_layers,
+     .when_detached = term::position_embedding},
+    {.name = "norm", .operands = term_operands::vector, .when_detached = term::norm},
+    {.name = "latent_norm", .operands = term_operands::vector, .when_detached = term::latent_norm},
+    {.name = "bias", .operands = term_operands::vector, .when_detached = term::bias},
+    {"softmax", term_operands::elements, term_place::attention_core, term_backward::each_operand, term::softmax, 3},
+    {"gating", term_operands::elements, term_place::layer, term_backward::once, term::gating},
+    {"residual", term_operands::elements, term_place::layer, term_backward::none, term::residual}};
+
+inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);
+static_assert(meanings[static_cast<std::size_t>(term::residual)].when_detached == term::residual);
+
+[[nodiscard]] constexpr const term_meaning& meaning_of(term kind) { return meanings[static_cast<std::size_t>(kind)]; }
+
+[[nodiscard]] constexpr bool has_weight(term kind) {
+    const term_operands operands = meaning_of(kind).operands;
+    return operands != term_operands::activations && operands != term_operands::elements;
+}
+/// A product of matrices, which a training step computes.
+[[nodiscard]] constexpr bool is_product(term kind) {
+    const term_operands operands = meaning_of(kind).operands;
+    return operands == term_operands::matrix || operands == term_operands::activations;
+}
+/// Weights without a product: norms, biases, look-up tables.
+[[nodiscard]] constexpr bool is_elementwise_weight(term kind) { return has_weight(kind) && !is_product(kind); }
+/// Its result does not reach the loss.
+[[nodiscard]] constexpr bool is_detached(term kind) {
+    return is_product(kind) && meaning_of(kind).when_detached == kind;
 }
 
 /// A set of terms.
@@ -81,15 +146,21 @@ class term_set {
     unsigned bits_ = 0;
 };
 
+/// All terms of which `is` holds.
+template <class Is>
+[[nodiscard]] constexpr term_set terms_that(Is is) {
+    term_set set;
+    for (std::size_t kind = 0; kind < term_count; ++kind) {
+        set = is(static_cast<term>(kind)) ? set.with(static_cast<term>(kind)) : set;
+    }
+    return set;
+}
+
 /// Every product that a training step computes, and nothing else.
-inline constexpr term_set products{term::linear,       term::preprocessing, term::input_linear,     term::router,
-                                   term::lm_head,      term::scores,        term::values,           term::state,
-                                   term::delta_rule,   term::scan,          term::scan_convolution, term::detached,
-                                   term::detached_head};
+inline constexpr term_set products = terms_that(is_product);
 
 /// Every weight, whether it multiplies a matrix or an element; no look-up table.
-inline constexpr term_set stored_weights{
-    term::linear,        term::preprocessing,    term::input_linear, term::router,      term::lm_head, term::detached,
-    term::detached_head, term::scan_convolution, term::norm,         term::latent_norm, term::bias};
+inline constexpr term_set stored_weights = terms_that(
+    [](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
 
 }  // namespace floptally

@@ -25,7 +25,7 @@ struct vocabulary {
         require_positive(size, "vocab_size");
         floptally::cost sum;
         sum.add_parameters("embedding", tied ? term::tied_embedding : term::embedding,
-                           checked_multiply(size, hidden_size, "embedding"));
+                           checked_multiply(size, hidden_size, "embedding"), dealing::vocabulary(size));
         sum.add_parameters("embedding", term::position_embedding,
                            checked_multiply(positions, hidden_size, "embedding"));
         return sum;
@@ -43,7 +43,8 @@ struct vocabulary {
                                   .padded_out_features = padded_size,
                                   .kind = term::lm_head,
                                   .shared = shared_weights,
-                                  .reads = value::stream});
+                                  .reads = value::stream,
+                                  .dealt = dealing::vocabulary()});
         return sum;
     }
 };
@@ -95,7 +96,8 @@ struct multi_token_prediction {
         sum.add("mtp", linear{.in_features = checked_multiply(2, hidden_size, "mtp"),
                               .out_features = hidden_size,
                               .weight = "eh_proj",
-                              .reads = value::stream});
+                              .reads = value::stream,
+                              .dealt = dealing::columns()});
         return sum;
     }
 };

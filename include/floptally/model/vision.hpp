@@ -44,7 +44,8 @@ struct patch_embedding {
                                           .kind = term::input_linear,
                                           .reads = value::stream,
                                           .writes = value::made(0),
-                                          .adaptable = false});
+                                          .adaptable = false,
+                                          .dealt = dealing::repeated()});
         sum.add_parameters("bias", term::bias, bias ? hidden_size : 0);
         return sum;
     }
@@ -76,14 +77,16 @@ struct patch_merger {
                        .out_features = width,
                        .weight = "up_proj",
                        .reads = value::stream,
-                       .writes = value::made(0)},
+                       .writes = value::made(0),
+                       .dealt = dealing::columns()},
                 units);
         sum.add("merger",
                 linear{.in_features = width,
                        .out_features = out_features,
                        .weight = "down_proj",
                        .reads = value::made(0),
-                       .writes = value::made(1)},
+                       .writes = value::made(1),
+                       .dealt = dealing::rows()},
                 units);
         elementwise.add_to(sum);
         return sum;
@@ -131,7 +134,8 @@ struct gated_patch_merger {
                            .out_features = intermediate_size,
                            .weight = weight,
                            .reads = projected,
-                           .writes = gated},
+                           .writes = gated,
+                           .dealt = dealing::columns()},
                     units);
         }
         sum.add("merger",
@@ -139,7 +143,8 @@ struct gated_patch_merger {
                        .out_features = out_features,
                        .weight = "down_proj",
                        .reads = gated,
-                       .writes = value::made(3)},
+                       .writes = value::made(3),
+                       .dealt = dealing::rows()},
                 units);
         elementwise.add_to(sum);
         return sum;

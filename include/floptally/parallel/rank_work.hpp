@@ -42,7 +42,7 @@ struct rank_options {
 [[nodiscard]] inline std::vector<model_part> tensor_stages(std::span<const model_part> model, std::uint64_t tp,
                                                            std::uint64_t tp_rank, std::uint64_t ep = 1,
                                                            const tensor_options& how = {}) {
-    const detail::tensor_share rank(model, how, tp, tp_rank, ep);
+    const detail::tensor_share rank(how, tp, tp_rank, ep);
     std::vector<model_part> stages(model.begin(), model.end());
     for (model_part& part : stages) {
         part.cost = part.elsewhere ? part.cost : rank.of(part.cost);

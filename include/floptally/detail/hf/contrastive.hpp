@@ -73,13 +73,15 @@ inline constexpr std::array contrastive_texts{
 
 inline constexpr hf_size projection_512{{"projection_dim"}, 512};
 
-[[nodiscard]] inline linear into_common_space(std::uint64_t in, std::uint64_t out, std::string_view weight) {
+[[nodiscard]] inline linear into_common_space(std::uint64_t in, std::uint64_t out, std::string_view weight,
+                                              const dealing& dealt = {}) {
     return {.in_features = in,
             .out_features = out,
             .rows = statistic::count,
             .kind = term::lm_head,
             .weight = weight,
-            .reads = value::stream};
+            .reads = value::stream,
+            .dealt = dealt};
 }
 
 /// One row an image: its class token.
@@ -99,7 +101,7 @@ inline constexpr hf_size projection_512{{"projection_dim"}, 512};
     }
     const std::uint64_t width = config.dimension(projection_512.keys, projection_512.otherwise);
     cost sum;
-    sum.add("lm_head", into_common_space(text.sizes.hidden_size, width, "text_projection"));
+    sum.add("lm_head", into_common_space(text.sizes.hidden_size, width, "text_projection", dealing::replicated()));
     sum.add_parameters("norm", term::norm, 1);
     return sum;
 }

@@ -46,13 +46,19 @@ namespace floptally::detail {
     const std::uint64_t convolved = checked_add(query_width, kv_width, "attention.qkv");
     const std::uint64_t by_head = model.config.dimension({"cca_time1"}, 2);
     cost sum;
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = query_width});
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = kv_width, .applied = 2});
+    sum.add("attention.qkv",
+            linear{.in_features = h, .out_features = query_width, .dealt = dealing::heads(sizes.num_heads)});
+    sum.add(
+        "attention.qkv",
+        linear{
+            .in_features = h, .out_features = kv_width, .applied = 2, .dealt = dealing::kv_heads(sizes.num_kv_heads)});
     add_convolution(sum, model.config.dimension({"cca_time0"}, 2), convolved);
     sum.add("mixer.convolution", linear{.in_features = checked_multiply(by_head, sizes.head_dim, "mixer.convolution"),
-                                        .out_features = convolved});
+                                        .out_features = convolved,
+                                        .dealt = dealing::even()});
     sum.add("attention.core", attention_core{sizes.num_heads, sizes.head_dim, sizes.head_dim}, at.where.attends);
-    sum.add("attention.output", linear{.in_features = query_width, .out_features = h});
+    sum.add("attention.output",
+            linear{.in_features = query_width, .out_features = h, .dealt = dealing::heads(sizes.num_heads)});
     const std::uint64_t projections = model.has(if_attention_bias) ? convolved + kv_width + h : 0;
     elementwise_parameters{.norm = sizes.num_kv_heads + 8 * h, .bias = 2 * convolved + projections}.add_to(sum);
     return sum;
@@ -66,13 +72,22 @@ namespace floptally::detail {
     const std::uint64_t experts = model.read(rule.count);
     const std::uint64_t width = model.config.dimension({"router_hidden_size"}, 256);
     cost sum;
-    sum.add("moe.router", linear{.in_features = h, .out_features = width, .kind = term::router});
-    sum.add("moe.router", linear{.in_features = width, .out_features = width, .applied = 2, .kind = term::router});
-    sum.add("moe.router", linear{.in_features = width, .out_features = experts + 1, .kind = term::router});
+    sum.add("moe.router",
+            linear{.in_features = h, .out_features = width, .kind = term::router, .dealt = dealing::replicated()});
+    sum.add("moe.router", linear{.in_features = width,
+                                 .out_features = width,
+                                 .applied = 2,
+                                 .kind = term::router,
+                                 .dealt = dealing::replicated()});
+    sum.add(
+        "moe.router",
+        linear{
+            .in_features = width, .out_features = experts + 1, .kind = term::router, .dealt = dealing::replicated()});
     sum.add("moe.experts", linear{.in_features = h,
                                   .out_features = model.read(rule.width),
                                   .applied = 3,
-                                  .stored = checked_multiply(3, experts, "moe.experts")});
+                                  .stored = checked_multiply(3, experts, "moe.experts"),
+                                  .dealt = dealing::experts(experts, model.read(rule.width))});
     // From the second layer on, the router's states of the layer before are added with a scale.
     elementwise_parameters{.norm = (at.where.index == 0 ? 1 : 2) * width, .bias = 3 * width}.add_to(sum);
     return sum;

@@ -171,7 +171,8 @@ template <bool Buckets>
         "embedding", term::position_embedding,
         checked_multiply(2 * read_relative_positions(model, Buckets).span, model.sizes.hidden_size, "embedding"));
     if (width != model.sizes.hidden_size) {
-        sum.add("embedding.projection", linear{.in_features = width, .out_features = model.sizes.hidden_size});
+        sum.add("embedding.projection",
+                linear{.in_features = width, .out_features = model.sizes.hidden_size, .dealt = dealing::replicated()});
     }
     return sum;
 }

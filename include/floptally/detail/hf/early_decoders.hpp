@@ -68,7 +68,8 @@ inline void resolve_falcon(hf_model& model) {
     cost sum = two_spare_positions(model);
     sum.add_parameters("embedding", term::position_embedding, model.read({{"max_position_embeddings"}, 2048}) * h);
     if (embedding != h) {
-        sum.add("embedding.projection", linear{.in_features = embedding, .out_features = h, .applied = 2});
+        sum.add("embedding.projection",
+                linear{.in_features = embedding, .out_features = h, .applied = 2, .dealt = dealing::replicated()});
     }
     if (model.config.flag("layer_norm_elementwise_affine", true)) {
         const bool final_norm =

@@ -87,13 +87,15 @@ inline constexpr std::array idefics_towers{
                                     .out_features = inner,
                                     .weight = weight,
                                     .reads = value::stream,
-                                    .writes = value::made(0)});
+                                    .writes = value::made(0),
+                                    .dealt = dealing::columns()});
     }
     sum.add("projector", linear{.in_features = inner,
                                 .out_features = h,
                                 .weight = "down_proj",
                                 .reads = value::made(0),
-                                .writes = value::made(1)});
+                                .writes = value::made(1),
+                                .dealt = dealing::rows()});
     const json none = json::object();
     const config_fields perceiver = perceiver_of(model, none);
     const std::uint64_t latents = resampler_latents(model);

@@ -67,12 +67,16 @@ struct layer_heads {
     const std::uint64_t kv_width = checked_multiply(heads.num_kv_heads, heads.head_dim, "attention.qkv");
     const std::uint64_t projections = shares_kv(model, at.where.index) ? 0 : one_projection ? 1 : 2;
     cost sum;
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = query_width});
+    sum.add("attention.qkv", linear{.in_features = h, .out_features = query_width, .dealt = dealing::heads(num_heads)});
     if (projections != 0) {
-        sum.add("attention.qkv", linear{.in_features = h, .out_features = kv_width, .applied = projections});
+        sum.add("attention.qkv", linear{.in_features = h,
+                                        .out_features = kv_width,
+                                        .applied = projections,
+                                        .dealt = dealing::kv_heads(heads.num_kv_heads)});
     }
     sum.add("attention.core", attention_core{num_heads, heads.head_dim, heads.head_dim}, at.where.attends);
-    sum.add("attention.output", linear{.in_features = query_width, .out_features = h});
+    sum.add("attention.output",
+            linear{.in_features = query_width, .out_features = h, .dealt = dealing::heads(num_heads)});
     sum.add_parameters("norm", term::norm, (projections != 0 ? 2 : 1) * heads.head_dim);
     sum.add_parameters("bias", term::bias, model.has(if_attention_bias) ? query_width + projections * kv_width + h : 0);
     return sum;

@@ -152,7 +152,9 @@ inline void require_both_mixers(hf_model& model) {
 /// Ling 3.0: latent attention, one number a head gates its output.
 [[nodiscard]] inline cost gated_latent_part(const hf_model& model, const hf_layer& at) {
     cost sum = latent_part(model, at);
-    sum.add("attention.gate", linear{.in_features = at.where.hidden_size, .out_features = model.sizes.num_heads});
+    sum.add("attention.gate", linear{.in_features = at.where.hidden_size,
+                                     .out_features = model.sizes.num_heads,
+                                     .dealt = dealing::heads(model.sizes.num_heads)});
     return sum;
 }
 

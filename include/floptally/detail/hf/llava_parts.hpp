@@ -114,12 +114,14 @@ struct two_linears {
                         .out_features = up_features,
                         .weight = "linear_1",
                         .reads = value::stream,
-                        .writes = value::made(0)};
+                        .writes = value::made(0),
+                        .dealt = dealing::columns()};
         const linear down{.in_features = down_features,
                           .out_features = out_features,
                           .weight = "linear_2",
                           .reads = value::made(0),
-                          .writes = value::made(1)};
+                          .writes = value::made(1),
+                          .dealt = dealing::rows()};
         cost sum;
         for (const linear& one : {up, down}) {
             units == nullptr ? sum.add("projector", one) : sum.add("projector", one, *units);

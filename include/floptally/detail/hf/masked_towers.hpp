@@ -49,8 +49,9 @@ struct hf_side_layers {
     }
 };
 
-[[nodiscard]] inline linear over_rows(std::uint64_t in, std::uint64_t out, std::string_view weight) {
-    return {.in_features = in, .out_features = out, .weight = weight, .reads = value::stream};
+[[nodiscard]] inline linear over_rows(std::uint64_t in, std::uint64_t out, std::string_view weight,
+                                      const dealing& dealt = {}) {
+    return {.in_features = in, .out_features = out, .weight = weight, .reads = value::stream, .dealt = dealt};
 }
 
 [[nodiscard]] inline std::uint64_t head_dim_of(const hf_model& model, std::string_view key, std::uint64_t width,
@@ -104,7 +105,7 @@ struct hf_side_layers {
     hf_side_layers biased = decoder;
     biased.qkv_bias = model.has(if_qkv_bias) ? 3 * decoder.num_heads * decoder.head_dim : 0;
     cost after = biased.over_tokens(mask::bidirectional());
-    after.add("lm_head", over_rows(width, pixels, "decoder_pred"));
+    after.add("lm_head", over_rows(width, pixels, "decoder_pred", dealing::replicated()));
     cost sum;
     sum.add("decoder.embedding", over_rows(model.sizes.hidden_size, width, "decoder_embed"),
             mask::kept_patches(hidden_share(model), 1));
@@ -133,7 +134,7 @@ template <hf_part Attention>
 /// One row for each clip.
 [[nodiscard]] inline cost classifier_of_clips(const hf_model& model) {
     const std::uint64_t labels = labels_width(model);
-    linear weight = over_rows(model.sizes.hidden_size, labels, "classifier");
+    linear weight = over_rows(model.sizes.hidden_size, labels, "classifier", dealing::replicated());
     weight.kind = term::lm_head;
     cost sum;
     sum.add("lm_head", weight, mask::clips());

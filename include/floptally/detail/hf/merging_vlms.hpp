@@ -105,7 +105,8 @@ namespace floptally::detail {
                    .out_features = model.text.sizes.hidden_size,
                    .weight = "linear_1",
                    .reads = value::stream,
-                   .writes = value::made(0)},
+                   .writes = value::made(0),
+                   .dealt = dealing::columns()},
             mask::merged_patches(static_cast<std::int64_t>(llama4_side(model.tower))));
     return sum;
 }

@@ -123,11 +123,17 @@ inline void resolve_jetmoe(hf_model& model) {
     const std::uint64_t experts = model.read(model.family.experts.count);
     const std::uint64_t chosen = model.read(model.family.experts.per_token);
     cost sum;
-    sum.add("attention.router", linear{.in_features = h, .out_features = experts, .kind = term::router});
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = width, .applied = chosen, .stored = experts});
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = width, .applied = 2});
+    sum.add("attention.router",
+            linear{.in_features = h, .out_features = experts, .kind = term::router, .dealt = dealing::replicated()});
+    const dealing heads = dealing::heads(sizes.num_kv_heads);
+    sum.add("attention.qkv",
+            linear{.in_features = h, .out_features = width, .applied = chosen, .stored = experts, .dealt = heads});
+    sum.add(
+        "attention.qkv",
+        linear{.in_features = h, .out_features = width, .applied = 2, .dealt = dealing::kv_heads(sizes.num_kv_heads)});
     sum.add("attention.core", attention_core{sizes.num_heads, sizes.head_dim, sizes.head_dim}, at.where.attends);
-    sum.add("attention.output", linear{.in_features = width, .out_features = h, .applied = chosen, .stored = experts});
+    sum.add("attention.output",
+            linear{.in_features = width, .out_features = h, .applied = chosen, .stored = experts, .dealt = heads});
     elementwise_parameters{.bias = h}.add_to(sum);
     return sum;
 }

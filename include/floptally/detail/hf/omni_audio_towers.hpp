@@ -106,7 +106,8 @@ inline constexpr std::array audio_encoder_heads{head{"AudioEncoder", {}}};
     sum.add("stem",
             linear{.in_features = checked_multiply(last.out_channels, last.bins, "stem"),
                    .out_features = model.sizes.hidden_size,
-                   .weight = "conv_out"},
+                   .weight = "conv_out",
+                   .dealt = dealing::repeated()},
             convolutions.after().frames());
     return sum;
 }

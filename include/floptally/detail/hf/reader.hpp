@@ -243,12 +243,14 @@ class hf_reader {
                 continue;
             }
             cost matrix;
-            matrix.add("lm_head", linear{.in_features = after.in(model_),
-                                         .out_features = width,
-                                         .padded_out_features = padded_width(model_, after, width),
-                                         .rows = after.rows,
-                                         .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
-                                         .reads = value::stream});
+            matrix.add("lm_head",
+                       linear{.in_features = after.in(model_),
+                              .out_features = width,
+                              .padded_out_features = padded_width(model_, after, width),
+                              .rows = after.rows,
+                              .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
+                              .reads = value::stream,
+                              .dealt = after.out == vocabulary_width ? dealing::vocabulary() : dealing::replicated()});
             matrix = over_last_units(model_, matrix);
             cost elementwise;
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {

@@ -39,7 +39,8 @@ inline void refuse_tied(hf_model& model) { model.refuse_flag("tie_word_embedding
     const std::uint64_t width = table_width(model);
     cost sum;
     sum.add_parameters("norm", term::norm, 2 * width);
-    sum.add("embedding.projection", linear{.in_features = width, .out_features = model.sizes.hidden_size});
+    sum.add("embedding.projection",
+            linear{.in_features = width, .out_features = model.sizes.hidden_size, .dealt = dealing::replicated()});
     sum.add_parameters("bias", term::bias, model.sizes.hidden_size);
     return sum;
 }
@@ -89,7 +90,8 @@ inline void refuse_tied(hf_model& model) { model.refuse_flag("tie_word_embedding
     if (config.flag("concat_input", true)) {
         const std::uint64_t width = h + (config.flag("enable_pronunciation", true) ? sound : 0) +
                                     (config.flag("enable_shape", true) ? shape : 0);
-        sum.add("embedding.projection", linear{.in_features = width, .out_features = h});
+        sum.add("embedding.projection",
+                linear{.in_features = width, .out_features = h, .dealt = dealing::replicated()});
         sum.add_parameters("bias", term::bias, h);
     }
     return sum;

@@ -113,15 +113,18 @@ namespace floptally::detail {
     constexpr std::string_view earlier = "sliding_window_size";
     const bool by_earlier = window && model.config.has_value(earlier);
     cost sum;
-    for (const std::uint64_t width : {query, key, value}) {
-        sum.add("attention.qkv", linear{.in_features = h, .out_features = width});
+    const dealing by_heads = dealing::heads(sizes.num_heads);
+    sum.add("attention.qkv", linear{.in_features = h, .out_features = query, .dealt = by_heads});
+    for (const std::uint64_t width : {key, value}) {
+        sum.add("attention.qkv", linear{.in_features = h, .out_features = width, .dealt = dealing::kv_heads(kv_heads)});
     }
     sum.add("attention.core", attention_core{sizes.num_heads, sizes.head_dim, v_head_dim},
             by_earlier ? mask::sliding_window(
                              static_cast<std::int64_t>(model.config.integer({earlier}, required, 0, 0x7FFF'FFFE)) + 1)
                        : at.where.attends);
     sum.add("attention.output", linear{.in_features = checked_multiply(sizes.num_heads, v_head_dim, "attention.output"),
-                                       .out_features = h});
+                                       .out_features = h,
+                                       .dealt = by_heads});
     sum.add_parameters("bias", term::bias,
                        (model.has(model.family.qkv_bias) ? query + key + value : 0) + (window ? sizes.num_heads : 0));
     return sum;

@@ -66,8 +66,8 @@ inline void require_mobilebert(hf_model& model) {
 
 /// A linear with its bias, and the norm that follows.
 inline void add_normed(cost& sum, const component_name& component, std::uint64_t in, std::uint64_t out,
-                       std::uint64_t applied = 1) {
-    sum.add(component, linear{.in_features = in, .out_features = out, .applied = applied, .stored = 1});
+                       std::uint64_t applied = 1, const dealing& dealt = {}) {
+    sum.add(component, linear{.in_features = in, .out_features = out, .applied = applied, .stored = 1, .dealt = dealt});
     sum.add_parameters("bias", term::bias, out);
     sum.add_parameters("norm", term::norm, 2 * out);
 }
@@ -76,6 +76,7 @@ inline void add_normed(cost& sum, const component_name& component, std::uint64_t
     const bottleneck narrow = read_bottleneck(model);
     const std::uint64_t h = at.where.hidden_size;
     const std::uint64_t width = narrow.width;
+    const dealing heads = dealing::heads(model.sizes.num_heads);
     cost sum;
     if (narrow.used) {
         add_normed(sum, "bottleneck", h, width);
@@ -83,12 +84,13 @@ inline void add_normed(cost& sum, const component_name& component, std::uint64_t
             add_normed(sum, "bottleneck", h, width, narrow.attention ? 0 : 1);
         }
     }
-    sum.add("attention.qkv", linear{.in_features = width, .out_features = width, .applied = 2});
-    sum.add("attention.qkv", linear{.in_features = narrow.attention ? width : h, .out_features = width});
+    sum.add("attention.qkv", linear{.in_features = width, .out_features = width, .applied = 2, .dealt = heads});
+    sum.add("attention.qkv",
+            linear{.in_features = narrow.attention ? width : h, .out_features = width, .dealt = heads});
     sum.add_parameters("bias", term::bias, 3 * width);
     sum.add("attention.core", attention_core{model.sizes.num_heads, model.sizes.head_dim, model.sizes.head_dim},
             at.where.attends);
-    add_normed(sum, "attention.output", width, width);
+    add_normed(sum, "attention.output", width, width, 1, heads);
     return sum;
 }
 
@@ -97,9 +99,9 @@ inline void add_normed(cost& sum, const component_name& component, std::uint64_t
     const std::uint64_t wide = model.sizes.intermediate_size;
     const std::uint64_t mlps = model.config.integer({"num_feedforward_networks"}, 4, 1, max_layers);
     cost one;
-    one.add("mlp", linear{.in_features = narrow.width, .out_features = wide});
+    one.add("mlp", linear{.in_features = narrow.width, .out_features = wide, .dealt = dealing::even()});
     one.add_parameters("bias", term::bias, wide);
-    add_normed(one, "mlp", wide, narrow.width);
+    add_normed(one, "mlp", wide, narrow.width, 1, dealing::even());
     cost sum = mlps * one;
     if (narrow.used) {
         add_normed(sum, "bottleneck", narrow.width, at.where.hidden_size);
@@ -116,7 +118,8 @@ inline void add_normed(cost& sum, const component_name& component, std::uint64_t
     const std::uint64_t rows =
         config.dimension({"max_position_embeddings"}, 512) + config.dimension({"type_vocab_size"}, 2);
     cost sum;
-    add_normed(sum, "embedding.projection", (trigrams ? 3 : 1) * width, h, trigrams || width != h ? 1 : 0);
+    add_normed(sum, "embedding.projection", (trigrams ? 3 : 1) * width, h, trigrams || width != h ? 1 : 0,
+               dealing::replicated());
     sum.add_parameters("embedding", term::position_embedding, checked_multiply(rows, h, "embedding"));
     return sum;
 }
@@ -154,7 +157,7 @@ inline constexpr std::array mobilebert_heads{
 [[nodiscard]] inline cost fnet_projection(const hf_model& model) {
     const std::uint64_t h = model.sizes.hidden_size;
     cost sum;
-    sum.add("embedding.projection", linear{.in_features = h, .out_features = h});
+    sum.add("embedding.projection", linear{.in_features = h, .out_features = h, .dealt = dealing::replicated()});
     sum.add_parameters("bias", term::bias, h);
     return sum;
 }

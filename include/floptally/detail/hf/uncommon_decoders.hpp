@@ -74,8 +74,13 @@ inline void require_even_kv_heads(hf_model& model) {
                                                                    std::to_string(chosen));
     }
     cost sum = dense_part(model, at);
-    sum.add("moe.router", linear{.in_features = h, .out_features = 2 * keys, .kind = term::router});
-    sum.add("moe.experts", linear{.in_features = h, .out_features = 1, .applied = 2 * chosen, .stored = 2 * experts});
+    sum.add("moe.router",
+            linear{.in_features = h, .out_features = 2 * keys, .kind = term::router, .dealt = dealing::replicated()});
+    sum.add("moe.experts", linear{.in_features = h,
+                                  .out_features = 1,
+                                  .applied = 2 * chosen,
+                                  .stored = 2 * experts,
+                                  .dealt = dealing::experts(experts, 1)});
     return sum;
 }
 

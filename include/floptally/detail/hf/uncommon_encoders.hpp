@@ -86,24 +86,25 @@ inline constexpr std::array roformer_heads{
 
 /// A linear in groups: each takes its own part of the channels.
 [[nodiscard]] inline linear grouped(const hf_model& model, std::string_view key, std::uint64_t otherwise,
-                                    std::uint64_t in, std::uint64_t out) {
+                                    std::uint64_t in, std::uint64_t out, const dealing& dealt) {
     const std::uint64_t groups = model.config.dimension({key}, otherwise);
     if (in % groups != 0 || out % groups != 0) {
         throw error(model.config.field(key), "must divide " + std::to_string(in) + " and " + std::to_string(out) +
                                                  " channels, got " + std::to_string(groups));
     }
-    return {.in_features = in / groups, .out_features = out};
+    return {.in_features = in / groups, .out_features = out, .dealt = dealt};
 }
 
 [[nodiscard]] inline cost squeezebert_attention(const hf_model& model, const hf_layer& at) {
     const std::uint64_t h = at.where.hidden_size;
+    const dealing heads = dealing::heads(model.sizes.num_heads);
     cost sum;
     for (const char* key : {"q_groups", "k_groups", "v_groups"}) {
-        sum.add("attention.qkv", grouped(model, key, 4, h, h));
+        sum.add("attention.qkv", grouped(model, key, 4, h, h, heads));
     }
     sum.add("attention.core", attention_core{model.sizes.num_heads, model.sizes.head_dim, model.sizes.head_dim},
             at.where.attends);
-    sum.add("attention.output", grouped(model, "post_attention_groups", 1, h, h));
+    sum.add("attention.output", grouped(model, "post_attention_groups", 1, h, h, heads));
     sum.add_parameters("bias", term::bias, 4 * h);
     return sum;
 }
@@ -112,8 +113,8 @@ inline constexpr std::array roformer_heads{
     const std::uint64_t h = at.where.hidden_size;
     const std::uint64_t wide = model.sizes.intermediate_size;
     cost sum;
-    sum.add("mlp", grouped(model, "intermediate_groups", 4, h, wide));
-    sum.add("mlp", grouped(model, "output_groups", 4, wide, h));
+    sum.add("mlp", grouped(model, "intermediate_groups", 4, h, wide, dealing::even()));
+    sum.add("mlp", grouped(model, "output_groups", 4, wide, h, dealing::even()));
     sum.add_parameters("bias", term::bias, wide + h);
     return sum;
 }
@@ -165,9 +166,10 @@ inline void resolve_convbert(hf_model& model) {
         throw error(model.config.field("conv_kernel_size"), "must be odd, got " + std::to_string(kernel));
     }
     cost sum;
-    sum.add("attention.qkv", linear{.in_features = h, .out_features = half, .applied = 3});
+    sum.add("attention.qkv",
+            linear{.in_features = h, .out_features = half, .applied = 3, .dealt = dealing::heads(heads)});
     sum.add("attention.core", attention_core{heads, model.sizes.head_dim, model.sizes.head_dim}, at.where.attends);
-    sum.add("attention.output", linear{.in_features = h, .out_features = h});
+    sum.add("attention.output", linear{.in_features = h, .out_features = h, .dealt = dealing::heads(heads)});
     // A depthwise convolution, then channels mixed; the kernels; what they are applied to.
     sum.add("convolution", linear{.in_features = kernel, .out_features = h});
     sum.add("convolution", linear{.in_features = h, .out_features = half, .applied = 2});
@@ -181,8 +183,8 @@ inline void resolve_convbert(hf_model& model) {
     const std::uint64_t h = at.where.hidden_size;
     const std::uint64_t wide = model.sizes.intermediate_size;
     cost sum;
-    sum.add("mlp", grouped(model, "num_groups", 1, h, wide));
-    sum.add("mlp", grouped(model, "num_groups", 1, wide, h));
+    sum.add("mlp", grouped(model, "num_groups", 1, h, wide, dealing::even()));
+    sum.add("mlp", grouped(model, "num_groups", 1, wide, h, dealing::even()));
     sum.add_parameters("bias", term::bias, wide + h);
     return sum;
 }

@@ -141,7 +141,8 @@ inline constexpr image_stem yolos_stem{.image = {{"image_size"}, derived}, .pair
                                       .applied = tokens,
                                       .stored = 1,
                                       .rows = statistic::count,
-                                      .kind = term::lm_head});
+                                      .kind = term::lm_head,
+                                      .dealt = dealing::replicated()});
         }
         sum.add_parameters("bias", term::bias, 2 * h + out);
     }

@@ -109,7 +109,11 @@ template <const conv_list& Otherwise>
 /// From the width of the convolutions to that of the layers.
 [[nodiscard]] inline cost feature_projection(std::uint64_t in, std::uint64_t out, bool norm) {
     cost sum;
-    sum.add("stem", linear{.in_features = in, .out_features = out, .weight = "projection", .reads = value::stream});
+    sum.add("stem", linear{.in_features = in,
+                           .out_features = out,
+                           .weight = "projection",
+                           .reads = value::stream,
+                           .dealt = dealing::repeated()});
     sum.add_parameters("norm", term::norm, norm ? 2 * in : 0);
     sum.add_parameters("bias", term::bias, out);
     return sum;
@@ -256,10 +260,17 @@ template <const conv_list& Otherwise>
     }
     const std::uint64_t width = xvector_width(model);
     cost sum;
-    sum.add("lm_head", linear{.in_features = model.sizes.hidden_size, .out_features = widths[0]}, rate.frames());
+    sum.add("lm_head",
+            linear{.in_features = model.sizes.hidden_size, .out_features = widths[0], .dealt = dealing::replicated()},
+            rate.frames());
     sum += layers.cost("lm_head");
-    sum.add("lm_head", linear{.in_features = 2 * widths.back(), .out_features = width, .rows = statistic::count});
-    sum.add("lm_head", linear{.in_features = width, .out_features = width, .rows = statistic::count});
+    sum.add("lm_head", linear{.in_features = 2 * widths.back(),
+                              .out_features = width,
+                              .rows = statistic::count,
+                              .dealt = dealing::replicated()});
+    sum.add(
+        "lm_head",
+        linear{.in_features = width, .out_features = width, .rows = statistic::count, .dealt = dealing::replicated()});
     sum.add_parameters("bias", term::bias, widths[0] + 2 * width);
     // The weight of the loss, which no class multiplies without labels.
     sum.add_parameters("embedding", term::position_embedding, checked_multiply(width, labels_width(model), "lm_head"));

@@ -31,7 +31,8 @@ namespace floptally::detail {
                                      .applied = sizes.num_heads,
                                      .stored = 1,
                                      .reads = value::stream,
-                                     .adaptable = false});
+                                     .adaptable = false,
+                                     .dealt = dealing::heads(sizes.num_heads)});
     sum.add_parameters("bias", term::bias, 8 + sizes.num_heads);
     if (at.where.index == 0) {
         const std::uint64_t buckets = model.config.dimension({"num_buckets"}, 320);

@@ -62,12 +62,17 @@ inline constexpr std::array xlm_heads{
     const hf_dimensions& sizes = model.sizes;
     const std::uint64_t width = sizes.num_heads * sizes.head_dim;
     cost sum;
-    sum.add("attention.qkv", linear{.in_features = sizes.hidden_size, .out_features = width, .applied = 3});
+    sum.add("attention.qkv", linear{.in_features = sizes.hidden_size,
+                                    .out_features = width,
+                                    .applied = 3,
+                                    .dealt = dealing::heads(sizes.num_heads)});
     sum.add("attention.positions",
             linear{.in_features = sizes.hidden_size, .out_features = width, .applied = 2, .stored = 1});
     sum.add("attention.core", attention_core{sizes.num_heads, 2 * sizes.head_dim, sizes.head_dim},
             mask::bidirectional());
-    sum.add("attention.output", linear{.in_features = width, .out_features = at.where.hidden_size});
+    sum.add(
+        "attention.output",
+        linear{.in_features = width, .out_features = at.where.hidden_size, .dealt = dealing::heads(sizes.num_heads)});
     sum.add_parameters("bias", term::bias, 5 * width);  // of the three products, and two segments
     return sum;
 }

@@ -42,14 +42,16 @@ struct shared_block_adapters {
     const std::uint64_t query_width = checked_multiply(sizes.num_heads, sizes.head_dim, "attention.qkv");
     const std::uint64_t kv_width = checked_multiply(sizes.num_kv_heads, sizes.head_dim, "attention.qkv");
     cost sum;
-    const auto add = [&](const char* component, std::uint64_t in, std::uint64_t out, std::uint64_t times = 1) {
-        sum.add(component, linear{.in_features = in, .out_features = out, .applied = times, .shared = !stored});
+    const auto add = [&](const char* component, std::uint64_t in, std::uint64_t out, std::uint64_t times,
+                         const dealing& dealt) {
+        sum.add(component,
+                linear{.in_features = in, .out_features = out, .applied = times, .shared = !stored, .dealt = dealt});
     };
-    add("attention.qkv", 2 * h, query_width);
-    add("attention.qkv", 2 * h, kv_width, 2);
+    add("attention.qkv", 2 * h, query_width, 1, dealing::heads(sizes.num_heads));
+    add("attention.qkv", 2 * h, kv_width, 2, dealing::kv_heads(sizes.num_kv_heads));
     sum.add("attention.core", attention_core{sizes.num_heads, sizes.head_dim, sizes.head_dim}, mask::causal());
-    add("attention.output", query_width, h);
-    add("mlp", h, sizes.intermediate_size, 3);
+    add("attention.output", query_width, h, 1, dealing::heads(sizes.num_heads));
+    add("mlp", h, sizes.intermediate_size, 3, dealing::even());
     sum.add("attention.to_mixer", linear{.in_features = h, .out_features = h});
     const auto adapt = [&](const char* component, std::uint64_t in, std::uint64_t out, std::uint64_t times) {
         sum.add(

@@ -142,7 +142,10 @@ what a fused attention backward computes again. str() is a table, in a notebook 
                                [](const shown_report& r) { return std::string(r.counted.counted_as.name); })
         .def_property_readonly("plan", [](const shown_report& r) { return r.counted.plan; })
         .def_property_readonly("tally", [](const shown_report& r) { return r.counted.batch; })
-        .def_property_readonly("notes", [](const shown_report& r) { return r.counted.notes; })
+        .def_property_readonly("notes", [](const shown_report& r) { return notes_of(r.counted); })
+        .def_property_readonly(
+            "is_upper_bound", [](const shown_report& r) { return r.counted.work.is_upper_bound(); },
+            "Whether less may run: the plan trains parts of a model whose rows do not say what they read.")
         .def_property_readonly(
             "statistics", [](const shown_report& r) { return exact_ints(json_of(r).attr("get")("statistics")); },
             "Sequences, tokens, squares and pairs, useful and padded.")

@@ -112,7 +112,8 @@ inline void require_version(const py::handle& kept, const char* what) {
                                shown(item));
     }
     return make_row(of[0].cast<std::string>(), of[1], of[2].cast<std::string>(), of[3],
-                    of.size() == 5 ? py::object(of[4]) : py::int_(0), py::none(), "", "text");
+                    of.size() == 5 ? py::object(of[4]) : py::int_(0), py::none(), "", "text", "unsaid", py::int_(0),
+                    py::int_(0));
 }
 
 /// The rows of a list, with an error that says which of them is none.

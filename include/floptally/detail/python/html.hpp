@@ -83,7 +83,7 @@ namespace floptally::detail::python {
         out.append("</tr>");
     }
     out.append("</table>");
-    for (const std::string& note : r.notes) {
+    for (const std::string& note : notes_of(r)) {
         out.append("<p>").append(escaped(note)).append("</p>");
     }
     return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <pybind11/operators.h>
@@ -15,34 +16,28 @@
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/cost_row.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
 
 namespace floptally::detail::python {
 
-inline constexpr const char* term_words[] = {"linear",
-                                             "input_linear",
-                                             "preprocessing",
-                                             "router",
-                                             "lm_head",
-                                             "scores",
-                                             "values",
-                                             "state",
-                                             "delta_rule",
-                                             "scan",
-                                             "scan_convolution",
-                                             "detached",
-                                             "detached_head",
-                                             "embedding",
-                                             "tied_embedding",
-                                             "position_embedding",
-                                             "norm",
-                                             "latent_norm",
-                                             "bias",
-                                             "softmax",
-                                             "gating",
-                                             "residual"};
-static_assert(std::size(term_words) == term_count);
+/// The names in the table of terms, as the array that `to_word` takes.
+struct term_word_list {
+    const char* all[term_count]{};
+
+    constexpr term_word_list() {
+        for (std::size_t kind = 0; kind < term_count; ++kind) {
+            all[kind] = meanings[kind].name.data();
+        }
+    }
+};
+inline constexpr term_word_list every_term_word;
+inline constexpr const char* const (&term_words)[term_count] = every_term_word.all;
+
+inline constexpr const char* split_words[] = {"unsaid",    "several",    "columns", "rows", "heads",      "kv_heads",
+                                              "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"};
+static_assert(std::size(split_words) == static_cast<std::size_t>(tensor_split::repeated) + 1);
 
 inline constexpr const char* statistic_words[] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
 
@@ -71,7 +66,7 @@ struct whole_row {
                               static_cast<unsigned>(row.kind), static_cast<unsigned>(row.in), row.useful, row.padded,
                               row.parameters, row.flow.reads, row.flow.also_reads, row.flow.fused_with, row.flow.writes,
                               row.per_rank.in, row.per_rank.out, row.per_rank.padded_out, row.per_rank.parameters,
-                              attends.name());
+                              attends.name(), static_cast<unsigned>(row.dealt.by), row.dealt.units, row.dealt.inner);
     }
     [[nodiscard]] static whole_row of_numbers(const py::tuple& n) {
         const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
@@ -85,7 +80,10 @@ struct whole_row {
                         .padded = count(6),
                         .parameters = count(7),
                         .flow = {flow(8), flow(9), flow(10), flow(11)},
-                        .per_rank = {count(12), count(13), count(14), count(15)}},
+                        .per_rank = {count(12), count(13), count(14), count(15)},
+                        .dealt = {static_cast<tensor_split>(
+                                      to_count(n[17], "split", 0, static_cast<unsigned>(tensor_split::repeated))),
+                                  count(18), count(19)}},
                 .attends = mask_of_text(n[16].cast<std::string>())};
     }
 };
@@ -110,7 +108,8 @@ struct whole_row {
 [[nodiscard]] inline whole_row make_row(const std::string& component, const py::object& unit, const std::string& kind,
                                         const py::object& flops_per_unit, const py::object& parameters,
                                         const py::object& padded_flops_per_unit, const std::string& weight,
-                                        const std::string& in) {
+                                        const std::string& in, const std::string& split, const py::object& units,
+                                        const py::object& inner_units) {
     whole_row made{.component = component, .weight = weight, .row = {}, .attends = {}};
     cost_row& row = made.row;
     if (py::isinstance<mask>(unit)) {
@@ -128,6 +127,8 @@ struct whole_row {
     row.padded =
         padded_flops_per_unit.is_none() ? row.useful : to_count(padded_flops_per_unit, "padded_flops_per_unit");
     row.parameters = to_count(parameters, "parameters");
+    row.dealt = {from_word<tensor_split>(split, "split", split_words), to_count(units, "units"),
+                 to_count(inner_units, "inner_units")};
     return made;
 }
 
@@ -137,10 +138,13 @@ inline void bind_rows(py::module_& module) {
 component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
 side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what product it
 is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its backward.
-flops_per_unit: of the forward, a multiply-add is 2.)")
+flops_per_unit: of the forward, a multiply-add is 2. split: how tensor parallelism deals it ("columns", "rows", "heads",
+"kv_heads", "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"), units: how many of them there are,
+inner_units: columns of a key-value head, key-value heads of a fused matrix, width of an expert.)")
         .def(py::init(&make_row), py::arg("component"), py::arg("unit"), py::arg("kind"), py::arg("flops_per_unit"),
              py::arg("parameters") = 0, py::kw_only(), py::arg("padded_flops_per_unit") = py::none(),
-             py::arg("weight") = "", py::arg("tower") = "text")
+             py::arg("weight") = "", py::arg("tower") = "text", py::arg("split") = "unsaid", py::arg("units") = 0,
+             py::arg("inner_units") = 0)
         .def_property_readonly("component", [](const whole_row& r) { return std::string(r.component.view()); })
         .def_property_readonly("unit", &whole_row::unit)
         .def_property_readonly("kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); })
@@ -149,6 +153,9 @@ flops_per_unit: of the forward, a multiply-add is 2.)")
         .def_property_readonly("parameters", [](const whole_row& r) { return r.row.parameters; })
         .def_property_readonly("weight", [](const whole_row& r) { return r.weight; })
         .def_property_readonly("tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); })
+        .def_property_readonly("split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); })
+        .def_property_readonly("units", [](const whole_row& r) { return r.row.dealt.units; })
+        .def_property_readonly("inner_units", [](const whole_row& r) { return r.row.dealt.inner; })
         .def(py::self == py::self)
         .def("__hash__", [](const whole_row& r) { return py::hash(r.numbers()); })
         .def("__repr__",
