@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/refusals.hpp>

@@ -48,9 +48,10 @@ constexpr void require_start(std::string_view field, T boundary) {
 }
 
 /// Throws where the slot between boundaries i and i + 1 is shorter than its sequence.
-constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot) {
+constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot,
+                            std::string_view slots_field = "cu_seqlens_padded") {
     if (slot < length) {
-        throw error(indexed("cu_seqlens_padded", i + 1),
+        throw error(indexed(slots_field, i + 1),
                     "leaves a slot of " + std::to_string(slot) + " tokens for a sequence of " + std::to_string(length));
     }
 }

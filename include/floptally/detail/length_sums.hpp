@@ -36,6 +36,10 @@ concept integer_range = requires(const Range& range) {
 }
 &&integer<typename decltype(std::span{std::declval<const Range&>()})::value_type>;
 
+/// The integers of such a range.
+template <integer_range Range>
+using element_of = typename decltype(std::span{std::declval<const Range&>()})::value_type;
+
 /// What a call adds to a tally.
 struct length_sums {
     std::uint64_t count = 0;  ///< lengths above 0
@@ -52,11 +56,11 @@ struct length_sums {
     [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
 };
 
-/// Lengths as given. A source of lengths has
+/// Lengths as given. A list of lengths has
 /// - `checked(i)`: a length, or an error;
 /// - `unchecked(i)`: the length modulo the width of T, for a vector loop;
 /// - `unwrapped(first, n)`: whether n unchecked lengths are the true ones, known that they add up to less than 2^31;
-/// - `total(first, n, added)`: what they add up to; `added` is that, added up, for a source that knows no better.
+/// - `total(first, n, added)`: what they add up to; `added` is that, added up, for a list that knows no better.
 template <integer T>
 struct given_lengths {
     const T* lengths;
@@ -217,10 +221,11 @@ template <integer T>
 
 /// Throws where one of the first `sequences` slots is shorter than its sequence.
 template <integer T, integer S>
-constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences) {
+constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences,
+                            std::string_view slots_field) {
     for (std::size_t i = 0; i < sequences; ++i) {
         require_slot(i, static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]),
-                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]));
+                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]), slots_field);
     }
 }
 

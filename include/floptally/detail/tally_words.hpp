@@ -62,8 +62,9 @@ class tally_words {
     [[nodiscard]] constexpr amounts amounts_of_unit(const Unit& unit, std::uint64_t times) const {
         amounts added;
         const auto append = [&](modality in, const auto& what) {
-            const uint128 product = in == modality_of(unit) ? times * amount_of(what, unit) : 0;
-            if ((product >> 64) != 0) {
+            const uint128 of_one = in == modality_of(unit) ? amount_of(what, unit) : 0;
+            const uint128 product = times * of_one;
+            if ((product >> 64) != 0 || (times != 0 && (of_one >> 64) != 0)) {
                 throw_overflow(added.size());
             }
             added.push_back(static_cast<std::uint64_t>(product), "words");
@@ -125,12 +126,12 @@ class tally_words {
     [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t at) { return words_[at]; }
     [[nodiscard]] constexpr std::uint64_t operator[](std::size_t at) const { return words_[at]; }
 
-    /// What `times` sequences add, or a grid, or a clip of sound.
-    [[nodiscard]] constexpr amounts amounts_of(const sequence& s, std::uint64_t times) const {
-        return amounts_of_unit(s, times);
+    /// What `times` equal sequences, grids or clips of sound add.
+    template <class Unit>
+    requires requires(const Unit& unit) { modality_of(unit); }
+    [[nodiscard]] constexpr amounts amounts_of(const Unit& unit, std::uint64_t times) const {
+        return amounts_of_unit(unit, times);
     }
-    [[nodiscard]] constexpr amounts amounts_of(const grid& g) const { return amounts_of_unit(g, 1); }
-    [[nodiscard]] constexpr amounts amounts_of(const audio_clip& clip) const { return amounts_of_unit(clip, 1); }
     /// What a view holds.
     [[nodiscard]] constexpr amounts amounts_of(view seen) const {
         amounts added;
