@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -152,7 +153,8 @@ class tally : public adds_batches<tally> {
         words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
     }
 
-    [[nodiscard]] static constexpr const detail::length_sums& amounts_of(const detail::length_sums& sums) {
+    template <std::derived_from<detail::fixed_sums> Sums>
+    [[nodiscard]] static constexpr const Sums& amounts_of(const Sums& sums) {
         return sums;
     }
     template <batch_sample Sample>

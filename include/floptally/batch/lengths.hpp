@@ -42,8 +42,7 @@ class sequence_lengths {
     template <class Commit>
     constexpr void sum(const mask_set& masks, Commit commit) const {
         detail::require_modality(masks, modality::text, "lengths");
-        const detail::length_sums sums = detail::sum_lengths(lengths_.data(), lengths_.size(), masks, field_);
-        commit(sums, sums);
+        detail::commit_sums(detail::given_lengths<T>{lengths_.data(), field_}, lengths_.size(), masks, commit);
     }
 
   private:

@@ -46,9 +46,8 @@ class packed_sequences {
     template <class Commit>
     constexpr void sum(const mask_set& masks, Commit commit) const {
         detail::require_modality(masks, modality::text, "lengths");
-        const detail::length_sums sums =
-            detail::sum_cu_seqlens(cu_seqlens_.data(), cu_seqlens_.size(), masks, "cu_seqlens");
-        commit(sums, sums);
+        detail::commit_sums(detail::between(cu_seqlens_.data(), cu_seqlens_.size(), "cu_seqlens"),
+                            cu_seqlens_.size() - 1, masks, commit);
     }
 
   private:

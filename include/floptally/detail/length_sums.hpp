@@ -40,11 +40,25 @@ concept integer_range = requires(const Range& range) {
 template <integer_range Range>
 using element_of = typename decltype(std::span{std::declval<const Range&>()})::value_type;
 
-/// What a call adds to a tally.
-struct length_sums {
+/// What a call adds to a tally without masks.
+struct fixed_sums {
     std::uint64_t count = 0;  ///< lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
+
+    /// Only the sum of squares can be the first to overflow: a length L adds at most L² tokens, and at most L² pairs
+    /// under any mask.
+    constexpr void add(std::uint32_t length) {
+        squares = checked_add(squares, std::uint64_t{length} * length, "squares");
+        tokens += length;
+        count += length != 0 ? 1U : 0U;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const fixed_sums&, const fixed_sums&) = default;
+};
+
+/// What a call adds to a tally.
+struct length_sums : fixed_sums {
     bounded_vector<std::uint64_t, max_masks> pairs;  ///< one per mask, in the order of the masks
 
     constexpr explicit length_sums(const mask_set& masks) {
@@ -112,35 +126,26 @@ struct boundary_lengths {
 };
 
 /// Adds lengths first … last − 1, one by one.
-///
-/// Only the sum of squares can be the first to overflow: a length L adds at most L² tokens, and at most L² pairs under
-/// any mask.
-template <class Source>
-constexpr void add_plainly(const Source& source, std::size_t first, std::size_t last, const mask_set& masks,
+template <class List>
+constexpr void add_plainly(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
                            length_sums& sums) {
-    std::uint64_t count = sums.count;
-    std::uint64_t tokens = sums.tokens;
-    std::uint64_t squares = sums.squares;
+    fixed_sums fixed = sums;
     for (std::size_t i = first; i < last; ++i) {
-        const std::uint32_t length = source.checked(i);
-        squares = checked_add(squares, std::uint64_t{length} * length, "squares");
-        tokens += length;
-        count += length != 0 ? 1U : 0U;
+        const std::uint32_t length = list.checked(i);
+        fixed.add(length);
         for (std::size_t m = 0; m < masks.size(); ++m) {
             sums.pairs[m] += masks[m].in() == modality::text ? masks[m].pairs(sequence{.length = length}) : 0;
         }
     }
-    sums.count = count;
-    sums.tokens = tokens;
-    sums.squares = squares;
+    static_cast<fixed_sums&>(sums) = fixed;
 }
 
 /// Adds a block, or nothing where it must go to the plain form.
-template <class N, class Source>
-[[nodiscard]] bool add_block(const Source& source, std::size_t first, std::size_t n, const mask_set& masks,
+template <class N, class List>
+[[nodiscard]] bool add_block(const List& list, std::size_t first, std::size_t n, const mask_set& masks,
                              length_sums& sums) {
     length_block<N> block;
-    if (!block.load(source, first, n) || sums.squares + block.squares < sums.squares) {
+    if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
         return false;
     }
     sums.count += block.count;
@@ -152,13 +157,13 @@ template <class N, class Source>
     return true;
 }
 
-template <class Source>
-void add_blocks(const Source& source, std::size_t n, const mask_set& masks, length_sums& sums) {
+template <class List>
+void add_blocks(const List& list, std::size_t n, const mask_set& masks, length_sums& sums) {
     for (std::size_t first = 0; first < n; first += block_size) {
         const std::size_t size = n - first < block_size ? n - first : block_size;
-        if (!add_block<std::int16_t>(source, first, size, masks, sums) &&
-            !add_block<std::int32_t>(source, first, size, masks, sums)) {
-            add_plainly(source, first, first + size, masks, sums);
+        if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
+            !add_block<std::int32_t>(list, first, size, masks, sums)) {
+            add_plainly(list, first, first + size, masks, sums);
         }
     }
 }
@@ -166,15 +171,36 @@ void add_blocks(const Source& source, std::size_t n, const mask_set& masks, leng
 /// Where the block form starts to be faster.
 inline constexpr std::size_t short_input = 8;
 
-template <class Source>
-constexpr length_sums add_up(const Source& source, std::size_t n, const mask_set& masks) {
+template <class List>
+constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks) {
     length_sums sums{masks};
     if (std::is_constant_evaluated() || n < short_input) {
-        add_plainly(source, 0, n, masks, sums);
+        add_plainly(list, 0, n, masks, sums);
     } else {
-        add_blocks(source, n, masks, sums);
+        add_blocks(list, n, masks, sums);
     }
     return sums;
+}
+
+/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
+template <class List, class Commit>
+[[gnu::noinline]] constexpr void commit_many(const List& list, std::size_t n, const mask_set& masks, Commit commit) {
+    const length_sums sums = add_up(list, n, masks);
+    commit(sums, sums);
+}
+
+/// The same; a few lengths and no masks are all in registers.
+template <class List, class Commit>
+constexpr void commit_sums(const List& list, std::size_t n, const mask_set& masks, Commit commit) {
+    if (n >= short_input || !masks.empty()) {
+        commit_many(list, n, masks, commit);
+        return;
+    }
+    fixed_sums sums;
+    for (std::size_t i = 0; i < n; ++i) {
+        sums.add(list.checked(i));
+    }
+    commit(sums, sums);
 }
 
 /// The lengths between `n` boundaries, once the first of them is seen to be 0.

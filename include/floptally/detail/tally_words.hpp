@@ -48,10 +48,14 @@ class tally_words {
         }
     }
     template <class Apply>
-    constexpr void each_word(const length_sums& added, Apply apply) const {
+    constexpr void each_word(const fixed_sums& added, Apply apply) const {
         apply(static_cast<std::size_t>(statistic::count), added.count);
         apply(static_cast<std::size_t>(statistic::tokens), added.tokens);
         apply(static_cast<std::size_t>(statistic::squares), added.squares);
+    }
+    template <class Apply>
+    constexpr void each_word(const length_sums& added, Apply apply) const {
+        each_word(static_cast<const fixed_sums&>(added), apply);
         for (std::size_t i = 0; i < added.pairs.size(); ++i) {
             apply(before_masks(masks_) + i, added.pairs[i]);
         }
