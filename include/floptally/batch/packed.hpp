@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include <floptally/batch/mask_set.hpp>
@@ -114,15 +113,11 @@ class packed_slots {
     }
 
     constexpr void require_counts() const {
-        const auto refuse = [](std::string_view field, std::size_t has, std::string_view other, std::size_t expected) {
-            throw error(field, "has " + std::to_string(has) + " boundaries, " + std::string(other) + " has " +
-                                   std::to_string(expected));
-        };
         if (may_be_fewer_ && real_.size() > slots_.size()) {
-            refuse(real_field_, real_.size(), slots_field_, slots_.size());
+            detail::refuse_boundary_count(real_field_, real_.size(), slots_field_, slots_.size());
         }
         if (!may_be_fewer_ && real_.size() != slots_.size()) {
-            refuse(slots_field_, slots_.size(), real_field_, real_.size());
+            detail::refuse_boundary_count(slots_field_, slots_.size(), real_field_, real_.size());
         }
         if (real_sequences() > real_.size() - 1) {
             detail::refuse_real_sequences(num_real_seqs_, real_.size() - 1);

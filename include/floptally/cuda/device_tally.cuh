@@ -10,7 +10,10 @@
 #include <span>
 #include <string>
 
+#include <floptally/batch/lengths.hpp>
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/packed.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
@@ -108,9 +111,7 @@ class device_tally {
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
-        tally shape{empty_.masks()};
-        shape.add_shape(rows, columns);
-        add(shape, stream);
+        add(full_rows(rows, columns), stream);
     }
 
     /// Images and clips, three numbers (t, h, w) for each of `grids`.
@@ -134,6 +135,13 @@ class device_tally {
                      "lengths", "add_hstu", stream);
     }
 
+    /// A batch that the host knows, in any format (batch/source.hpp): counted there, added here.
+    template <batch_source Source>
+    void add(const Source& source, cudaStream_t stream) {
+        tally counted{empty_.masks()};
+        counted.add(source);
+        add(counted, stream);
+    }
     /// What the host has counted, with the same masks.
     void add(const tally& counted, cudaStream_t stream) {
         if (!(counted.masks() == empty_.masks())) {

@@ -71,6 +71,14 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
     }
 }
 
+/// Throws where two lists of boundaries are of so many that they do not go together.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
+                                                                         std::string_view other,
+                                                                         std::size_t other_has) {
+    throw error(field, "has " + std::to_string(has) + " boundaries, " + std::string(other) + " has " +
+                           std::to_string(other_has));
+}
+
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
     const std::string bound = std::cmp_less(num_real_seqs, 0)

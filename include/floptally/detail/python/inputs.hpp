@@ -153,15 +153,20 @@ class input_arguments {
         const auto cu_seqlens = take("cu_seqlens");
         const auto padded = take("cu_seqlens_padded");
         const auto num_real_seqs = take("num_real_seqs");
+        const auto real_alone = take("cu_seqlens_real");
         if (!cu_seqlens) {
-            if (padded || num_real_seqs) {
-                throw error(padded ? "cu_seqlens_padded" : "num_real_seqs", "needs cu_seqlens");
+            if (padded || real_alone || num_real_seqs) {
+                throw error(padded       ? "cu_seqlens_padded"
+                            : real_alone ? "cu_seqlens_real"
+                                         : "num_real_seqs",
+                            "needs cu_seqlens");
             }
             return;
         }
         const integer_view real = keep(*cu_seqlens, "cu_seqlens");
         input_.boundaries = {real, padded ? std::optional(keep(*padded, "cu_seqlens_padded")) : std::nullopt,
-                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences};
+                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences,
+                             real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
     }
 
     void read_grids(py::handle grid_thw) {
