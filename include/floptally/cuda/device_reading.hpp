@@ -71,7 +71,7 @@ inline void repeat_refusal(const refusal_record& record, std::size_t index, cons
             });
             break;
         case refused::slot:
-            require_slot(index, payload[0], payload[1]);
+            require_slot(index, payload[0], payload[1], field(2));
             break;
         case refused::flag:
             refuse_flag(static_cast<std::int64_t>(payload[0]), index, payload[1]);

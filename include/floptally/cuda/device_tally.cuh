@@ -89,6 +89,19 @@ class device_tally {
                  detail::real_sequences<N>(num_real_seqs), stream);
     }
 
+    /// Boundaries of the real sequences alone, `real_count` of them, and of all `count` - 1 slots, which may be more.
+    template <detail::integer T, detail::integer S>
+    void add_cu_seqlens_real(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens, std::size_t count,
+                             cudaStream_t stream) {
+        require_boundaries("cu_seqlens_real", real_count);
+        require_boundaries("cu_seqlens", count);
+        if (real_count > count) {
+            detail::refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
+        }
+        add_pack(detail::padded_boundaries<T, S>(cu_seqlens_real, real_count, cu_seqlens, count),
+                 detail::real_sequences<std::int32_t>(real_count - 1), stream);
+    }
+
     /// Lengths of sequences that fill their slots.
     template <detail::integer T>
     void add_lengths(const T* lengths, std::size_t count, cudaStream_t stream) {

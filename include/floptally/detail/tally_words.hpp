@@ -66,9 +66,8 @@ class tally_words {
     [[nodiscard]] constexpr amounts amounts_of_unit(const Unit& unit, std::uint64_t times) const {
         amounts added;
         const auto append = [&](modality in, const auto& what) {
-            const uint128 of_one = in == modality_of(unit) ? amount_of(what, unit) : 0;
-            const uint128 product = times * of_one;
-            if ((product >> 64) != 0 || (times != 0 && (of_one >> 64) != 0)) {
+            const uint128 product = in == modality_of(unit) ? times * amount_of(what, unit) : 0;
+            if ((product >> 64) != 0) {  // of tokens, before a product of squares could pass 128 bits
                 throw_overflow(added.size());
             }
             added.push_back(static_cast<std::uint64_t>(product), "words");
