@@ -460,7 +460,7 @@ TEST_CASE("F13: a batch as a user names it takes the boundaries of the real sequ
     CHECK(refusal({.cu_seqlens = cu_seqlens, .num_real_seqs = 3, .cu_seqlens_real = real}) ==
           "num_real_seqs: must be the 2 sequences of cu_seqlens_real, got 3");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = other}) ==
-          "cu_seqlens_real[2]: must be cu_seqlens[i], 11, got 10");
+          "cu_seqlens_real[2]: must be as in cu_seqlens, 11, got 10");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = more}) ==
           "cu_seqlens_real: has 6 boundaries, cu_seqlens has 5");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = more}) ==

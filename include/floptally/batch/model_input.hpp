@@ -101,7 +101,7 @@ struct model_input {
                 }
                 for (std::size_t i = 0; i < real.size(); ++i) {
                     if (!std::cmp_equal(real[i], all[i])) {
-                        throw error(indexed("cu_seqlens_real", i), std::string("must be cu_seqlens[i], ")
+                        throw error(indexed("cu_seqlens_real", i), std::string("must be as in cu_seqlens, ")
                                                                        .append(std::to_string(all[i]))
                                                                        .append(", got ")
                                                                        .append(std::to_string(real[i])));
