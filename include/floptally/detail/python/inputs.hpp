@@ -13,6 +13,7 @@
 #include <floptally/batch/add_input.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
@@ -171,15 +172,8 @@ class input_arguments {
 
     void read_grids(py::handle grid_thw) {
         const integer_view numbers = keep(grid_thw, "grid_thw", 3);
-        if (numbers.size() % 3 != 0) {
-            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(numbers.size()));
-        }
         numbers.visit([&](const auto& thw) {
-            const given_lengths<typename std::remove_reference_t<decltype(thw)>::value_type> sides{thw.data(),
-                                                                                                   "grid_thw"};
-            for (std::size_t i = 0; i < thw.size(); i += 3) {
-                input_.grids.push_back({sides.checked(i), sides.checked(i + 1), sides.checked(i + 2)});
-            }
+            listed_grids(thw).each([&](const grid& patches, const grid&) { input_.grids.push_back(patches); });
         });
     }
 

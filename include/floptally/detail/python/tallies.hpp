@@ -13,6 +13,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/gil.hpp>
@@ -172,21 +173,13 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
         .def(
             "add_sequences",
             [](tally& t, const py::object& sequences) {
-                tally sum{t.masks()};
-                for (const sequence& one : to_sequences(sequences, "sequences", to_hstu_sequence)) {
-                    sum.add(one);
-                }
-                t += sum;
+                t.add(listed_samples(to_sequences(sequences, "sequences", to_hstu_sequence)));
             },
             py::arg("sequences"), "HSTU: a list of (contextual, history, targets[, group]).")
         .def(
             "add_new_tokens",
             [](tally& t, const py::object& new_tokens) {
-                tally sum{t.masks()};
-                for (const sequence& one : to_sequences(new_tokens, "new_tokens", to_new_tokens)) {
-                    sum.add(one);
-                }
-                t += sum;
+                t.add(listed_samples(to_sequences(new_tokens, "new_tokens", to_new_tokens)));
             },
             py::arg("new_tokens"), "A list of (n, past): n new tokens after past cached ones.")
         .def(
