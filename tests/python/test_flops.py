@@ -498,6 +498,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (llama, {"lengths": [5, 7]}),
         (llama, {"lengths": [5, 7], "row_length": 9}),
         (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_padded": [0, 8, 16], "num_real_seqs": 1}),
+        (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5]}),
         (llama, {"attention_mask": [[1, 0]]}),
         (llama, {"new_tokens": [(3, 9)]}),
         (llama, {"tally": tally}),
