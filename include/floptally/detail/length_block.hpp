@@ -19,6 +19,8 @@ namespace floptally::detail {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define FLOPTALLY_VECTOR_LOOP _Pragma("clang loop vectorize_width(8) interleave_count(1)")
+#elif defined(__CUDACC__)  // whose front end does not know the pragma
+#define FLOPTALLY_VECTOR_LOOP
 #else
 #define FLOPTALLY_VECTOR_LOOP _Pragma("GCC unroll 2")
 #endif
