@@ -30,6 +30,24 @@ namespace floptally {
 /// the masks of the model (`tally{model.masks()}`); masks that follow from the fixed statistics need no word.
 /// Everything is O(1) in memory. An error leaves the tally as it was.
 class tally : public adds_batches<tally> {
+  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+    template <batch_sample Sample>
+    constexpr void add_sample(const Sample& real, const Sample& slot) {
+        detail::check_sample(real, masks());
+        detail::check_sample(slot, masks());
+        detail::require_room(real, slot);
+        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
+    }
+
+    template <std::derived_from<detail::fixed_sums> Sums>
+    [[nodiscard]] static constexpr const Sums& amounts_of(const Sums& sums) {
+        return sums;
+    }
+    template <batch_sample Sample>
+    [[nodiscard]] constexpr auto amounts_of(const equal_samples<Sample>& samples) const {
+        return words_.amounts_of(samples.one(), samples.times());
+    }
+
   public:
     static constexpr std::size_t fixed_words = detail::tally_words::fixed;
 
@@ -145,23 +163,6 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
 
   private:
-    template <batch_sample Sample>
-    constexpr void add_sample(const Sample& real, const Sample& slot) {
-        detail::check_sample(real, masks());
-        detail::check_sample(slot, masks());
-        detail::require_room(real, slot);
-        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
-    }
-
-    template <std::derived_from<detail::fixed_sums> Sums>
-    [[nodiscard]] static constexpr const Sums& amounts_of(const Sums& sums) {
-        return sums;
-    }
-    template <batch_sample Sample>
-    [[nodiscard]] constexpr auto amounts_of(const equal_samples<Sample>& samples) const {
-        return words_.amounts_of(samples.one(), samples.times());
-    }
-
     detail::tally_words words_;
 };
 

@@ -84,10 +84,10 @@ struct model_input {
             if (cu_seqlens_real->size() == 0) {
                 throw error("cu_seqlens_real", "needs at least one boundary");
             }
-            const std::size_t sequences = cu_seqlens_real->size() - 1;
-            if (num_real_seqs != all_sequences && num_real_seqs != sequences) {
+            const std::size_t real = cu_seqlens_real->size() - 1;
+            if (num_real_seqs != all_sequences && num_real_seqs != real) {
                 throw error("num_real_seqs", std::string("must be the ")
-                                                 .append(std::to_string(sequences))
+                                                 .append(std::to_string(real))
                                                  .append(" sequences of cu_seqlens_real, got ")
                                                  .append(std::to_string(num_real_seqs)));
             }

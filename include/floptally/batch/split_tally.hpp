@@ -24,6 +24,12 @@ namespace floptally {
 /// the dummy tail of a pack) are told apart: `real()` has the sequences with a real token, in their slots; `mock()` the
 /// rest, all of it padding. Their sum is the tally of the batch.
 class split_tally : public adds_batches<split_tally> {
+  private:  // first, for clang, as in a tally
+    template <batch_sample Sample>
+    constexpr void add_sample(const Sample& real, const Sample& slot) {
+        (detail::is_mock(real) ? mock_ : real_).add(real, slot);
+    }
+
   public:
     constexpr split_tally() = default;
 
@@ -73,11 +79,6 @@ class split_tally : public adds_batches<split_tally> {
     [[nodiscard]] friend constexpr bool operator==(const split_tally&, const split_tally&) = default;
 
   private:
-    template <batch_sample Sample>
-    constexpr void add_sample(const Sample& real, const Sample& slot) {
-        (detail::is_mock(real) ? mock_ : real_).add(real, slot);
-    }
-
     tally real_;
     tally mock_;
 };
