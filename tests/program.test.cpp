@@ -232,6 +232,17 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 1,8,17", "cu_seqlens_padded[0]: must be 0, got 1"},
     {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,8,x",
      R"(cu_seqlens_padded[2]: must be a 64-bit integer, got "x")"},
+    {"flops --config m.json --cu-seqlens-real 0,5", "cu_seqlens_real: needs --cu-seqlens"},
+    {"flops --config m.json --cu-seqlens 0,5 --cu-seqlens-real 0,5,9",
+     "cu_seqlens_real: has 3 boundaries, cu_seqlens has 2"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-real 0,6",
+     "cu_seqlens[1]: leaves a slot of 5 tokens for a sequence of 6"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-padded 0,8,16 --cu-seqlens-real 0,4",
+     "cu_seqlens_real[1]: must be as in cu_seqlens, 5, got 4"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-real 0,5 --num-real-seqs 2",
+     "num_real_seqs: must be the 1 sequences of cu_seqlens_real, got 2"},
+    {"flops --config m.json --cu-seqlens 0,5,9 --cu-seqlens-real 0,x",
+     R"(cu_seqlens_real[1]: must be a 64-bit integer, got "x")"},
     {"flops --config m.json --num-real-seqs 1 --lengths 5", "num_real_seqs: needs --cu-seqlens"},
     {"flops --config m.json --cu-seqlens 0,5,9 --num-real-seqs 3",
      R"(num_real_seqs: must be an integer from 0 to 2, got "3")"},
@@ -533,6 +544,10 @@ TEST_CASE("packed rows: boundaries, slots and mock sequences") {
     CHECK(mock["count"] == json{{"useful", "2"}, {"padded", "3"}});
     CHECK(mock["tokens"] == json{{"useful", "1536"}, {"padded", "1792"}});
 
+    // Boundaries of the real sequences alone, behind which the collator appended mock sequences.
+    CHECK(run_json(row + " --cu-seqlens-real 0,512,1536") == run_json(row + " --num-real-seqs 2"));
+    CHECK(run_json(row + " --cu-seqlens-padded 0,512,1664,1792 --cu-seqlens-real 0,512,1536")["statistics"] == mock);
+
     const json no_slots = run_json(row + " --num-real-seqs 0")["statistics"];
     CHECK(no_slots["count"] == json{{"useful", "0"}, {"padded", "3"}});
     CHECK(no_slots["tokens"] == json{{"useful", "0"}, {"padded", "1600"}});
@@ -785,10 +800,21 @@ TEST_CASE("every command explains its options") {
         const char* command;
         std::vector<std::string> options;
     };
-    const std::vector<std::string> counting{
-        "--config",     "--lengths",         "--lengths-file", "--cu-seqlens", "--cu-seqlens-padded", "--num-real-seqs",
-        "--new-tokens", "--encoder-lengths", "--convention",   "--phase",      "--recompute",         "--mtp",
-        "--mla",        "--format"};
+    const std::vector<std::string> counting{"--config",
+                                            "--lengths",
+                                            "--lengths-file",
+                                            "--cu-seqlens",
+                                            "--cu-seqlens-padded",
+                                            "--cu-seqlens-real",
+                                            "--num-real-seqs",
+                                            "--new-tokens",
+                                            "--encoder-lengths",
+                                            "--convention",
+                                            "--phase",
+                                            "--recompute",
+                                            "--mtp",
+                                            "--mla",
+                                            "--format"};
     std::vector<std::string> measuring = counting;
     for (const char* option : {"--seconds", "--gpus", "--accelerator", "--peak-tflops", "--precision"}) {
         measuring.emplace_back(option);

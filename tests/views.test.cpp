@@ -149,6 +149,25 @@ TEST_CASE("N1: cu_seqlens, cu_seqlens_padded and num_real_seqs are three inputs"
           "num_real_seqs: must be at most the 4 sequences of cu_seqlens, got 5");
 }
 
+TEST_CASE("N7: real boundaries, fewer than those of cu_seqlens, say the same as num_real_seqs", "[views]") {
+    // Option B of BioNeMo's issue 1561: the collator appends mock sequences to cu_seq_lens_q and keeps what was there.
+    const std::vector<std::int32_t> cu_seq_lens_q{0, 5, 11, 14, 16};
+    for (std::size_t real = 0; real <= 4; ++real) {
+        const std::vector<std::int32_t> cu_seq_lens_q_real(
+            cu_seq_lens_q.begin(), cu_seq_lens_q.begin() + static_cast<std::ptrdiff_t>(real) + 1);
+        tally kept{windowed()};
+        kept.add_cu_seqlens_real(cu_seq_lens_q_real, cu_seq_lens_q);
+        tally counted{windowed()};
+        counted.add_cu_seqlens(cu_seq_lens_q, cu_seq_lens_q, real);
+        CHECK(kept == counted);
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> sequences{{5, 5}, {6, 6}, {3, 3}, {2, 2}};
+        for (std::size_t mock = real; mock < 4; ++mock) {
+            sequences[mock].first = 0;
+        }
+        CHECK(kept == one_by_one(sequences));
+    }
+}
+
 TEST_CASE("N2: an attention mask is useful by the sums of its rows and padded by its shape", "[views]") {
     const std::array<std::int64_t, 16> right{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0};
     const tally expected = one_by_one({{5, 8}, {3, 8}});

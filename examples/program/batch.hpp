@@ -34,8 +34,10 @@ inline void add_batch_options(cxxopts::Options& options) {
         "lengths-file", "the same from a file, apart by white space or commas", cxxopts::value<std::string>(), "FILE")(
         "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
-        "0,512,1664")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
-                      cxxopts::value<std::string>(), "N")(
+        "0,512,1664")("cu-seqlens-real", "boundaries of the real sequences, where mock sequences follow them",
+                      cxxopts::value<std::string>(),
+                      "0,512")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
+                               cxxopts::value<std::string>(), "N")(
         "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
         "n@past")("encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(),
                   "80,91")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
@@ -135,7 +137,7 @@ class read_input {
         constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "new-tokens",
                                            "sequence", "grid",         "images",     "audio-frames"};
         if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
-            !args.given("cu-seqlens-padded") && !args.given("num-real-seqs")) {
+            !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
             throw error("lengths",
                         "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, "
                         "--grid, --images or --audio-frames");
@@ -179,7 +181,7 @@ class read_input {
     void read_packed() {
         const auto boundaries = args_.text("cu-seqlens");
         if (!boundaries) {
-            for (const char* option : {"cu-seqlens-padded", "num-real-seqs"}) {
+            for (const char* option : {"cu-seqlens-padded", "cu-seqlens-real", "num-real-seqs"}) {
                 if (args_.given(option)) {
                     throw error(arguments::field(option), "needs --cu-seqlens");
                 }
@@ -189,9 +191,11 @@ class read_input {
         const floptally::integer_view real = keep(*boundaries, "cu_seqlens");
         const auto slots = args_.text("cu-seqlens-padded");
         const auto num_real_seqs = args_.text("num-real-seqs");
-        input_.boundaries = {real, slots ? std::optional(keep(*slots, "cu_seqlens_padded")) : std::nullopt,
-                             num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1)
-                                           : floptally::all_sequences};
+        const auto real_alone = args_.text("cu-seqlens-real");
+        input_.boundaries = {
+            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded")) : std::nullopt,
+            num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1) : floptally::all_sequences,
+            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
     }
 
     const arguments& args_;

@@ -45,6 +45,7 @@ void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t
     host.add_lengths(lengths);
     host.add_cu_seqlens(boundaries);
     host.add_cu_seqlens(boundaries, slots, packed / 2);
+    host.add_cu_seqlens(boundaries, slots, packed / 2);
     host.add_cu_seqlens(boundaries, slots, static_cast<std::size_t>(num_real[0]));
     host.add_padded(lengths, 9000);
 
@@ -58,6 +59,7 @@ void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t
     device.add_lengths(device_lengths.get(), lengths.size(), first);
     device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), second);
     device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), packed / 2, first);
+    device.add_cu_seqlens_real(device_boundaries.get(), packed / 2 + 1, device_slots.get(), slots.size(), second);
     device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), device_num_real.get(), second);
     device.add_padded(device_lengths.get(), lengths.size(), 9000, first);
     second.wait();
@@ -114,6 +116,7 @@ void every_input_is_counted() {
     host.add_audio_frames(frames);
     host.add_attention_mask(flags, 5000, columns);
     host.add_shape(7, 4096);
+    host.add_encoder_decoder(std::vector<int>{5, 6}, std::vector<int>{7, 8});
     const gpu_test::stream stream;
     device_tally device(towers);
     const device_copy<std::int64_t> device_thw(thw);
@@ -123,6 +126,9 @@ void every_input_is_counted() {
     device.add_audio_frames(device_frames.get(), 5000, stream);
     device.add_attention_mask(device_flags.get(), 5000, columns, stream);
     device.add_shape(7, 4096, stream);
+    const std::vector<int> decoder{5, 6};
+    const std::vector<int> encoder{7, 8};
+    device.add(floptally::encoder_decoder_lengths(decoder, encoder), stream);  // the host knows it
     expect(device.read(stream) == host, "grids, clips, attention masks and shapes");
     device_tally of_samples(every_text_mask);
     const device_copy<std::int32_t> device_lengths(lengths);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -176,6 +177,13 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     emulated_tally told{masks};
                     told.add_pack(shape, pack, detail::real_sequences<std::int32_t>(&word));
                     CHECK(told.read() == host);
+                    // The boundaries of the real sequences alone say the same.
+                    emulated_tally alone{masks};
+                    alone.add_pack(shape,
+                                   detail::padded_boundaries<std::int32_t, std::int64_t>(real.data(), num_real + 1,
+                                                                                         padded.data(), padded.size()),
+                                   detail::real_sequences<std::int32_t>(num_real));
+                    CHECK(alone.read() == host);
                 }
             }
         }
@@ -383,6 +391,18 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                           detail::real_sequences<std::int32_t>(std::size_t{0}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
                      [&] { static_cast<void>(bad_slot.read()); });
+
+        emulated_tally no_room_for_real{masks};
+        no_room_for_real.add_pack(shape, pack(real.data(), 3, narrow.data(), narrow.size()),
+                                  detail::real_sequences<std::int32_t>(std::size_t{2}));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens_real(std::span(real).first(3), narrow); },
+                     [&] { static_cast<void>(no_room_for_real.read()); });
+        const std::vector<std::int32_t> real_falling{0, 5, 3};
+        emulated_tally bad_real{masks};
+        bad_real.add_pack(shape, pack(real_falling.data(), 3, narrow.data(), narrow.size()),
+                          detail::real_sequences<std::int32_t>(std::size_t{2}));
+        refuse_alike([&] { tally{masks}.add_cu_seqlens_real(real_falling, narrow); },
+                     [&] { static_cast<void>(bad_real.read()); });
 
         const std::int32_t four = 4;
         const std::int64_t negative = -1;

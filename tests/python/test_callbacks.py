@@ -82,6 +82,12 @@ def test_boundaries_win_and_mock_sequences_are_padding() -> None:
     }  # fmt: skip
     step = floptally.flops(CONFIG, **callbacks.batch_arguments(batch))
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([3, 2, 3]).total
+    kept = {"cu_seq_lens_q": np.array([[0, 3, 5, 8]]), "cu_seq_lens_q_real": np.array([[0, 3, 5]])}
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(kept))
+    assert step.total == work_of([3, 2]).total and step.padded_total == work_of([3, 2, 3]).total
+    kept["cu_seq_lens_q_padded"] = np.array([[0, 4, 8, 12]])
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(kept))
+    assert step.total == work_of([3, 2]).total and step.padded_total == work_of([4, 4, 4]).total
     slots = {"cu_seq_lens_q": [0, 3, 5], "cu_seq_lens_q_padded": [0, 4, 8]}
     step = floptally.flops(CONFIG, **callbacks.batch_arguments(slots))
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([4, 4]).total

@@ -124,6 +124,13 @@ def test_padding_and_mock_sequences_are_padded_and_never_useful(mistral: floptal
     assert work.total == mistral.flops(lengths=[700, 5300]).total
     assert work.padded_total == mistral.flops(lengths=[768, 5376, 2304]).total
     assert work.statistics["tokens"] == {"useful": 6000, "padded": 8448}
+    kept = mistral.flops(
+        cu_seqlens=[0, 700, 6000, 8192], cu_seqlens_padded=[0, 768, 6144, 8448], cu_seqlens_real=[0, 700, 6000]
+    )
+    assert kept.to_dict() == work.to_dict()
+    mutated = mistral.flops(cu_seqlens=[0, 700, 6000, 8192], cu_seqlens_real=[0, 700, 6000])
+    assert mutated.total == work.total
+    assert mutated.padded_total == mistral.flops(lengths=[700, 5300, 2192]).total
     assert work.padded.forward > work.useful.forward
     assert work.executed.components["attention.core"].backward > work.padded.components["attention.core"].backward
     rows = mistral.flops(lengths=[700, 5300], row_length=6144)
@@ -459,6 +466,13 @@ def test_hstu_sequences_and_cached_tokens(llama: floptally.Cost) -> None:
         ({"cu_seqlens": [0, 5], "num_real_seqs": 2}, "num_real_seqs: must be at most the 1 sequences"),
         ({"cu_seqlens_padded": [0, 5]}, "cu_seqlens_padded: needs cu_seqlens"),
         ({"num_real_seqs": 5}, "num_real_seqs: needs cu_seqlens"),
+        ({"cu_seqlens_real": [0, 5]}, "cu_seqlens_real: needs cu_seqlens"),
+        ({"cu_seqlens": [0, 5], "cu_seqlens_real": [0, 5, 6]}, "cu_seqlens_real: has 3 boundaries, cu_seqlens has 2"),
+        ({"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 6]}, "cu_seqlens[1]: leaves a slot of 5 tokens for"),
+        (
+            {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5], "num_real_seqs": 2},
+            "num_real_seqs: must be the 1 sequences of cu_seqlens_real, got 2",
+        ),
         ({"row_length": 5}, "row_length: needs lengths"),
         ({"lengths": [5], "row_length": 4}, "lengths[0]: must be at most the row_length, 4, got 5"),
         ({"attention_mask": [[1, 0, 1]]}, "attention_mask[2]: is 1 after the real tokens of row 0 have ended"),
@@ -531,6 +545,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (llama, {"lengths": [5, 7]}),
         (llama, {"lengths": [5, 7], "row_length": 9}),
         (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_padded": [0, 8, 16], "num_real_seqs": 1}),
+        (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5]}),
         (llama, {"attention_mask": [[1, 0]]}),
         (llama, {"new_tokens": [(3, 9)]}),
         (llama, {"tally": tally}),

@@ -40,6 +40,7 @@ COMMAND_LINES = [
     ["conventions", "--format", "json"],
     ["flops", "--config", CONFIG, "--lengths", "512,1024"],
     ["flops", "--config", CONFIG, "--lengths-file", LENGTHS, "--format", "json"],
+    ["flops", "--config", CONFIG, "--cu-seqlens", "0,512,1536", "--cu-seqlens-real", "0,512"],
     ["flops", "--config", CONFIG, "--cu-seqlens", "0,512,1536", "--cu-seqlens-padded", "0,512,1664", "--num-real-seqs=1"],
     ["flops", "--config", CONFIG, "--new-tokens", "1@500,3@20", "--convention", "verl", "--recompute", "full"],
     ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0.5", "--gpus", "2", "--accelerator", "H100 SXM"],

@@ -48,6 +48,9 @@ def test_both_views_have_words_of_their_own(mistral: floptally.Cost) -> None:
     assert (tally.get("tokens"), tally.get("tokens", "padded")) == (5, 16)
     assert (tally.get("count"), tally.get("count", "padded")) == (1, 2)
     assert tally.pairs(Mask.sliding_window(4096), "padded") == 2 * 36
+    kept = Tally(mistral)
+    kept.add_cu_seqlens([0, 5, 9], [0, 8, 16], cu_seqlens_real=[0, 5])
+    assert kept == tally
     padded = Tally(mistral)
     padded.add_padded([5, 0], 8)
     assert padded == tally

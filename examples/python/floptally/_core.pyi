@@ -178,6 +178,7 @@ class Cost:
         encoder_lengths: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
         num_real_seqs: int | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
@@ -223,7 +224,11 @@ class Tally:
     def add_lengths(self, lengths: Integers) -> None: ...
     def add_padded(self, lengths: Integers, row_length: int) -> None: ...
     def add_cu_seqlens(
-        self, cu_seqlens: Integers, cu_seqlens_padded: Integers | None = None, num_real_seqs: int | None = None
+        self,
+        cu_seqlens: Integers,
+        cu_seqlens_padded: Integers | None = None,
+        num_real_seqs: int | None = None,
+        cu_seqlens_real: Integers | None = None,
     ) -> None: ...
     def add_attention_mask(self, attention_mask: Flags) -> None: ...
     def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None: ...
@@ -429,6 +434,7 @@ class Meter:
         encoder_lengths: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
         num_real_seqs: int | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,

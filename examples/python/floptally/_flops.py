@@ -17,6 +17,7 @@ def flops(
     encoder_lengths: Integers | None = None,
     cu_seqlens: Integers | None = None,
     cu_seqlens_padded: Integers | None = None,
+    cu_seqlens_real: Integers | None = None,
     num_real_seqs: int | None = None,
     attention_mask: Flags | None = None,
     new_tokens: NewTokens | None = None,
@@ -44,6 +45,7 @@ def flops(
         encoder_lengths: [n] tokens on the encoder's side of each of ``lengths``.
         cu_seqlens: [n + 1] boundaries of a packed row: 0, L1, L1 + L2, ...
         cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
+        cu_seqlens_real: [m + 1] boundaries of the real sequences alone, where ``cu_seqlens`` has mock sequences after them.
         num_real_seqs: sequences after these are mock sequences: padded, not useful.
         attention_mask: [batch, tokens] of 0 and 1: ones are useful, the shape is padded.
         new_tokens: (n, past) of each sequence: n new tokens after past cached ones.
@@ -70,6 +72,7 @@ def flops(
         encoder_lengths=encoder_lengths,
         cu_seqlens=cu_seqlens,
         cu_seqlens_padded=cu_seqlens_padded,
+        cu_seqlens_real=cu_seqlens_real,
         num_real_seqs=num_real_seqs,
         attention_mask=attention_mask,
         new_tokens=new_tokens,

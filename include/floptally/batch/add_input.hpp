@@ -11,6 +11,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
@@ -49,14 +50,9 @@ class input_adder {
             batch_.boundaries->add_to(sum);
         }
         add_sequences(sum);
-        for (const grid& patches : batch_.grids) {
-            sum.add(patches);
-        }
+        sum.add(listed_samples(batch_.grids));
         if (batch_.images != 0) {
-            const grid image = fixed_image(model_, words_);
-            for (std::uint64_t i = 0; i < batch_.images; ++i) {
-                sum.add(image);
-            }
+            sum.add(equal_samples(fixed_image(model_, words_), batch_.images));
         }
         if (batch_.audio_frames) {
             batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
@@ -181,9 +177,7 @@ class input_adder {
                    subject(" has no HSTU mask, which sees contextual tokens and targets; use ") + option("lengths"));
         }
         for (const std::vector<sequence>* list : {&batch_.sequences, &batch_.new_tokens}) {
-            for (const sequence& one : *list) {
-                sum.add(one);
-            }
+            sum.add(listed_samples(*list));
         }
     }
 

@@ -7,10 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/batch/integer_view.hpp>
+#include <floptally/batch/packed.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/length_refusals.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
@@ -40,22 +43,70 @@ struct model_input {
         std::string field = "lengths";
         integer_view lengths;
     };
-    /// Boundaries of a packed row, as `tally::add_cu_seqlens` has them.
+    /// Boundaries of a packed row. What is real is said by `num_real_seqs`, or by the boundaries of the real sequences
+    /// alone, which are fewer where `cu_seqlens` has mock sequences behind them.
     struct packed {
         integer_view cu_seqlens;
         std::optional<integer_view> cu_seqlens_padded{};
         std::size_t num_real_seqs = all_sequences;
+        std::optional<integer_view> cu_seqlens_real{};
 
-        /// Without padding or mock sequences both views are one sum.
-        void add_to(tally& sum) const {
-            cu_seqlens.visit([&](const auto& real) {
-                if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
-                    sum.add_cu_seqlens(real);
+        /// Adds the source (batch/packed.hpp) that it is to a tally, or to whatever takes one.
+        template <class Receiver>
+        void add_to(Receiver& sum) const {
+            if (cu_seqlens_real) {
+                require_real_count();
+                if (!cu_seqlens_padded) {
+                    in_slots(*cu_seqlens_real, cu_seqlens,
+                             [&](const auto& real, const auto& slots) { sum.add(packed_real(real, slots)); });
                     return;
                 }
-                cu_seqlens_padded.value_or(cu_seqlens).visit([&](const auto& slots) {
-                    sum.add_cu_seqlens(real, slots, num_real_seqs);
-                });
+                require_beginning();
+            }
+            // Without padding or mock sequences both views are one sum.
+            if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
+                cu_seqlens.visit([&](const auto& all) { sum.add(packed_sequences(all)); });
+                return;
+            }
+            const std::size_t real_sequences = cu_seqlens_real ? cu_seqlens_real->size() - 1 : num_real_seqs;
+            in_slots(cu_seqlens, cu_seqlens_padded.value_or(cu_seqlens),
+                     [&](const auto& all, const auto& slots) { sum.add(packed_slots(all, slots, real_sequences)); });
+        }
+
+      private:
+        template <class With>
+        static void in_slots(const integer_view& real, const integer_view& slots, With with) {
+            real.visit([&](const auto& first) { slots.visit([&](const auto& second) { with(first, second); }); });
+        }
+
+        /// Both ways to say what is real say the same.
+        void require_real_count() const {
+            if (cu_seqlens_real->size() == 0) {
+                throw error("cu_seqlens_real", "needs at least one boundary");
+            }
+            const std::size_t real = cu_seqlens_real->size() - 1;
+            if (num_real_seqs != all_sequences && num_real_seqs != real) {
+                throw error("num_real_seqs", std::string("must be the ")
+                                                 .append(std::to_string(real))
+                                                 .append(" sequences of cu_seqlens_real, got ")
+                                                 .append(std::to_string(num_real_seqs)));
+            }
+        }
+
+        /// Where slots have boundaries of their own, the real ones are the first of the others.
+        void require_beginning() const {
+            in_slots(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
+                if (real.size() > all.size()) {
+                    detail::refuse_boundary_count("cu_seqlens_real", real.size(), "cu_seqlens", all.size());
+                }
+                for (std::size_t i = 0; i < real.size(); ++i) {
+                    if (!std::cmp_equal(real[i], all[i])) {
+                        throw error(indexed("cu_seqlens_real", i), std::string("must be as in cu_seqlens, ")
+                                                                       .append(std::to_string(all[i]))
+                                                                       .append(", got ")
+                                                                       .append(std::to_string(real[i])));
+                    }
+                }
             });
         }
     };

@@ -1,56 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/batch/split_tally.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/detail/slots.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {
 
-/// A sequence in its slot, at whose beginning it stands; {} for `real` is a mock sequence.
-struct slotted_sequence {
-    sequence real;
-    sequence slot;
-
-    [[nodiscard]] friend constexpr bool operator==(const slotted_sequence&, const slotted_sequence&) = default;
-};
-
 /// Slots one behind another, each with its sequence: where the tokens of a batch stand, which a tally forgets. A BSHD
 /// batch is its rows one behind another. An error leaves the row as it was.
-class packed_row {
+class packed_row : public adds_batches<packed_row> {
   public:
-    /// As `tally::add`.
+    using sample = sequence;  // a row is a source itself
+
+    /// As `tally::add`, a source of sequences, or one and its slot. The short calls are those of `adds_batches`.
+    template <batch_source Source>
+    requires std::same_as<typename Source::sample, sequence>
+    void add(const Source& source) {
+        tally checked = checked_;
+        const std::size_t before = sequences_.size();
+        try {
+            detail::visit_samples(source, {}, [&](const sequence& real, const sequence& slot) {
+                checked.add(real, slot);
+                append(real, slot);
+            });
+        } catch (...) {
+            shrink_to(before);
+            throw;
+        }
+        checked_ = checked;
+    }
     void add(const sequence& real, const sequence& slot) {
         checked_.add(real, slot);
         append(real, slot);
     }
     void add(const sequence& real) { add(real, real); }
 
-    /// As `tally::add_cu_seqlens`.
-    template <detail::integer_range Boundaries, detail::integer_range Slots>
-    void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
-                        std::size_t num_real_seqs = all_sequences) {
-        checked_.add_cu_seqlens(cu_seqlens, cu_seqlens_padded, num_real_seqs);
-        detail::each_slot_of_pack(cu_seqlens, cu_seqlens_padded, num_real_seqs,
-                                  [this](const sequence& real, const sequence& slot) { append(real, slot); });
-    }
-    template <detail::integer_range Boundaries>
-    void add_cu_seqlens(const Boundaries& cu_seqlens) {
-        add_cu_seqlens(cu_seqlens, cu_seqlens);
-    }
-
-    /// As `tally::add_padded`.
-    template <detail::integer_range Lengths>
-    void add_padded(const Lengths& lengths, std::uint64_t row_length) {
-        checked_.add_padded(lengths, row_length);
-        detail::each_slot_of_rows(lengths, row_length,
-                                  [this](const sequence& real, const sequence& slot) { append(real, slot); });
+    /// The sequences in their slots, one behind another. A row can be added to itself.
+    template <class Visit>
+    void each(Visit visit) const {
+        for (std::size_t i = 0, size = sequences_.size(); i < size; ++i) {
+            const slotted_sequence one = sequences_[i];
+            visit(one.real, one.slot);
+        }
     }
 
     [[nodiscard]] const std::vector<slotted_sequence>& sequences() const { return sequences_; }
@@ -64,9 +64,7 @@ class packed_row {
     /// The statistics of the row.
     [[nodiscard]] split_tally tally_of(const mask_set& masks) const {
         split_tally sum{masks};
-        for (const slotted_sequence& one : sequences_) {
-            sum.add(one.real, one.slot);
-        }
+        sum.add(*this);
         return sum;
     }
 
@@ -75,6 +73,12 @@ class packed_row {
         sequences_.push_back({real, slot});
         boundaries_.push_back(boundaries_.back() + slot.length);
         key_boundaries_.push_back(key_boundaries_.back() + slot.keys);
+    }
+
+    void shrink_to(std::size_t sequences) {
+        sequences_.resize(sequences);
+        boundaries_.resize(sequences + 1);
+        key_boundaries_.resize(sequences + 1);
     }
 
     std::vector<slotted_sequence> sequences_;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/packed.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/nonnegative.hpp>
@@ -21,12 +22,14 @@
 
 namespace floptally {
 
-/// One [1, T] row of samples. Its boundaries are what `tally::add_cu_seqlens` and `packed_row::add_cu_seqlens` take.
+/// One [1, T] row of samples.
 struct pack {
     std::vector<std::uint64_t> samples{};             ///< indices, ascending: the order of the row
     std::vector<std::uint64_t> cu_seqlens{0};         ///< of the lengths
     std::vector<std::uint64_t> cu_seqlens_padded{0};  ///< of the slots, which are aligned
 
+    /// The row as a source, which `tally`, `split_tally` and `packed_row` take.
+    [[nodiscard]] packed_slots<std::uint64_t, std::uint64_t> source() const { return {cu_seqlens, cu_seqlens_padded}; }
     /// T, with padding.
     [[nodiscard]] std::uint64_t tokens() const { return cu_seqlens_padded.back(); }
 

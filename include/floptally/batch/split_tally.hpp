@@ -6,10 +6,11 @@
 #include <span>
 #include <utility>
 
+#include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/length_sums.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/detail/list.hpp>
-#include <floptally/detail/slots.hpp>
+#include <floptally/detail/sample_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/flops.hpp>
@@ -22,7 +23,13 @@ namespace floptally {
 /// A batch in two tallies, so that padding inside slots and sequences that are nothing but padding (a mock sequence,
 /// the dummy tail of a pack) are told apart: `real()` has the sequences with a real token, in their slots; `mock()` the
 /// rest, all of it padding. Their sum is the tally of the batch.
-class split_tally {
+class split_tally : public adds_batches<split_tally> {
+  private:  // first, for clang, as in a tally
+    template <batch_sample Sample>
+    constexpr void add_sample(const Sample& real, const Sample& slot) {
+        (detail::is_mock(real) ? mock_ : real_).add(real, slot);
+    }
+
   public:
     constexpr split_tally() = default;
 
@@ -33,44 +40,23 @@ class split_tally {
         static_cast<void>(total());  // they can be added
     }
 
-    /// As `tally::add`.
-    constexpr void add(const sequence& real, const sequence& slot) {
-        (real.length == 0 ? mock_ : real_).add(real, slot);
-    }
-    constexpr void add(const sequence& real) { add(real, real); }
-
-    /// As `tally::add_cu_seqlens`.
-    template <detail::integer_range Boundaries, detail::integer_range Slots>
-    constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
-                                  std::size_t num_real_seqs = all_sequences) {
-        tally(real_.masks()).add_cu_seqlens(cu_seqlens, cu_seqlens_padded, num_real_seqs);  // finds every error
+    /// As `tally::add`, a source, or one sample and its slot. The short calls are those of `adds_batches`.
+    template <batch_source Source>
+    constexpr void add(const Source& source) {
         split_tally sum = *this;
-        detail::each_slot_of_pack(cu_seqlens, cu_seqlens_padded, num_real_seqs,
-                                  [&sum](const sequence& real, const sequence& slot) { sum.add(real, slot); });
+        detail::visit_samples(source, real_.masks(),
+                              [&sum](const auto& real, const auto& slot) { sum.add(real, slot); });
         *this = sum;
     }
-
-    /// As `tally::add_padded`.
-    template <detail::integer_range Lengths>
-    constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length) {
-        tally(real_.masks()).add_padded(lengths, row_length);  // finds every error
-        split_tally sum = *this;
-        detail::each_slot_of_rows(lengths, row_length,
-                                  [&sum](const sequence& real, const sequence& slot) { sum.add(real, slot); });
-        *this = sum;
+    constexpr void add(const sequence& real, const sequence& slot) { add_sample(real, slot); }
+    constexpr void add(const sequence& real) { add_sample(real, real); }
+    template <tower_sample Sample>
+    constexpr void add(const Sample& real, const Sample& slot) {
+        add_sample(real, slot);
     }
-
-    /// As `tally::add_attention_mask`.
-    template <detail::flag_range Flags>
-    constexpr void add_attention_mask(const Flags& attention_mask, std::size_t rows, std::size_t columns) {
-        const std::span flags{attention_mask};
-        const detail::attention_mask_rows<typename decltype(flags)::value_type> batch{flags.data(), flags.size(), rows,
-                                                                                      columns};
-        split_tally sum = *this;
-        for (std::size_t row = 0; row < rows; ++row) {
-            sum.add({.length = batch.length(row)}, {.length = static_cast<std::uint32_t>(columns)});
-        }
-        *this = sum;
+    template <tower_sample Sample>
+    constexpr void add(const Sample& real) {
+        add_sample(real, real);
     }
 
     constexpr split_tally& operator+=(const split_tally& other) {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/tally.hpp>
 
 namespace floptally {
 
@@ -42,38 +42,59 @@ template <class Parent>
 
 }  // namespace detail
 
-/// A tree of token runs, shared prefixes stored once: node i holds `lengths[i]` tokens behind those of its ancestors.
-/// A parent stands before its children; −1 is a root, and there may be several. In training, the rollouts of a prompt;
-/// a chain is one sequence cut into pieces, and counts the same tokens and pairs as the whole.
+/// A source (source.hpp): a tree of token runs, shared prefixes stored once. Node i holds `lengths[i]` tokens behind
+/// those of its ancestors. A parent stands before its children; −1 is a root, and there may be several. In training,
+/// the rollouts of a prompt; a chain is one sequence cut into pieces, and counts the same tokens and pairs as the
+/// whole.
 ///
 /// Each token sees its ancestors and what its mask shows of its own path: a node is a sequence with
 /// `past` = the tokens of all its ancestors, so tokens = Σ n and, causal, pairs = Σ (n·depth + n(n+1)/2).
-/// `statistic::count` is the number of nodes, since a node is what is added.
-template <detail::integer_range Parents, detail::integer_range Lengths>
-requires std::signed_integral<typename decltype(std::span{std::declval<const Parents&>()})::value_type>
-inline void add_tree(tally& batch, const Parents& parents, const Lengths& lengths) {
-    const std::span<const typename decltype(std::span{parents})::value_type> above{parents};
-    const std::span own{lengths};
-    require_as_many(own.size(), "lengths", above.size(), "parents");
-    const detail::given_lengths<typename decltype(own)::value_type> checked{own.data(), "lengths"};
-    std::vector<std::uint64_t> ends(own.size());  // tokens from the root to the end of each node
-    tally sum{batch.masks()};
-    for (std::size_t node = 0; node < own.size(); ++node) {
-        std::uint64_t depth = 0;
-        if (std::cmp_greater_equal(above[node], 0) && std::cmp_less(above[node], node)) {
-            depth = ends[static_cast<std::size_t>(above[node])];
-        } else if (!std::cmp_equal(above[node], -1)) {
-            detail::refuse_parent(above, node);
-        }
-        const std::uint32_t length = checked.checked(node);
-        if (depth + length > max_sequence_length) {
-            throw error(indexed("lengths", node), "ends a path of " + std::to_string(depth + length) +
-                                                      " tokens, above " + std::to_string(max_sequence_length));
-        }
-        ends[node] = depth + length;
-        sum.add(sequence{.length = length, .past = static_cast<std::uint32_t>(depth)});
+/// `statistic::count` is the number of nodes, since a node is what is added. Adding it takes a word of memory for each.
+template <std::signed_integral P, detail::integer T>
+class tree_nodes {
+  public:
+    using sample = sequence;
+
+    tree_nodes(std::span<const P> parents, std::span<const T> lengths) : parents_(parents), lengths_(lengths) {
+        require_as_many(lengths_.size(), "lengths", parents_.size(), "parents");
     }
-    batch += sum;
+
+    template <class Visit>
+    void each(Visit visit) const {
+        const detail::given_lengths<T> checked{lengths_.data(), "lengths"};
+        std::vector<std::uint64_t> ends(lengths_.size());  // tokens from the root to the end of each node
+        for (std::size_t node = 0; node < lengths_.size(); ++node) {
+            std::uint64_t depth = 0;
+            if (std::cmp_greater_equal(parents_[node], 0) && std::cmp_less(parents_[node], node)) {
+                depth = ends[static_cast<std::size_t>(parents_[node])];
+            } else if (!std::cmp_equal(parents_[node], -1)) {
+                detail::refuse_parent(parents_, node);
+            }
+            const std::uint32_t length = checked.checked(node);
+            if (depth + length > max_sequence_length) {
+                throw error(indexed("lengths", node), "ends a path of " + std::to_string(depth + length) +
+                                                          " tokens, above " + std::to_string(max_sequence_length));
+            }
+            ends[node] = depth + length;
+            const sequence real{.length = length, .past = static_cast<std::uint32_t>(depth)};
+            visit(real, real);
+        }
+    }
+
+  private:
+    std::span<const P> parents_;
+    std::span<const T> lengths_;
+};
+
+template <detail::integer_range Parents, detail::integer_range Lengths>
+tree_nodes(const Parents& parents, const Lengths& lengths)
+    -> tree_nodes<detail::element_of<Parents>, detail::element_of<Lengths>>;
+
+/// Adds a tree to a tally, or to whatever takes a source of sequences.
+template <class Receiver, detail::integer_range Parents, detail::integer_range Lengths>
+requires std::signed_integral<detail::element_of<Parents>>
+inline void add_tree(Receiver& batch, const Parents& parents, const Lengths& lengths) {
+    batch.add(tree_nodes(parents, lengths));
 }
 
 }  // namespace floptally

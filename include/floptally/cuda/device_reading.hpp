@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/attention_mask.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
@@ -71,7 +71,7 @@ inline void repeat_refusal(const refusal_record& record, std::size_t index, cons
             });
             break;
         case refused::slot:
-            require_slot(index, payload[0], payload[1]);
+            require_slot(index, payload[0], payload[1], field(2));
             break;
         case refused::flag:
             refuse_flag(static_cast<std::int64_t>(payload[0]), index, payload[1]);

@@ -10,7 +10,10 @@
 #include <span>
 #include <string>
 
+#include <floptally/batch/lengths.hpp>
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/packed.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
@@ -91,6 +94,19 @@ class basic_device_tally {
                  detail::real_sequences<N>(num_real_seqs), stream);
     }
 
+    /// Boundaries of the real sequences alone, `real_count` of them, and of all `count` - 1 slots, which may be more.
+    template <detail::integer T, detail::integer S>
+    void add_cu_seqlens_real(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens, std::size_t count,
+                             cudaStream_t stream) {
+        require_boundaries("cu_seqlens_real", real_count);
+        require_boundaries("cu_seqlens", count);
+        if (real_count > count) {
+            detail::refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
+        }
+        add_pack(detail::padded_boundaries<T, S>(cu_seqlens_real, real_count, cu_seqlens, count),
+                 detail::real_sequences<std::int32_t>(real_count - 1), stream);
+    }
+
     /// Lengths of sequences that fill their slots.
     template <detail::integer T>
     void add_lengths(const T* lengths, std::size_t count, cudaStream_t stream) {
@@ -113,9 +129,7 @@ class basic_device_tally {
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
-        tally shape{empty_.masks()};
-        shape.add_shape(rows, columns);
-        add(shape, stream);
+        add(full_rows(rows, columns), stream);
     }
 
     /// Images and clips, three numbers (t, h, w) for each of `grids`.
@@ -139,6 +153,13 @@ class basic_device_tally {
                      "lengths", "add_hstu", stream);
     }
 
+    /// A batch that the host knows, in any format (batch/source.hpp): counted there, added here.
+    template <batch_source Source>
+    void add(const Source& source, cudaStream_t stream) {
+        tally counted{empty_.masks()};
+        counted.add(source);
+        add(counted, stream);
+    }
     /// What the host has counted, with the same masks.
     void add(const tally& counted, cudaStream_t stream) {
         if (!(counted.masks() == empty_.masks())) {

@@ -48,9 +48,10 @@ constexpr void require_start(std::string_view field, T boundary) {
 }
 
 /// Throws where the slot between boundaries i and i + 1 is shorter than its sequence.
-constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot) {
+constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot,
+                            std::string_view slots_field = "cu_seqlens_padded") {
     if (slot < length) {
-        throw error(indexed("cu_seqlens_padded", i + 1),
+        throw error(indexed(slots_field, i + 1),
                     "leaves a slot of " + std::to_string(slot) + " tokens for a sequence of " + std::to_string(length));
     }
 }
@@ -68,6 +69,14 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
         throw error(indexed(field, i), "must be at most the row_length, " + std::to_string(row_length) + ", got " +
                                            std::to_string(length));
     }
+}
+
+/// Throws where two lists of boundaries are of so many that they do not go together.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
+                                                                         std::string_view other,
+                                                                         std::size_t other_has) {
+    throw error(field, "has " + std::to_string(has) + " boundaries, " + std::string(other) + " has " +
+                           std::to_string(other_has));
 }
 
 template <integer T>

@@ -18,6 +18,7 @@
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
 
 /// @file
@@ -36,11 +37,31 @@ concept integer_range = requires(const Range& range) {
 }
 &&integer<typename decltype(std::span{std::declval<const Range&>()})::value_type>;
 
-/// What a call adds to a tally.
-struct length_sums {
+/// The integers of such a range.
+template <integer_range Range>
+using element_of = typename decltype(std::span{std::declval<const Range&>()})::value_type;
+
+/// What a call adds to a tally without masks.
+struct fixed_sums {
     std::uint64_t count = 0;  ///< lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
+
+    /// Of what the library counts only the sum of squares can be the first to overflow: a length L adds at most L²
+    /// tokens, and at most L² pairs under any of its masks.
+    constexpr void add(std::uint32_t length) {
+        squares = checked_add(squares, std::uint64_t{length} * length, "squares");
+        tokens += length;
+        count += length != 0 ? 1U : 0U;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const fixed_sums&, const fixed_sums&) = default;
+};
+
+/// What a call adds to a tally.
+struct length_sums : fixed_sums {
+    using fixed_sums::add;
+
     list<std::uint64_t> pairs;  ///< one per mask, in the order of the masks
 
     constexpr explicit length_sums(const mask_set& masks) { pairs.fill(masks.size(), 0); }
@@ -64,11 +85,31 @@ struct length_sums {
     [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
 };
 
-/// Lengths as given. A source of lengths has
+/// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views. Where it has
+/// none, sums have their own.
+class sum_space {
+  public:
+    constexpr sum_space(const mask_set& masks,  // NOLINT(google-explicit-constructor): masks alone are one too
+                        std::uint64_t* useful = nullptr, std::uint64_t* padded = nullptr)
+        : masks_(&masks), memory_{useful, padded} {}
+
+    [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
+    /// Sums of nothing yet.
+    [[nodiscard]] constexpr length_sums sums(view seen) const {
+        std::uint64_t* const memory = memory_[static_cast<std::size_t>(seen)];
+        return memory == nullptr ? length_sums{*masks_} : length_sums{*masks_, memory};
+    }
+
+  private:
+    const mask_set* masks_;
+    std::uint64_t* memory_[2];
+};
+
+/// Lengths as given. A list of lengths has
 /// - `checked(i)`: a length, or an error;
 /// - `unchecked(i)`: the length modulo the width of T, for a vector loop;
 /// - `unwrapped(first, n)`: whether n unchecked lengths are the true ones, known that they add up to less than 2^31;
-/// - `total(first, n, added)`: what they add up to; `added` is that, added up, for a source that knows no better.
+/// - `total(first, n, added)`: what they add up to; `added` is that, added up, for a list that knows no better.
 template <integer T>
 struct given_lengths {
     const T* lengths;
@@ -120,37 +161,28 @@ struct boundary_lengths {
 };
 
 /// Adds lengths first … last − 1, one by one.
-///
-/// Of what the library counts only the sum of squares can be the first to overflow: a length L adds at most L² tokens,
-/// and at most L² pairs under any of its masks.
-template <class Source>
-constexpr void add_plainly(const Source& source, std::size_t first, std::size_t last, const mask_set& masks,
+template <class List>
+constexpr void add_plainly(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
                            length_sums& sums) {
-    std::uint64_t count = sums.count;
-    std::uint64_t tokens = sums.tokens;
-    std::uint64_t squares = sums.squares;
+    fixed_sums fixed = sums;
     for (std::size_t i = first; i < last; ++i) {
-        const std::uint32_t length = source.checked(i);
-        squares = checked_add(squares, std::uint64_t{length} * length, "squares");
-        tokens += length;
-        count += length != 0 ? 1U : 0U;
+        const std::uint32_t length = list.checked(i);
+        fixed.add(length);
         for (std::size_t m = 0; m < masks.size(); ++m) {
             sums.add(
                 m, masks[m],
                 masks[m].in() == modality::text && !masks[m].is_measured() ? masks[m](sequence{.length = length}) : 0);
         }
     }
-    sums.count = count;
-    sums.tokens = tokens;
-    sums.squares = squares;
+    static_cast<fixed_sums&>(sums) = fixed;
 }
 
 /// Adds a block, or nothing where it must go to the plain form.
-template <class N, class Source>
-[[nodiscard]] bool add_block(const Source& source, std::size_t first, std::size_t n, const mask_set& masks,
+template <class N, class List>
+[[nodiscard]] bool add_block(const List& list, std::size_t first, std::size_t n, const mask_set& masks,
                              length_sums& sums) {
     length_block<N> block;
-    if (!block.load(source, first, n) || sums.squares + block.squares < sums.squares) {
+    if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
         return false;
     }
     sums.count += block.count;
@@ -162,13 +194,13 @@ template <class N, class Source>
     return true;
 }
 
-template <class Source>
-void add_blocks(const Source& source, std::size_t n, const mask_set& masks, length_sums& sums) {
+template <class List>
+void add_blocks(const List& list, std::size_t n, const mask_set& masks, length_sums& sums) {
     for (std::size_t first = 0; first < n; first += block_size) {
         const std::size_t size = n - first < block_size ? n - first : block_size;
-        if (!add_block<std::int16_t>(source, first, size, masks, sums) &&
-            !add_block<std::int32_t>(source, first, size, masks, sums)) {
-            add_plainly(source, first, first + size, masks, sums);
+        if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
+            !add_block<std::int32_t>(list, first, size, masks, sums)) {
+            add_plainly(list, first, first + size, masks, sums);
         }
     }
 }
@@ -176,14 +208,35 @@ void add_blocks(const Source& source, std::size_t n, const mask_set& masks, leng
 /// Where the block form starts to be faster.
 inline constexpr std::size_t short_input = 8;
 
-template <class Source>
-constexpr length_sums add_up(const Source& source, std::size_t n, const mask_set& masks, length_sums sums) {
+template <class List>
+constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks, length_sums sums) {
     if (std::is_constant_evaluated() || n < short_input) {
-        add_plainly(source, 0, n, masks, sums);
+        add_plainly(list, 0, n, masks, sums);
     } else {
-        add_blocks(source, n, masks, sums);
+        add_blocks(list, n, masks, sums);
     }
     return sums;
+}
+
+/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
+template <class List, class Commit>
+[[gnu::noinline]] constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
+    const length_sums sums = add_up(list, n, space.masks(), space.sums(view::useful));
+    commit(sums, sums);
+}
+
+/// The same; a few lengths and no masks are all in registers.
+template <class List, class Commit>
+constexpr void commit_sums(const List& list, std::size_t n, const sum_space& space, Commit commit) {
+    if (n >= short_input || !space.masks().empty()) {
+        commit_many(list, n, space, commit);
+        return;
+    }
+    fixed_sums sums;
+    for (std::size_t i = 0; i < n; ++i) {
+        sums.add(list.checked(i));
+    }
+    commit(sums, sums);
 }
 
 /// The lengths between `n` boundaries, once the first of them is seen to be 0.
@@ -240,10 +293,11 @@ template <integer T>
 
 /// Throws where one of the first `sequences` slots is shorter than its sequence.
 template <integer T, integer S>
-constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences) {
+constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences,
+                            std::string_view slots_field) {
     for (std::size_t i = 0; i < sequences; ++i) {
         require_slot(i, static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]),
-                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]));
+                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]), slots_field);
     }
 }
 

@@ -78,8 +78,5 @@ constexpr void require_room(const sequence& real, const sequence& slot) {
                                         " does not fit groups of " + std::to_string(real.target_group));
     }
 }
-constexpr void require_room(const audio_clip& real, const audio_clip& slot) {
-    require_room("audio_frames", real.frames, slot.frames);
-}
 
 }  // namespace floptally::detail

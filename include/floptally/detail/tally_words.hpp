@@ -49,10 +49,14 @@ class tally_words {
         }
     }
     template <class Apply>
-    constexpr void each_word(const length_sums& added, Apply apply) const {
+    constexpr void each_word(const fixed_sums& added, Apply apply) const {
         apply(static_cast<std::size_t>(statistic::count), added.count);
         apply(static_cast<std::size_t>(statistic::tokens), added.tokens);
         apply(static_cast<std::size_t>(statistic::squares), added.squares);
+    }
+    template <class Apply>
+    constexpr void each_word(const length_sums& added, Apply apply) const {
+        each_word(static_cast<const fixed_sums&>(added), apply);
         for (std::size_t i = 0; i < added.pairs.size(); ++i) {
             apply(before_masks(masks_) + i, added.pairs[i]);
         }
@@ -64,7 +68,7 @@ class tally_words {
         std::size_t word = 0;
         const auto visit = [&](modality in, const auto& what) {
             const uint128 product = in == modality_of(unit) ? times * amount_of(what, unit) : 0;
-            if ((product >> 64) != 0) {
+            if ((product >> 64) != 0) {  // of tokens, before a product of squares could pass 128 bits
                 throw_overflow(word);
             }
             apply(word++, static_cast<std::uint64_t>(product));
@@ -128,8 +132,9 @@ class tally_words {
     [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t at) { return words_[at]; }
     [[nodiscard]] constexpr std::uint64_t operator[](std::size_t at) const { return words_[at]; }
 
-    /// What `times` sequences, grids or clips of sound add to a view. It holds until the next is asked for.
+    /// What `times` equal sequences, grids or clips of sound add to a view. It holds until the next is asked for.
     template <class Unit>
+    requires requires(const Unit& unit) { modality_of(unit); }
     [[nodiscard]] constexpr amounts amounts_of(view seen, const Unit& unit, std::uint64_t times = 1) {
         std::uint64_t* const to = pending(seen);
         each_amount(unit, times, [to](std::size_t word, std::uint64_t amount) { to[word] = amount; });
@@ -149,8 +154,8 @@ class tally_words {
         }
         return {to, stride()};
     }
-    /// Sums of lengths that are still 0.
-    [[nodiscard]] constexpr length_sums sums_of(view seen) { return {masks_, pending(seen)}; }
+    /// Where sums of lengths are made before they are added.
+    [[nodiscard]] constexpr sum_space space() { return {masks_, pending(view::useful), pending(view::padded)}; }
 
     /// Many units, one by one, that are added together: `begin`, `gather` of each, `commit`.
     constexpr void begin() {

@@ -14,15 +14,16 @@ Arguments = dict[str, Any]
 
 # What batch_arguments reads, under the names of Hugging Face's collators and models.
 BATCH_KEYS = (
-    "cu_seq_lens_q", "cu_seq_lens_q_padded", "num_real_seqs", "position_ids", "attention_mask", "input_ids",
-    "inputs_embeds", "decoder_attention_mask", "decoder_input_ids", "image_grid_thw", "video_grid_thw",
+    "cu_seq_lens_q", "cu_seq_lens_q_padded", "cu_seq_lens_q_real", "num_real_seqs", "position_ids", "attention_mask",
+    "input_ids", "inputs_embeds", "decoder_attention_mask", "decoder_input_ids", "image_grid_thw", "video_grid_thw",
 )  # fmt: skip
 
 
 def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     """What `Meter.add` takes, from a batch of tensors or arrays on the host as collators make it. The first that fits:
 
-    cu_seq_lens_q        boundaries of a packed row, with cu_seq_lens_q_padded and num_real_seqs where they are there
+    cu_seq_lens_q        boundaries of a packed row, with cu_seq_lens_q_padded, num_real_seqs and cu_seq_lens_q_real
+                         (the boundaries of the real sequences alone) where they are there
     decoder_input_ids    both sides of an encoder-decoder: their masks' row sums, else the widths of their rows
     attention_mask       [batch, row]: its ones are useful, its shape is padded
     position_ids         [batch, row] that begin again at 0 inside a row: packed sequences. Where there is a mask too,
@@ -48,8 +49,9 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     found: Arguments = {}
     if has("cu_seq_lens_q"):
         found["cu_seqlens"] = np.ascontiguousarray(array("cu_seq_lens_q").reshape(-1))
-        if has("cu_seq_lens_q_padded"):
-            found["cu_seqlens_padded"] = np.ascontiguousarray(array("cu_seq_lens_q_padded").reshape(-1))
+        for key, name in (("cu_seq_lens_q_padded", "cu_seqlens_padded"), ("cu_seq_lens_q_real", "cu_seqlens_real")):
+            if has(key):
+                found[name] = np.ascontiguousarray(array(key).reshape(-1))
         if has("num_real_seqs"):
             found["num_real_seqs"] = int(batch["num_real_seqs"])
     elif has("decoder_input_ids"):

@@ -177,6 +177,8 @@ class listed_boundaries {
         : boundaries_(boundaries), count_(count), field_(field), aligned_(lies_on_16_bytes(boundaries)) {}
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - 1; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE input_field field() const { return field_; }
+    /// Behind the last boundary sequences are empty.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
         four loaded;
         if (first + 5 <= count_) {

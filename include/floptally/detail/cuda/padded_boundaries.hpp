@@ -25,6 +25,11 @@ class padded_boundaries {
     padded_boundaries(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count)
         : real_(cu_seqlens, count), slots_(cu_seqlens_padded, count, input_field::cu_seqlens_padded) {}
 
+    /// Boundaries of the real sequences alone, `real_count` of them, and of slots, which may be more.
+    padded_boundaries(const T* cu_seqlens_real, std::size_t real_count, const S* slots, std::size_t count)
+        : real_(cu_seqlens_real, real_count, input_field::cu_seqlens_real),
+          slots_(slots, count, input_field::cu_seqlens) {}
+
     /// The same, of which so many are real.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE padded_boundaries of(std::size_t num_real) const {
         padded_boundaries counted = *this;
@@ -32,7 +37,7 @@ class padded_boundaries {
         return counted;
     }
 
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return real_.size(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
         return {real_.load(first), slots_.load(first), first};
     }
@@ -45,11 +50,11 @@ class padded_boundaries {
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t i,
                                                   refusal& why) const {
-        if (!real_.find(loaded.real, k, i, why) || !slots_.find(loaded.slots, k, i, why)) {
+        if ((i < real_.size() && !real_.find(loaded.real, k, i, why)) || !slots_.find(loaded.slots, k, i, why)) {
             return false;
         }
         if (slot(loaded, k) < real(loaded, k)) {
-            why = {refused::slot, real(loaded, k), slot(loaded, k)};
+            why = {refused::slot, real(loaded, k), slot(loaded, k), static_cast<std::uint64_t>(slots_.field())};
             return false;
         }
         return true;

@@ -17,7 +17,7 @@ enum class refused : std::uint8_t {
     in_row,         ///< length, row_length
     start,          ///< the first boundary, whether its type is signed, `input_field`
     boundary,       ///< the boundary before it, it, whether their type is signed, `input_field`
-    slot,           ///< length, slot
+    slot,           ///< length, slot, `input_field` of the slots
     flag,           ///< value, columns
     num_real_seqs,  ///< value, whether its type is signed, sequences
     sequence,       ///< a sequence and its slot
@@ -33,12 +33,13 @@ enum class input_field : std::uint8_t {
     targets,
     cu_seqlens,
     cu_seqlens_padded,
+    cu_seqlens_real,
     grid_thw,
     audio_frames
 };
 [[nodiscard]] constexpr const char* name_of(input_field which) {
-    constexpr const char* names[] = {"lengths",           "contextual", "targets",     "cu_seqlens",
-                                     "cu_seqlens_padded", "grid_thw",   "audio_frames"};
+    constexpr const char* names[] = {"lengths",           "contextual",      "targets",  "cu_seqlens",
+                                     "cu_seqlens_padded", "cu_seqlens_real", "grid_thw", "audio_frames"};
     return names[static_cast<std::size_t>(which)];
 }
 

@@ -13,6 +13,7 @@
 #include <floptally/batch/add_input.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
@@ -153,28 +154,26 @@ class input_arguments {
         const auto cu_seqlens = take("cu_seqlens");
         const auto padded = take("cu_seqlens_padded");
         const auto num_real_seqs = take("num_real_seqs");
+        const auto real_alone = take("cu_seqlens_real");
         if (!cu_seqlens) {
-            if (padded || num_real_seqs) {
-                throw error(padded ? "cu_seqlens_padded" : "num_real_seqs", "needs cu_seqlens");
+            if (padded || real_alone || num_real_seqs) {
+                throw error(padded       ? "cu_seqlens_padded"
+                            : real_alone ? "cu_seqlens_real"
+                                         : "num_real_seqs",
+                            "needs cu_seqlens");
             }
             return;
         }
         const integer_view real = keep(*cu_seqlens, "cu_seqlens");
         input_.boundaries = {real, padded ? std::optional(keep(*padded, "cu_seqlens_padded")) : std::nullopt,
-                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences};
+                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences,
+                             real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
     }
 
     void read_grids(py::handle grid_thw) {
         const integer_view numbers = keep(grid_thw, "grid_thw", 3);
-        if (numbers.size() % 3 != 0) {
-            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(numbers.size()));
-        }
         numbers.visit([&](const auto& thw) {
-            const given_lengths<typename std::remove_reference_t<decltype(thw)>::value_type> sides{thw.data(),
-                                                                                                   "grid_thw"};
-            for (std::size_t i = 0; i < thw.size(); i += 3) {
-                input_.grids.push_back({sides.checked(i), sides.checked(i + 1), sides.checked(i + 2)});
-            }
+            listed_grids(thw).each([&](const grid& patches, const grid&) { input_.grids.push_back(patches); });
         });
     }
 

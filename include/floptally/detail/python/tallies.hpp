@@ -13,6 +13,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/gil.hpp>
@@ -127,12 +128,17 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             py::arg("lengths"), py::arg("row_length"), "A BSHD batch: rows that are padded to one length.")
         .def(
             "add_cu_seqlens",
-            [](tally& t, const py::object& cu_seqlens, const py::object& padded, const py::object& num_real_seqs) {
+            [](tally& t, const py::object& cu_seqlens, const py::object& padded, const py::object& num_real_seqs,
+               const py::object& real_alone) {
                 const integers real(cu_seqlens, "cu_seqlens");
                 model_input::packed row{.cu_seqlens = real.view()};
                 std::optional<integers> slots;
                 if (!padded.is_none()) {
                     row.cu_seqlens_padded = slots.emplace(padded, "cu_seqlens_padded").view();
+                }
+                std::optional<integers> alone;
+                if (!real_alone.is_none()) {
+                    row.cu_seqlens_real = alone.emplace(real_alone, "cu_seqlens_real").view();
                 }
                 if (!num_real_seqs.is_none()) {
                     row.num_real_seqs = to_count(num_real_seqs, "num_real_seqs");
@@ -140,7 +146,10 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
                 add_apart(t, 2 * real.view().size(), [&](tally& sum) { row.add_to(sum); });
             },
             py::arg("cu_seqlens"), py::arg("cu_seqlens_padded") = py::none(), py::arg("num_real_seqs") = py::none(),
-            "Boundaries [n + 1] of a packed row, and of the slots that kernels process.")
+            py::arg("cu_seqlens_real") = py::none(),
+            "Boundaries [n + 1] of a packed row, and of the slots that kernels process. The sequences behind "
+            "num_real_seqs, "
+            "or behind those of cu_seqlens_real, are mock sequences.")
         .def(
             "add_attention_mask",
             [](tally& t, const py::object& attention_mask) {
@@ -164,21 +173,13 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
         .def(
             "add_sequences",
             [](tally& t, const py::object& sequences) {
-                tally sum{t.masks()};
-                for (const sequence& one : to_sequences(sequences, "sequences", to_hstu_sequence)) {
-                    sum.add(one);
-                }
-                t += sum;
+                t.add(listed_samples(to_sequences(sequences, "sequences", to_hstu_sequence)));
             },
             py::arg("sequences"), "HSTU: a list of (contextual, history, targets[, group]).")
         .def(
             "add_new_tokens",
             [](tally& t, const py::object& new_tokens) {
-                tally sum{t.masks()};
-                for (const sequence& one : to_sequences(new_tokens, "new_tokens", to_new_tokens)) {
-                    sum.add(one);
-                }
-                t += sum;
+                t.add(listed_samples(to_sequences(new_tokens, "new_tokens", to_new_tokens)));
             },
             py::arg("new_tokens"), "A list of (n, past): n new tokens after past cached ones.")
         .def(

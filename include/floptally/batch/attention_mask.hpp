@@ -12,7 +12,9 @@
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
 
-namespace floptally::detail {
+namespace floptally {
+
+namespace detail {
 
 /// A contiguous range of flags: bool, or integers that are 0 or 1. (`std::vector<bool>` is not contiguous.)
 template <class Range>
@@ -31,16 +33,22 @@ concept flag_range = requires(const Range& range) {
     throw error(indexed("attention_mask", at), "must be 0 or 1, got " + std::to_string(flag));
 }
 
-/// A row-major attention mask of `rows` x `columns`, seen as lengths: a row has its real tokens in one run.
+}  // namespace detail
+
+/// A source (source.hpp): a BSHD batch by its attention mask, `rows` x `columns` flags row by row. Its ones are useful,
+/// its shape is padded. The ones of a row stand together, with padding on either side.
 template <std::integral T>
 class attention_mask_rows {
   public:
-    constexpr attention_mask_rows(const T* flags, std::size_t size, std::size_t rows, std::size_t columns)
-        : flags_(flags), columns_(columns) {
+    using sample = sequence;
+
+    constexpr attention_mask_rows(std::span<const T> flags, std::size_t rows, std::size_t columns)
+        : flags_(flags.data()), rows_(rows), columns_(columns) {
         const std::uint64_t shape = checked_multiply(rows, columns, "attention_mask");
-        if (shape != size) {
+        if (shape != flags.size()) {
             throw error("attention_mask", "must have " + std::to_string(rows) + " x " + std::to_string(columns) +
-                                              " = " + std::to_string(shape) + " entries, got " + std::to_string(size));
+                                              " = " + std::to_string(shape) + " entries, got " +
+                                              std::to_string(flags.size()));
         }
         if (columns > max_sequence_length) {
             throw error("attention_mask", "has rows of " + std::to_string(columns) + " tokens, above " +
@@ -48,6 +56,14 @@ class attention_mask_rows {
         }
     }
 
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        for (std::size_t row = 0; row < rows_; ++row) {
+            visit(sequence{.length = length(row)}, sequence{.length = static_cast<std::uint32_t>(columns_)});
+        }
+    }
+
+  private:
     /// The number of ones. They stand together: padding is on the left, on the right or on both sides, since a token
     /// after a hole would have another distance to its keys than its number, and windows and chunks go by distance.
     [[nodiscard]] constexpr std::uint32_t length(std::size_t row) const {
@@ -60,15 +76,19 @@ class attention_mask_rows {
             } else if (flags_[at] == T{1} && !ended) {
                 ++ones;
             } else {
-                refuse_flag(static_cast<std::int64_t>(flags_[at]), at, columns_);
+                detail::refuse_flag(static_cast<std::int64_t>(flags_[at]), at, columns_);
             }
         }
         return ones;
     }
 
-  private:
     const T* flags_;
+    std::size_t rows_;
     std::size_t columns_;
 };
 
-}  // namespace floptally::detail
+template <detail::flag_range Flags>
+attention_mask_rows(const Flags& flags, std::size_t rows, std::size_t columns)
+    -> attention_mask_rows<typename decltype(std::span{flags})::value_type>;
+
+}  // namespace floptally

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/detail/sample_checks.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// A batch is a source: a small view that shows each of its samples with the slot that kernels process for it. One
+/// source can be added to whatever counts: `tally`, `split_tally`, `packed_row`, a meter's microbatch, a device.
+
+namespace floptally {
+
+/// What is counted one by one.
+template <class T>
+concept batch_sample = std::same_as<T, sequence> || std::same_as<T, grid> || std::same_as<T, audio_clip>;
+
+/// One of a tower beside the text.
+template <class T>
+concept tower_sample = batch_sample<T> && !std::same_as<T, sequence>;
+
+namespace detail {
+
+/// What a source is tried with.
+template <class Sample>
+struct takes_samples {
+    constexpr void operator()(const Sample& /*real*/, const Sample& /*slot*/) const {}
+};
+struct takes_sums {
+    template <class Useful, class Padded>
+    constexpr void operator()(const Useful& /*useful*/, const Padded& /*padded*/) const {}
+};
+
+}  // namespace detail
+
+/// A batch in any format, a user's own too. It needs
+///
+///     using sample = sequence;  // or grid, or audio_clip
+///     template <class Visit> constexpr void each(Visit visit) const;
+///
+/// where `each` calls `visit(real, slot)` for every sample, in order; {} as `real` is a mock sample, which is padded
+/// and not useful. It throws `error` for what is wrong with the format; the receiver then stays as it was. Whether a
+/// sample is valid and fits its slot is looked at by the receiver. `each` may be called twice and shows the same.
+template <class Source>
+concept batch_source = requires {
+    typename Source::sample;
+}
+&&batch_sample<typename Source::sample>&& requires(const Source& source) {
+    source.each(detail::takes_samples<typename Source::sample>{});
+};
+
+/// A source whose sums are known faster than sample by sample: `sum(space, commit)` calls `commit(useful, padded)` once
+/// with what both views add to a tally of `space.masks()`, a `detail::length_sums` or `equal_samples`. It throws all
+/// that `each` and a tally would throw. A source of one's own can hand the call on to one of the library's.
+template <class Source>
+concept summed_source = batch_source<Source> && requires(const Source& source, const detail::sum_space& space) {
+    source.sum(space, detail::takes_sums{});
+};
+
+namespace detail {
+
+/// As `source.each(visit)`, with the errors of a tally of `masks` first, where the source knows them at once.
+template <batch_source Source, class Visit>
+constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {
+    if constexpr (summed_source<Source>) {
+        source.sum(masks, takes_sums{});
+    }
+    source.each(visit);
+}
+
+}  // namespace detail
+
+/// A sample and its slot.
+template <batch_sample Sample>
+struct slotted {
+    Sample real;
+    Sample slot;
+
+    [[nodiscard]] friend constexpr bool operator==(const slotted&, const slotted&) = default;
+};
+
+/// A sequence in its slot, at whose beginning it stands; {} for `real` is a mock sequence.
+using slotted_sequence = slotted<sequence>;
+
+/// So many equal samples that fill their slots. Counted in one step, however many there are.
+template <batch_sample Sample>
+class equal_samples {
+  public:
+    using sample = Sample;
+
+    constexpr equal_samples(const Sample& one, std::uint64_t times) : one_(one), times_(times) {}
+
+    [[nodiscard]] constexpr const Sample& one() const { return one_; }
+    [[nodiscard]] constexpr std::uint64_t times() const { return times_; }
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        for (std::uint64_t i = 0; i < times_; ++i) {
+            visit(one_, one_);
+        }
+    }
+    template <class Commit>
+    constexpr void sum(const detail::sum_space& space, Commit commit) const {
+        detail::check_sample(one_, space.masks());
+        commit(*this, *this);
+    }
+
+  private:
+    Sample one_;
+    std::uint64_t times_;
+};
+
+/// Samples in an array, each by itself or in a slot (`slotted`).
+template <class Element>
+class listed_samples {
+    template <class T>
+    struct sample_of {
+        using type = T;
+    };
+    template <class Sample>
+    struct sample_of<slotted<Sample>> {
+        using type = Sample;
+    };
+
+  public:
+    using sample = typename sample_of<Element>::type;
+
+    constexpr listed_samples(std::span<const Element> samples)  // NOLINT(google-explicit-constructor): a view
+        : samples_(samples) {}
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        for (const Element& one : samples_) {
+            if constexpr (std::is_same_v<Element, sample>) {
+                visit(one, one);
+            } else {
+                visit(one.real, one.slot);
+            }
+        }
+    }
+
+  private:
+    std::span<const Element> samples_;
+};
+
+template <class Range>
+listed_samples(const Range& range) -> listed_samples<typename decltype(std::span{range})::value_type>;
+
+}  // namespace floptally

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <floptally/detail/length_refusals.hpp>
+#include <floptally/detail/length_sums.hpp>
+#include <floptally/error.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// Sources (source.hpp) of what towers beside the text take, as lists of 32- or 64-bit integers.
+
+namespace floptally {
+
+/// Images and clips, three numbers (t, h, w) for each, as `image_grid_thw` has them: patches before merging.
+template <detail::integer T>
+class listed_grids {
+  public:
+    using sample = grid;
+
+    constexpr listed_grids(std::span<const T> grid_thw) : numbers_(grid_thw) {  // NOLINT: a view
+        if (numbers_.size() % 3 != 0) {
+            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(numbers_.size()));
+        }
+    }
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        const detail::given_lengths<T> sides{numbers_.data(), "grid_thw"};
+        for (std::size_t i = 0; i < numbers_.size(); i += 3) {
+            const grid patches{sides.checked(i), sides.checked(i + 1), sides.checked(i + 2)};
+            visit(patches, patches);
+        }
+    }
+
+  private:
+    std::span<const T> numbers_;
+};
+
+/// Clips of sound by the frames that enter the audio tower.
+template <detail::integer T>
+class listed_clips {
+  public:
+    using sample = audio_clip;
+
+    constexpr listed_clips(std::span<const T> audio_frames) : frames_(audio_frames) {}  // NOLINT: a view
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        const detail::given_lengths<T> given{frames_.data(), "audio_frames"};
+        for (std::size_t i = 0; i < frames_.size(); ++i) {
+            const audio_clip frames{given.checked(i)};
+            visit(frames, frames);
+        }
+    }
+
+  private:
+    std::span<const T> frames_;
+};
+
+template <detail::integer_range Numbers>
+listed_grids(const Numbers& grid_thw) -> listed_grids<detail::element_of<Numbers>>;
+template <detail::integer_range Frames>
+listed_clips(const Frames& audio_frames) -> listed_clips<detail::element_of<Frames>>;
+
+}  // namespace floptally

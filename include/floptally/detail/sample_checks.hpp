@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/modality_checks.hpp>
+#include <floptally/detail/sequence_checks.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// What a tally of some masks refuses of a sample, under one name for each kind of sample.
+
+namespace floptally::detail {
+
+constexpr void check_sample(const sequence& s, const mask_set& masks) {
+    require_modality(masks, modality::text, "length");
+    check_sequence(s);
+}
+constexpr void check_sample(const grid& g, const mask_set& masks) { check_grid(g, masks); }
+constexpr void check_sample(const audio_clip& /*clip*/, const mask_set& masks) {
+    require_modality(masks, modality::audio, "audio_frames");
+}
+
+/// Throws where the real frames do not fit the slot.
+constexpr void require_room(const audio_clip& real, const audio_clip& slot) {
+    require_room("audio_frames", real.frames, slot.frames);
+}
+
+/// Whether there is nothing to count, so that a slot for it is padding only.
+[[nodiscard]] constexpr bool is_mock(const sequence& real) { return real.length == 0; }
+[[nodiscard]] constexpr bool is_mock(const grid& real) { return real.t == 0 || real.frame_patches() == 0; }
+[[nodiscard]] constexpr bool is_mock(const audio_clip& real) { return real.frames == 0; }
+
+}  // namespace floptally::detail
