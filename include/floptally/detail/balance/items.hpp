@@ -25,6 +25,7 @@ struct balance_items {
     std::vector<Load> costs{};           ///< item by item, the loads of one together
     std::vector<std::uint64_t> sizes{};  ///< what an item takes of the capacity of a rank
     std::uint64_t capacity = no_capacity;
+    std::vector<std::uint32_t> numbers{};  ///< of each item, in the order of the samples
 
     [[nodiscard]] std::size_t count() const { return sizes.size(); }
     [[nodiscard]] std::span<const Load> of(std::size_t item) const { return {costs.data() + item * loads, loads}; }
