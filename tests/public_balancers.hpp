@@ -39,7 +39,9 @@ struct subset {
 struct partial_partition {
     std::vector<subset> subsets{};
 
-    void sort() { std::sort(subsets.begin(), subsets.end(), [](const subset& a, const subset& b) { return b < a; }); }
+    void sort() {
+        std::sort(subsets.begin(), subsets.end(), [](const subset& a, const subset& b) { return b < a; });
+    }
     [[nodiscard]] std::uint64_t spread() const { return subsets.front().sum - subsets.back().sum; }
 
     /// What the heap has on top: the largest spread, of equal ones that with the larger first subset.
@@ -49,8 +51,8 @@ struct partial_partition {
 };
 
 /// Largest differencing: the two partial partitions on top of the heap become one, the largest subset of one with the
-/// smallest of the other. They start as one sample each, with equal counts as runs of one sample for each rank, cut from
-/// the samples by ascending cost and then index.
+/// smallest of the other. They start as one sample each, with equal counts as runs of one sample for each rank, cut
+/// from the samples by ascending cost and then index.
 [[nodiscard]] inline ranks_of_samples karmarkar_karp(const std::vector<std::uint64_t>& costs, std::size_t ranks,
                                                      bool equal_size) {
     std::vector<std::pair<std::uint64_t, std::size_t>> order;
@@ -101,8 +103,8 @@ struct partial_partition {
     return rank_of;
 }
 
-/// Samples as they come, each to the rank with the smallest sum, of equal ones the first. With equal counts every sample
-/// costs more than all of them together in addition, so that counts come before costs.
+/// Samples as they come, each to the rank with the smallest sum, of equal ones the first. With equal counts every
+/// sample costs more than all of them together in addition, so that counts come before costs.
 [[nodiscard]] inline ranks_of_samples greedy(const std::vector<std::uint64_t>& costs, std::size_t ranks,
                                              bool equal_size) {
     std::uint64_t bias = equal_size ? 1 : 0;

@@ -47,8 +47,8 @@ struct balance_options {
     std::span<const std::uint32_t> groups{};
     /// Exchanges to look at from each seed. It is a count and no time, so that every rank ends at the same one.
     std::uint64_t budget = automatic_budget;
-    /// More than 16 samples (or tied groups): exchanges end where the largest load is within 1 ÷ `fineness` of the lower
-    /// bound. 0: at the bound, or where nothing helps. Fewer end at the optimum.
+    /// More than 16 samples (or tied groups): exchanges end where the largest load is within 1 ÷ `fineness` of the
+    /// lower bound. 0: at the bound, or where nothing helps. Fewer end at the optimum.
     std::uint64_t fineness = 1024;
 };
 

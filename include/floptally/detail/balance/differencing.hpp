@@ -117,9 +117,7 @@ class differencing {
         return sum;
     }
 
-    [[nodiscard]] subset alone(std::uint32_t item) const {
-        return {sum_of(item), 1, items_.numbers[item], item, item};
-    }
+    [[nodiscard]] subset alone(std::uint32_t item) const { return {sum_of(item), 1, items_.numbers[item], item, item}; }
 
     [[nodiscard]] static bool comes_later(const partial& a, const partial& b) {
         return a.difference != b.difference ? a.difference < b.difference

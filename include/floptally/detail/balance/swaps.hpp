@@ -25,8 +25,8 @@ struct item_bundle {
 /// Makes an assignment better by exchanges between the rank with the largest load and another, the lightest first: a
 /// move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak
 /// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, where
-/// the largest load is small enough, or where `budget` bundles (pairs of bundles, where items have several loads or sizes) have been looked
-/// at.
+/// the largest load is small enough, or where `budget` bundles (pairs of bundles, where items have several loads or
+/// sizes) have been looked at.
 template <class Load>
 class balance_swaps {
   public:
