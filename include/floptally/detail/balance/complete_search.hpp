@@ -139,7 +139,7 @@ class complete_search {
         }
         for (std::size_t load = 0; best_ && load < items_.loads; ++load) {
             const Load leaves = left.rest[load] - sums[load] - left.rest[place * items_.loads + load];
-            if (peak_ == 0 || leaves > static_cast<uint128>(peak_ - 1) * others) {
+            if (others == 0 ? leaves != 0 : (leaves + others - 1) / others >= peak_) {
                 return false;
             }
         }

@@ -39,8 +39,8 @@ template <class Key>
     std::vector<std::uint32_t> order(keys.size());
     if constexpr (std::is_same_v<Key, std::uint64_t>) {
         const std::uint64_t largest = keys.empty() ? 0 : *std::max_element(keys.begin(), keys.end());
-        const int index_bits = std::bit_width(keys.size());
-        const int bits = index_bits + std::bit_width(largest);
+        const auto index_bits = static_cast<int>(std::bit_width(keys.size()));
+        const int bits = index_bits + static_cast<int>(std::bit_width(largest));
         if (bits <= 64) {  // a key and its index are one word
             std::vector<std::uint64_t> words(keys.size());
             for (std::size_t i = 0; i < keys.size(); ++i) {

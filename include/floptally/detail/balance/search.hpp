@@ -33,17 +33,17 @@ class balance_search {
     balance_search(const balance_items<Load>& items, const search_plan& how)
         : items_(items), how_(how), bound_(items.lower_bound()) {}
 
-    /// Better than `given`, or that: where it fits, an assignment that must not become worse.
+    /// Better than `given`, or that, where it fits: what brings nothing moves nothing.
     [[nodiscard]] rank_list run(const rank_list& given) {
-        if (how_.longest_first) {
+        if (given && items_.fits(*given)) {
+            add(given);
+        }
+        if (how_.longest_first && !is_optimum()) {
             add(longest_first(items_));
         }
         if (how_.differencing && !is_optimum()) {
             std::vector<std::uint32_t> found = differencing(items_).ranks();
             add(items_.fits(found) ? std::move(found) : made_to_fit(items_, std::move(found)));
-        }
-        if (given && !is_optimum() && items_.fits(*given)) {
-            add(given);
         }
         if (!best_) {
             add(by_size());
