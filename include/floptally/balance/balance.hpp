@@ -45,7 +45,8 @@ struct balance_options {
     std::uint64_t capacity = 0;              ///< for `capacity`: of each rank, in the unit of `sizes`
     /// Samples that stay on one rank have the same number, which is below the number of samples. Empty: none do.
     std::span<const std::uint32_t> groups{};
-    /// Exchanges to look at from each seed. It is a count and no time, so that every rank ends at the same one.
+    /// Exchanges to look at from each seed, and decisions of the complete search of few samples. It is a count and no
+    /// time, so that every rank ends at the same one.
     std::uint64_t budget = automatic_budget;
     /// More than 16 samples (or tied groups): exchanges end where the largest load is within 1 ÷ `fineness` of the
     /// lower bound. 0: at the bound, or where nothing helps. Fewer end at the optimum.

@@ -110,6 +110,9 @@ class differencing {
     };
 
     [[nodiscard]] Load sum_of(std::size_t item) const {
+        if (items_.loads == 1) {
+            return items_.costs[item];
+        }
         Load sum = 0;
         for (const Load load : items_.of(item)) {
             sum += load;

@@ -40,7 +40,10 @@ struct balance_items {
     /// Of every rank, the loads of one together.
     [[nodiscard]] std::vector<Load> loads_of(std::span<const std::uint32_t> rank_of) const {
         std::vector<Load> sums(ranks * loads);
-        for (std::size_t item = 0; item < count(); ++item) {
+        for (std::size_t item = 0; loads == 1 && item < count(); ++item) {
+            sums[rank_of[item]] += costs[item];
+        }
+        for (std::size_t item = 0; loads != 1 && item < count(); ++item) {
             for (std::size_t load = 0; load < loads; ++load) {
                 sums[rank_of[item] * loads + load] += costs[item * loads + load];
             }
