@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <floptally/balance/balance.hpp>
@@ -17,6 +19,7 @@
 #include "../examples/workloads.hpp"
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "public_balancers.hpp"
 
 using floptally::assigned;
 using floptally::assignment;
@@ -44,13 +47,34 @@ std::vector<flops> llama_costs(const std::vector<std::uint32_t>& lengths) {
 
 uint128 peak_of(const assignment& of) { return *std::max_element(of.loads.begin(), of.loads.end()); }
 
-/// Max ÷ (the mean, or the largest cost where that is more): how far from the best an assignment is at most.
+/// What no assignment is below: the mean, and the largest cost; with equal counts, for every j, what the j costliest
+/// samples have together with the least company. On r ranks (j or fewer) that is the cheapest others that fill these
+/// up; the r with the smallest average is what they could choose. For j = 1: the largest and its least company.
 template <class Cost>
-double over_bound(const assignment& of, const std::vector<Cost>& costs) {
-    const assignment all = contiguous(costs, 1);
-    const assignment single = contiguous(costs, costs.size());
-    const double mean = static_cast<double>(all.loads[0]) / static_cast<double>(of.ranks());
-    return static_cast<double>(peak_of(of)) / std::max(mean, static_cast<double>(peak_of(single)));
+double lower_bound_of(const std::vector<Cost>& costs, std::size_t ranks, balance_mode mode) {
+    std::vector<uint128> sorted = contiguous(costs, costs.size()).loads;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> cheapest{0};  // sums of the cheapest 0, 1, …
+    for (const uint128 cost : sorted) {
+        cheapest.push_back(cheapest.back() + static_cast<double>(cost));
+    }
+    double bound = std::max(cheapest.back() / static_cast<double>(ranks), static_cast<double>(sorted.back()));
+    const std::size_t each = costs.size() / ranks;
+    for (std::size_t j = 1; mode == balance_mode::equal_count && j <= ranks; ++j) {
+        const double costliest = cheapest.back() - cheapest[costs.size() - j];
+        double least = std::numeric_limits<double>::max();
+        for (std::size_t r = (j + each - 1) / each; r <= j; ++r) {
+            least = std::min(least, (costliest + cheapest[each * r - j]) / static_cast<double>(r));
+        }
+        bound = std::max(bound, least);
+    }
+    return bound;
+}
+
+/// How far from the best an assignment is at most.
+template <class Cost>
+double over_bound(const assignment& of, const std::vector<Cost>& costs, balance_mode mode) {
+    return static_cast<double>(peak_of(of)) / lower_bound_of(costs, of.ranks(), mode);
 }
 
 /// Every sample stands in exactly one place, and the three lists of an assignment say the same.
@@ -229,7 +253,7 @@ TEST_CASE("T2 free: any count, ranks without a sample too") {
     const assignment wide = partition(costs, 6, {.mode = balance_mode::free});
     CHECK(is_whole(wide, costs, 6));
     CHECK(peak_of(wide) == 9);
-    CHECK(wide.samples_of(5).empty());
+    CHECK(std::count(wide.loads.begin(), wide.loads.end(), uint128{0}) == 2);
 }
 
 TEST_CASE("T2 capacity: sizes on a rank stay within it, and an error says where nothing was found") {
@@ -361,9 +385,9 @@ TEST_CASE("T3 the same costs give the same assignment everywhere, equal ones by 
                                                 2927, 204,  695,  984, 295,  597,  938,  3337, 835,  746, 261,  404});
     const std::vector<flops> costs = llama_costs(lengths);
     CHECK(partition(costs, 4).rank_of ==
-          std::vector<std::uint32_t>{0, 1, 2, 2, 1, 1, 3, 2, 3, 0, 3, 3, 2, 1, 3, 0, 3, 1, 1, 0, 0, 0, 2, 2});
+          std::vector<std::uint32_t>{1, 2, 2, 2, 1, 2, 3, 2, 3, 0, 3, 0, 1, 3, 3, 0, 1, 0, 1, 0, 3, 1, 2, 0});
     CHECK(partition(costs, 4, {.mode = balance_mode::free}).rank_of ==
-          std::vector<std::uint32_t>{2, 1, 1, 0, 3, 3, 0, 2, 1, 0, 3, 1, 2, 1, 2, 3, 3, 2, 0, 0, 2, 3, 1, 1});
+          std::vector<std::uint32_t>{2, 1, 1, 0, 3, 0, 3, 2, 1, 3, 3, 1, 2, 1, 2, 0, 3, 2, 0, 0, 2, 3, 1, 1});
     const std::vector<std::uint64_t> sizes(lengths.begin(), lengths.end());
     CHECK(partition(costs, 4, {.mode = balance_mode::capacity, .sizes = sizes, .capacity = 6500}).rank_of ==
           std::vector<std::uint32_t>{1, 2, 2, 3, 1, 1, 3, 3, 2, 3, 3, 0, 1, 3, 0, 0, 0, 2, 1, 0, 3, 2, 2, 0});
@@ -378,7 +402,7 @@ TEST_CASE("T3 the same costs give the same assignment everywhere, equal ones by 
     for (std::size_t i = 0; i < large.rank_of.size(); ++i) {
         digest += (i + 1) * large.rank_of[i];
     }
-    CHECK(digest == 263620222U);
+    CHECK(digest == 263755769U);
 }
 
 TEST_CASE("T3 the kind of number does not matter: 64 and 128 bits, whole doubles, any scale") {
@@ -386,7 +410,7 @@ TEST_CASE("T3 the kind of number does not matter: 64 and 128 bits, whole doubles
     for (std::uint64_t kind = 0; kind < 6; ++kind) {
         for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
             const std::vector<std::uint64_t> costs = some_costs(draw, 60, kind);
-            const balance_options how{.mode = mode};
+            const balance_options how{.mode = mode, .fineness = 8192};
             const assignment balanced = partition(costs, 6, how);
             CHECK(partition(std::vector<double>(costs.begin(), costs.end()), 6, how) == balanced);
             std::vector<uint128> shifted;
@@ -454,37 +478,110 @@ TEST_CASE("T4 few samples have the optimum, where exchanges alone do not find it
     CHECK(peak({10, 8, 7, 6, 5, 5, 4, 3, 3, 3, 1}, 5) == 11);
 }
 
-TEST_CASE("T4 within 1.01 of max of mean and largest on lognormal lengths, 8 for each rank, 4 to 256 ranks") {
+TEST_CASE("T4 F17 within 1.01 of the lower bound on lognormal lengths, 8 for each rank, 4 to 256 ranks") {
     for (const std::size_t ranks : {4U, 8U, 16U, 32U, 64U, 128U, 256U}) {
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
-            INFO(ranks << " ranks, seed " << seed);
-            // Free: whatever the spread. The longest alone may be more than the mean.
-            for (const std::uint32_t sigma : {50U, 100U, 150U}) {
+            for (const std::uint32_t sigma : {30U, 50U, 70U, 100U, 150U}) {
+                INFO(ranks << " ranks, seed " << seed << ", sigma " << sigma);
                 const std::vector<flops> costs =
                     llama_costs(workloads::lognormal_lengths(8 * ranks, 1000, sigma, 32768, seed));
-                INFO("sigma " << sigma);
-                CHECK(over_bound(partition(costs, ranks, {.mode = balance_mode::free}), costs) <= 1.01);
-            }
-            // Equal counts: the longest must have seven others beside it, so that its length is limited here.
-            for (const std::uint32_t sigma : {30U, 50U, 70U}) {
-                const std::vector<flops> costs =
-                    llama_costs(workloads::lognormal_lengths(8 * ranks, 1000, sigma, 4096, seed));
-                INFO("sigma " << sigma);
-                CHECK(over_bound(partition(costs, ranks), costs) <= 1.01);
+                for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
+                    CHECK(over_bound(partition(costs, ranks, {.mode = mode}), costs, mode) <= 1.01);
+                }
             }
         }
     }
 }
 
-TEST_CASE("T4 where the longest needs company, an equal count is as good as its own bound") {
-    // The longest of 2048 is more than twice the mean of a rank: it and the seven cheapest are the least that a rank
-    // with it can have.
-    const std::vector<flops> costs = llama_costs(workloads::lognormal_lengths(2048, 1000, 150, 32768, 1));
-    std::vector<flops> sorted = costs;
-    std::sort(sorted.begin(), sorted.end());
-    const flops least = std::accumulate(sorted.begin(), sorted.begin() + 7, sorted.back());
-    const assignment balanced = partition(costs, 256);
-    CHECK(static_cast<double>(peak_of(balanced)) <= 1.01 * static_cast<double>(least.value()));
+TEST_CASE("F17 with equal counts the bound is the costliest sample and the least company it must have") {
+    // The mean and the largest alone, 10, is not attainable: whoever has the 10 has another one.
+    const std::vector<int> costs{10, 1, 1, 1};
+    const assignment balanced = partition(costs, 2);
+    CHECK(peak_of(balanced) == 11);
+    CHECK(balanced.is_optimum);
+    CHECK(over_bound(balanced, costs, balance_mode::equal_count) == 1);
+    CHECK(peak_of(partition(costs, 2, {.mode = balance_mode::free})) == 10);
+    // Where several are costly, the second has no company as cheap as the first: not 32, but (30 + 30 + 1 + 1 + 5 + 5)
+    // ÷ 2.
+    const std::vector<int> two{30, 30, 1, 1, 5, 5, 5, 5, 5};
+    CHECK(lower_bound_of(two, 3, balance_mode::equal_count) == 36);
+    CHECK(peak_of(partition(two, 3)) == 36);
+    CHECK(partition(two, 3, {.budget = 0}).is_optimum);
+}
+
+TEST_CASE("F17 few samples end at the optimum, and say so") {
+    // Within 1/8192 of the lower bound there was a better one.
+    const std::vector<int> four{4564, 2627, 6807, 1076, 8699, 8635, 7595, 8286,
+                                4652, 3243, 4878, 6841, 5418, 5386, 6317, 6818};
+    const std::vector<int> two{8294, 2823, 5056, 4479, 2815, 6598, 6923, 8122,
+                               4753, 1513, 1689, 2611, 8746, 3983, 3723, 2473};
+    for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
+        CHECK(peak_of(partition(four, 4, {.mode = mode})) == 22987);
+        CHECK(peak_of(partition(two, 2, {.mode = mode})) == 37301);
+        CHECK(partition(two, 2, {.mode = mode}).is_optimum);
+    }
+    generator draw(61);
+    std::size_t known = 0;
+    constexpr std::size_t cases = 300;
+    for (std::size_t i = 0; i < cases; ++i) {
+        const std::size_t ranks = 2 + draw.below(5);
+        const bool equal = i % 2 == 0;
+        const std::size_t each = 1 + draw.below(16 / ranks);
+        const std::size_t count = equal ? ranks * each : 1 + draw.below(13);
+        const std::vector<std::uint64_t> costs = some_costs(draw, count, i % 6);
+        const balance_mode mode = equal ? balance_mode::equal_count : balance_mode::free;
+        const assignment balanced = partition(costs, ranks, {.mode = mode});
+        if (balanced.is_optimum) {
+            ++known;
+            REQUIRE(optimum(costs, ranks, equal ? each : count, peak_of(balanced)).peak() == peak_of(balanced));
+        }
+        REQUIRE(lower_bound_of(costs, ranks, mode) <= static_cast<double>(peak_of(balanced)));
+    }
+    CHECK(known >= cases * 99 / 100);
+    // Nothing is said that was not looked at.
+    CHECK_FALSE(partition(two, 2, {.budget = 0}).is_optimum);
+    CHECK_FALSE(partition(two, 2, {.budget = 30}).is_optimum);
+    const std::vector<std::uint64_t> many = some_costs(draw, 60, 2);
+    CHECK_FALSE(partition(many, 3).is_optimum);
+    CHECK(partition(std::vector<int>(60, 7), 3).is_optimum);
+    CHECK_FALSE(contiguous(two, 2).is_optimum);
+}
+
+TEST_CASE("F17 never worse than a public balancer on the same input") {
+    using namespace public_balancers;
+    generator draw(71);
+    std::size_t better = 0;
+    constexpr std::uint64_t cases = 3000;
+    for (std::uint64_t i = 0; i < cases; ++i) {
+        const std::size_t ranks = 1 + draw.below(i % 3 == 0 ? 40 : 12);
+        const bool equal = i % 2 == 0;
+        const std::size_t count = equal ? ranks * (1 + draw.below(12)) : ranks + draw.below(10 * ranks);
+        // Lognormal lengths with attention, even numbers, few different ones, all equal but for some zeros.
+        const std::uint64_t kind = i / 2 % 4;
+        const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(count, 1000, 80, 32768, i);
+        std::vector<std::uint64_t> costs(count);
+        for (std::size_t sample = 0; sample < count; ++sample) {
+            const std::uint64_t length = lengths[sample];
+            costs[sample] = kind == 0   ? length * (length + 30000)
+                            : kind == 1 ? draw.below(1'000'000)
+                            : kind == 2 ? draw.below(6)
+                                        : (i % 7 == 0 && length < 700 ? 0 : 5);
+        }
+        INFO(i << ": " << count << " samples on " << ranks << " ranks, kind " << kind);
+        const balance_mode mode = equal ? balance_mode::equal_count : balance_mode::free;
+        const uint128 ours = peak_of(partition(costs, ranks, {.mode = mode}));
+        const ranks_of_samples differenced = karmarkar_karp(costs, ranks, equal);
+        REQUIRE(ours <= peak_of(assigned(costs, differenced, ranks)));
+        REQUIRE(ours <= peak_of(assigned(costs, greedy(costs, ranks, equal), ranks)));
+        if (equal) {
+            REQUIRE(ours <= peak_of(assigned(costs, equal_count_longest_first(costs, ranks), ranks)));
+        }
+        better += ours < peak_of(assigned(costs, differenced, ranks)) ? 1U : 0U;
+        // Theirs is one of our seeds, tie for tie, so that this is so for every input and not for these alone.
+        REQUIRE(partition(costs, ranks, {.mode = mode, .seed = balance_seed::differencing, .budget = 0}).rank_of ==
+                differenced);
+    }
+    CHECK(better > cases / 4);
 }
 
 TEST_CASE("T4 the lower bound knows who must keep the costliest company") {
@@ -539,8 +636,8 @@ TEST_CASE("T5 the sizes that must be fast keep the quality of T4") {
     const std::vector<flops> large = llama_costs(workloads::lognormal_lengths(16384, 1000, 100, 32768, 1));
     const std::vector<flops> small = llama_costs(workloads::lognormal_lengths(512, 1000, 50, 32768, 1));
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
-        CHECK(over_bound(partition(large, 512, {.mode = mode}), large) <= 1.01);
-        CHECK(over_bound(partition(small, 64, {.mode = mode}), small) <= 1.01);
+        CHECK(over_bound(partition(large, 512, {.mode = mode}), large, mode) <= 1.01);
+        CHECK(over_bound(partition(small, 64, {.mode = mode}), small, mode) <= 1.01);
     }
 }
 
@@ -643,6 +740,104 @@ TEST_CASE("T9 a report has before and after, moved samples and the predicted spe
     const assignment swapped = assigned(both, {0, 1, 1, 0}, 2, 2);
     CHECK(swapped.loads == std::vector<uint128>{6, 5, 6, 1});
     CHECK(balance_report_of(both, swapped).predicted_speedup == (9.0 + 4) / (6 + 5));
+}
+
+TEST_CASE("T12 F25 the published example of MegatronMIMO: spread 1.27 before, 1.07 after, 18 to 24 of 32 exchanged") {
+    // Megatron-Bridge PR 4608 publishes figures and no data: receipts of CORD-v2, 32 samples on 4 ranks, 8 on each,
+    // cost = patches; largest ÷ smallest rank about 1.27 as they come and about 1.07 after its equal-count
+    // longest-first, about 18 to 24 samples on another rank. These are receipts of four sizes for which that rule has
+    // those figures.
+    const std::vector<std::uint64_t> patches{5848, 5848, 1564, 2976, 2976, 2976, 2976, 2976, 2976, 5848, 5848,
+                                             2016, 2976, 5848, 2976, 2976, 2976, 2016, 1564, 5848, 2976, 2016,
+                                             5848, 1564, 5848, 5848, 1564, 2016, 2016, 5848, 5848, 2016};
+    const auto hundredths = [](const std::optional<double>& ratio) { return std::lround(*ratio * 100); };
+    const balance_report theirs =
+        balance_report_of(patches, assigned(patches, public_balancers::equal_count_longest_first(patches, 4), 4));
+    CHECK(theirs.before[0].largest == 31464);
+    CHECK(theirs.before[0].smallest == 24808);
+    CHECK(hundredths(theirs.before[0].max_over_min) == 127);
+    CHECK(hundredths(theirs.after[0].max_over_min) == 107);
+    CHECK(theirs.moved == 22);
+    // Ours is never worse.
+    const assignment balanced = partition(patches, 4);
+    const balance_report ours = balance_report_of(patches, balanced);
+    CHECK(ours.before[0].max_over_min == theirs.before[0].max_over_min);
+    CHECK(*ours.after[0].max_over_min <= *theirs.after[0].max_over_min);
+    CHECK(hundredths(ours.after[0].max_over_min) == 102);
+    CHECK(ours.moved >= 18);
+    CHECK(ours.moved <= 24);
+}
+
+TEST_CASE("T12 F25 weights of the user: cost_linear_vit for patches, cost_linear_lm for tokens, by component too") {
+    const std::vector<workloads::visual_sample> receipts = workloads::receipts(32, 9);
+    const std::vector<tally> samples = workloads::tallies_of(receipts);
+    // Their cost is a line in two counts, with floating-point weights; ours takes any numbers.
+    const auto weighed = [&](double cost_linear_vit, double cost_linear_lm) {
+        std::vector<double> costs;
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            std::uint64_t patches = 0;
+            for (const floptally::grid& image : receipts[i].images) {
+                patches += image.t * image.frame_patches();
+            }
+            costs.push_back(cost_linear_vit * static_cast<double>(patches) +
+                            cost_linear_lm *
+                                static_cast<double>(samples[i].get(view::useful, floptally::statistic::tokens)));
+        }
+        return costs;
+    };
+    for (const auto& [vit, lm] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}, std::pair{1.0, 2.5}}) {
+        const std::vector<double> costs = weighed(vit, lm);
+        const assignment balanced = partition(costs, 4);
+        CHECK(max_over_mean(spreads_of(balanced)) <= max_over_mean(spreads_of(contiguous(costs, 4))));
+        CHECK(max_over_mean(spreads_of(balanced)) <= 1.01);
+        // The unit does not matter, so a proportion is enough.
+        std::vector<double> twice = costs;
+        for (double& cost : twice) {
+            cost *= 2;
+        }
+        CHECK(partition(twice, 4).rank_of == balanced.rank_of);
+    }
+    CHECK(partition(weighed(1, 0), 4).rank_of != partition(weighed(0, 1), 4).rank_of);
+
+    // The same proportions of FLOPs, component by component: exactly vision and the rest, weighed.
+    const flop_counter& model = workloads::vision_language_model();
+    const std::vector<floptally::load_rule> rules{{.components = "*", .weight = 5},
+                                                  {.components = "vision.*", .weight = 2}};
+    const std::vector<flops> both = workloads::loads_of(receipts);
+    const std::vector<flops> weighted = floptally::sample_loads(model, samples, rules);
+    REQUIRE(weighted.size() == samples.size());
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        CHECK(weighted[i] == 5 * both[2 * i] + 2 * both[2 * i + 1]);
+    }
+    // A weight of 0 leaves a part out.
+    const std::vector<floptally::load_rule> only_vision{{.components = "*", .weight = 0}, {.components = "vision.*"}};
+    const std::vector<flops> vision = floptally::sample_loads(model, samples, only_vision);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        CHECK(vision[i] == both[2 * i + 1]);
+    }
+}
+
+TEST_CASE("T12 F25 where nothing costs anything, or nothing can be gained, every sample stays where it is") {
+    // An error in MegatronMIMO's configuration; here a batch without images is one of whose vision nobody has any.
+    const std::vector<double> nothing(32);
+    for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
+        const assignment balanced = partition(nothing, 4, {.mode = mode});
+        CHECK(balanced == [&] {
+            assignment as_it_comes = contiguous(nothing, 4);
+            as_it_comes.is_optimum = true;
+            return as_it_comes;
+        }());
+        const balance_report report = balance_report_of(nothing, balanced);
+        CHECK(report.moved == 0);
+        CHECK(report.after[0].max_over_mean == floptally::imbalance{});
+        CHECK(report.after[0].max_over_min == 1);
+        CHECK(report.predicted_speedup == 1);
+    }
+    const std::vector<int> alike(32, 7);
+    CHECK(balance_report_of(alike, partition(alike, 4)).moved == 0);
+    CHECK(error_of([] {
+              return partition(std::vector<double>{1, -0.5}, 1);
+          }) == "costs[1]: must be finite and not negative, got -0.500000");
 }
 
 TEST_CASE("T9 no number of a report is infinite or none") {

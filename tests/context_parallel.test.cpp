@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <random>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "markdown.hpp"
 
 namespace {
 
@@ -223,6 +226,75 @@ TEST_CASE("A3: each sequence of a pack on its own: two chunks of each, in the or
     // A rank may have nothing.
     CHECK(token_split::zigzag_of_each(std::array{0}, 3).indices(2).empty());
     CHECK(token_split::contiguous(0, 3).ranges(1).empty());
+}
+
+namespace {
+
+/// The first example of docs/context_parallel.md, line for line: the test below compares the two.
+double snippet_of_the_page(const std::vector<int>& cu_seqlens, u64 tp, u64 cp, u64 cp_rank,
+                           const floptally::flop_counter& model, std::vector<u64>& tokens, tally& share) {
+    // clang-format off
+    floptally::packed_row row;
+    row.add_cu_seqlens(cu_seqlens, floptally::aligned_cu_seqlens(cu_seqlens, floptally::cp_alignment(tp, cp)));
+    const floptally::context_parallel_row ranks(row, floptally::token_split::zigzag_of_each(row.boundaries(), cp));
+
+    tokens = ranks.split().indices(cp_rank);              // its tokens of the row, for index_select
+    share = ranks.tally_of(cp_rank, model.masks()).total();  // its share of the statistics: the SUM over ranks is the row's
+    return floptally::imbalance_of(ranks.pairs(floptally::mask::causal(), floptally::view::padded)).ratio();
+    // clang-format on
+}
+
+/// The lines of a text that are not empty, without the blanks before them.
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream all(text);
+    for (std::string line; std::getline(all, line);) {
+        line.erase(0, line.find_first_not_of(' '));
+        if (!line.empty()) {
+            lines.push_back(line);
+        }
+    }
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("F11 the first example of docs/context_parallel.md runs for every tp and cp, tp odd and cp 1 too",
+          "[context_parallel]") {
+    const std::filesystem::path source = FLOPTALLY_SOURCE_DIR;
+    const std::string page = read_text(source / "docs/context_parallel.md");
+    const std::vector<std::string> shown = lines_of(fenced_blocks(page, "cpp").at(0));
+    const std::vector<std::string> compiled = lines_of(read_text(source / "tests/context_parallel.test.cpp"));
+    REQUIRE(shown.size() == 6);
+    CHECK(std::search(compiled.begin(), compiled.end(), shown.begin(), shown.end()) != compiled.end());
+
+    const floptally::flop_counter model(floptally::presets::llama_3_8b.cost());
+    const std::vector<int> cu_seqlens{0, 5, 12, 13, 40};
+    tally unsplit{model.masks()};
+    unsplit.add_cu_seqlens(cu_seqlens);
+    for (u64 tp = 1; tp <= 7; ++tp) {
+        for (u64 cp = 1; cp <= 4; ++cp) {
+            INFO("tp " << tp << ", cp " << cp);
+            std::vector<u64> all;
+            tally sum{model.masks()};
+            for (u64 rank = 0; rank < cp; ++rank) {
+                std::vector<u64> tokens;
+                tally share;
+                CHECK(snippet_of_the_page(cu_seqlens, tp, cp, rank, model, tokens, share) == 1.0);
+                all.insert(all.end(), tokens.begin(), tokens.end());
+                sum += share;
+            }
+            std::sort(all.begin(), all.end());
+            std::vector<u64> row(sum.get(view::padded, statistic::tokens));
+            std::iota(row.begin(), row.end(), u64{0});
+            CHECK(all == row);
+            CHECK(model.total(sum, view::useful) == model.total(unsplit, view::useful));
+        }
+    }
+    // One rank alone: both halves of an odd number of tokens, and the row as it is.
+    CHECK(floptally::zigzag_ranges(7, 1, 0) == std::array<index_range, 2>{{{0, 3}, {3, 7}}});
+    CHECK(token_split::zigzag(7, 1).restoring_order() == std::vector<u64>{0, 1, 2, 3, 4, 5, 6});
+    CHECK(error_of([] { return token_split::zigzag(7, 2); }) == "tokens: must be a multiple of 2 x cp = 4, got 7");
 }
 
 TEST_CASE("A3: the alignment is tp cp 2, tp when cp is 1, with an extra lcm", "[context_parallel]") {

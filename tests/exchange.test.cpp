@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <new>
 #include <numeric>
 #include <random>
 #include <span>
@@ -370,7 +371,7 @@ TEST_CASE("T8 Exchange: bad input has a name and an index") {
     CHECK(planned(two, numbers{0}, two, 2) == "destinations: must be as many as owners (2), got 1");
     CHECK(planned(two, two, numbers{1, 2, 3}, 2) == "sizes: must be as many as owners (2), got 3");
     CHECK(planned(two, two, numbers{1, u64{1} << 62}, 2, {.bytes_per_element = 8}) ==
-          "sizes: 4611686018427387904 x 8 does not fit 64 bits");
+          "sizes[1]: 4611686018427387904 x 8 does not fit 64 bits");
     CHECK(planned(two, two, numbers{1, 9}, 2, {.bytes_per_element = 4, .max_buffer_bytes = 32}) ==
           "sizes[1]: must be at most max_buffer_bytes = 32 bytes, got 36");
 
@@ -456,6 +457,64 @@ TEST_CASE("T8 Exchange: ranks that did not make the same plan all learn of it, a
     CHECK(window.owners() == numbers{0, 1});
     CHECK(window.destinations() == numbers{3, 0});
     CHECK(window.sizes() == numbers{10, 12});
+}
+
+TEST_CASE("F14 Exchange: a size that cannot be filled up to a multiple of 8 is named, whatever the limit") {
+    constexpr u64 largest = std::numeric_limits<u64>::max();
+    for (const u64 size : {largest, largest - 6}) {
+        CHECK(error_of([&] {
+                  return exchange_plan(numbers{0}, numbers{1}, numbers{size}, 2, {.max_buffer_bytes = largest});
+              }) == "sizes[0]: must be at most 18446744073709551608 bytes, got " + std::to_string(size));
+    }
+    CHECK(error_of([] { return exchange_plan(numbers{0}, numbers{1}, numbers{largest}, 2); }) ==
+          "sizes[0]: must be at most max_buffer_bytes = 17179869176 bytes, got 18446744073709551615");
+    const exchange_plan plan(numbers{0}, numbers{1}, numbers{largest - 7}, 2, {.max_buffer_bytes = largest});
+    CHECK(plan.of(0).send.bytes() == largest - 7);
+    CHECK(error_of([&] { return plan.with_sizes(numbers{largest / 2 + 1}, 2); }).starts_with("sizes[0]: "));
+    CHECK(error_of([] {
+              return exchange_plan(numbers{0, 0}, numbers{1, 1}, numbers{8, largest - 7}, 2,
+                                   {.max_buffer_bytes = largest});
+          }).starts_with("sizes: "));
+}
+
+TEST_CASE("F14 Exchange: what one rank alone cannot do all ranks throw, and nobody waits") {
+    constexpr u64 ranks = 4;
+    const exchange_plan plan(numbers{0, 1, 2, 3}, numbers{3, 2, 1, 0}, numbers{5, 6, 7, 8}, ranks);
+    const floptally::parallel_layout layout({.dp = ranks}, ranks, 0);
+    const auto others = [](u64 rank) {
+        return "exchange: rank " + std::to_string(rank) + " cannot take part, and has thrown why, so nothing was sent";
+    };
+    // Each rank looks at its own buffers; on `wrong` something is not as planned.
+    const auto ends = [&](u64 wrong, const auto& spoil) {
+        thread_world world;
+        return thread_world::run(ranks, [&](u64 rank) {
+            auto everyone = world.over(layout, floptally::every_axis);
+            const rank_exchange mine = plan.of(rank);
+            const bytes sent = filled_with_payloads(mine);
+            bytes received(mine.receive.bytes());
+            floptally::prepare_together(rank, everyone, [&] {
+                std::span<std::byte> receive = received;
+                if (rank == wrong) {
+                    spoil(receive);
+                }
+                floptally::require_exchange(mine, rank, ranks, sent, receive);
+            });
+        });
+    };
+    for (u64 wrong = 0; wrong < ranks; ++wrong) {
+        const std::vector<std::string> sizes = ends(wrong, [](std::span<std::byte>& all) { all = all.first(0); });
+        const std::vector<std::string> null = ends(wrong, [](std::span<std::byte>& all) {
+            std::byte* none = nullptr;
+            all = {none, all.size()};
+        });
+        const std::vector<std::string> memory = ends(wrong, [](auto&) { throw std::bad_alloc(); });
+        for (u64 rank = 0; rank < ranks; ++rank) {
+            CHECK(sizes[rank] == (rank == wrong ? "receive: must have 8 bytes, got 0" : others(wrong)));
+            CHECK(null[rank] == (rank == wrong ? "receive: must not be null" : others(wrong)));
+            CHECK(memory[rank] == (rank == wrong ? std::string(std::bad_alloc().what()) : others(wrong)));
+        }
+    }
+    CHECK(ends(ranks, [](auto&) {}) == std::vector<std::string>(ranks, "no error"));
 }
 
 TEST_CASE("T8 Exchange: the worked example of docs/exchange.md is what the plan says") {

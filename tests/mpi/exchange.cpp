@@ -87,8 +87,7 @@ void exchange_ahead(const mpi_exchanger& everyone, const exchange_plan& plan, st
     }
 }
 
-/// Rank 0 begins when all others have begun: until then nothing of it is anywhere, and whoever does not wait has
-/// nothing.
+/// Rank 0 comes late: nobody's exchange begins without it, and then every way to wait for it brings what was sent.
 void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
     numbers owners;
     numbers destinations;
@@ -101,16 +100,15 @@ void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, 
     const bytes sent = filled_with_payloads(mine);
     const auto exchanged = [&](const auto& until_it_is_there) {
         bytes received(mine.receive.bytes());
+        MPI_Barrier(MPI_COMM_WORLD);
+        const auto all_here = std::chrono::steady_clock::now();
         if (rank == 0) {
-            MPI_Barrier(MPI_COMM_WORLD);
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
         {
             mpi_exchange under_way = everyone.start(mine, sent, received);
-            if (rank != 0) {
-                expect(!under_way.done(), "nothing of rank 0 is there before it begins");
-                MPI_Barrier(MPI_COMM_WORLD);
-            }
+            expect(std::chrono::steady_clock::now() - all_here > std::chrono::milliseconds(25),
+                   "nothing begins before rank 0 does");
             until_it_is_there(under_way, received);
         }
         expect(received_payloads(mine, received), "what a late rank sent");
@@ -130,6 +128,39 @@ void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, 
         expect(received_payloads(mine, received), "what was moved");
     });
     exchanged([](mpi_exchange&, const bytes&) {});  // nobody waits: the end of the exchange does
+}
+
+/// F14: what is wrong on the last rank alone, all throw: that rank what it is, the others that there was something.
+/// Then they go on as if nothing had been.
+void refuse_together(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
+    const exchange_plan plan(numbers{0, ranks - 1}, numbers{ranks - 1, 0}, numbers{50, 60}, ranks);
+    const rank_exchange mine = plan.of(rank);
+    const bytes sent = filled_with_payloads(mine);
+    bytes received(mine.receive.bytes());
+    const bool is_wrong = rank + 1 == ranks;
+    const auto expect_refusal = [&](const std::string& text, const std::string& own, const std::string& what) {
+        expect(is_wrong ? text.rfind(own, 0) == 0
+                        : text == "exchange: rank " + std::to_string(ranks - 1) +
+                                      " cannot take part, and has thrown why, so nothing was sent",
+               what + ": " + text);
+        everyone.run(mine, sent, received);
+        expect(received_payloads(mine, received), "an exchange after " + what);
+    };
+    bytes larger(received.size() + 8);
+    expect_refusal(error_of([&] { everyone.run(mine, sent, is_wrong ? larger : received); }), "receive: must have ",
+                   "a large receiving buffer on one rank");
+    expect_refusal(
+        error_of([&] { everyone.start(mine, is_wrong ? std::span<const std::byte>() : sent, received).wait(); }),
+        "send: must have ", "no sending buffer on one rank");
+    expect_refusal(
+        error_of([&] {
+            std::byte* none = nullptr;
+            everyone.start(mine, sent, is_wrong ? std::span(none, received.size()) : std::span(received)).wait();
+        }),
+        "receive: must not be null", "a null buffer on one rank");
+    expect_refusal(error_of([&] { everyone.run(is_wrong ? plan.of(0) : mine, sent, received); }),
+                   ranks == 1 ? "no error" : "rank: must be that of this process",
+                   "the exchange of another rank on one rank");
 }
 
 void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
@@ -178,6 +209,7 @@ int main(int argc, char** argv) {
             }
         }
         exchange_with_late_rank(everyone, layout.rank(), layout.world_size());
+        refuse_together(everyone, layout.rank(), layout.world_size());
         refuse(everyone, layout.rank(), layout.world_size());
     }
     int all_failures = 0;

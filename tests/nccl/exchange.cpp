@@ -3,6 +3,7 @@
 // One rank on each GPU of this machine, as threads of one process: ragged samples move between their memories, as one
 // group of several payloads, and come back. Exits 77 without a GPU.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -63,7 +64,7 @@ exchange_plan random_plan(std::uint64_t seed, std::size_t n, std::uint64_t ranks
     return {owners, destinations, sizes, ranks};
 }
 
-std::string exchange_and_return(const nccl_exchanger& over, const exchange_plan& plan, std::uint64_t rank) {
+std::string exchange_and_return(nccl_exchanger& over, const exchange_plan& plan, std::uint64_t rank) {
     const exchange_plan other = plan.with_sizes(numbers(plan.num_samples(), 3), 4);
     const rank_exchange first = plan.of(rank);
     const rank_exchange second = other.of(rank);
@@ -74,10 +75,9 @@ std::string exchange_and_return(const nccl_exchanger& over, const exchange_plan&
     const device_bytes second_receive(second.receive.bytes());
     const device_bytes returned(sent.size());
 
-    detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
-    over.start(first, first_send.span(), first_receive.span());
-    over.start(second, second_send.span(), second_receive.span());
-    detail::require_nccl(ncclGroupEnd(), "ncclGroupEnd");
+    const std::array<nccl_payload, 2> together{
+        {{first, first_send.span(), first_receive.span()}, {second, second_send.span(), second_receive.span()}}};
+    over.start(together);
     over.start(plan.inverse().of(rank), first_receive.span(), returned.span());
     over.wait();
     if (!received_payloads(first, first_receive.read())) {
@@ -90,7 +90,7 @@ std::string exchange_and_return(const nccl_exchanger& over, const exchange_plan&
 }
 
 std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank, std::uint64_t ranks) {
-    const nccl_exchanger over(group, stream);
+    nccl_exchanger over(group, stream);
     std::string problem;
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{300}}) {
         const std::string seen = exchange_and_return(over, random_plan(n, n, ranks), rank);
@@ -102,7 +102,21 @@ std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t ran
     } catch (const error& expected) {
         problem = expected.field() == "ranks" ? problem : expected.what();
     }
-    return problem;
+    // F14: what is wrong with the buffer of the last rank alone, all ranks throw, and the next exchange is as if
+    // nothing had been.
+    const exchange_plan plan = random_plan(2, 20, ranks);
+    const rank_exchange mine = plan.of(rank);
+    const bool is_wrong = rank + 1 == ranks;
+    const device_bytes send(filled_with_payloads(mine));
+    const device_bytes receive(mine.receive.bytes() + (is_wrong ? 8 : 0));
+    try {
+        over.start(mine, send.span(), receive.span());
+        problem = "a wrong buffer of the last rank was not refused";
+    } catch (const error& expected) {
+        problem = expected.field() == (is_wrong ? "receive" : "exchange") ? problem : expected.what();
+    }
+    const std::string after = exchange_and_return(over, plan, rank);
+    return after.empty() ? problem : after;
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ struct assignment {
     std::vector<uint128> loads{};           ///< rank by rank, those of one rank together; in units of 2^exponent
     std::size_t loads_per_rank = 1;
     int exponent = 0;  ///< 0, but for costs that were fractions
+    /// `partition` knows that no assignment of its mode has a smaller largest load: it is the lower bound, or all have
+    /// been tried. Of one load; otherwise false.
+    bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
     [[nodiscard]] std::span<const std::uint32_t> samples_of(std::size_t rank) const {

@@ -45,8 +45,12 @@ struct balance_options {
     std::uint64_t capacity = 0;              ///< for `capacity`: of each rank, in the unit of `sizes`
     /// Samples that stay on one rank have the same number, which is below the number of samples. Empty: none do.
     std::span<const std::uint32_t> groups{};
-    /// Exchanges to look at from each seed. It is a count and no time, so that every rank ends at the same one.
+    /// Exchanges to look at from each seed, and decisions of the complete search of few samples. It is a count and no
+    /// time, so that every rank ends at the same one.
     std::uint64_t budget = automatic_budget;
+    /// More than 16 samples (or tied groups): exchanges end where the largest load is within 1 ÷ `fineness` of the
+    /// lower bound. 0: at the bound, or where nothing helps. Fewer end at the optimum.
+    std::uint64_t fineness = 1024;
 };
 
 namespace detail {
@@ -87,13 +91,17 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
 }
 
 template <class Load>
-[[nodiscard]] rank_list search(const sample_items& samples, std::uint32_t ranks, const balance_options& how) {
+[[nodiscard]] rank_list search(const sample_items& samples, std::uint32_t ranks, const balance_options& how,
+                               bool& is_optimum) {
     const ordered_items<Load> ordered = samples.ordered<Load>(ranks);
     const search_plan plan{.longest_first = how.seed != balance_seed::differencing,
                            .differencing = how.seed != balance_seed::longest_first,
-                           .budget = budget_of(how, samples.item_of.size())};
+                           .budget = budget_of(how, samples.item_of.size()),
+                           .fineness = how.fineness};
     const rank_list given = how.seed == balance_seed::best ? samples.contiguous(ranks, ordered) : std::nullopt;
-    rank_list found = balance_search<Load>(ordered.items, plan).run(given);
+    balance_search<Load> searched(ordered.items, plan);
+    rank_list found = searched.run(given);
+    is_optimum = searched.is_optimum() && how.loads == 1;
     if (found) {
         std::vector<std::uint32_t> rank_of(samples.item_of.size());
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
@@ -131,12 +139,15 @@ template <detail::cost_range Costs>
                                      how.mode == balance_mode::free       ? detail::no_capacity
                                      : how.mode == balance_mode::capacity ? how.capacity
                                                                           : samples / count);
-    detail::rank_list found = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how)
-                                                   : detail::search<uint128>(items, count, how);
+    bool is_optimum = false;
+    detail::rank_list found = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how, is_optimum)
+                                                   : detail::search<uint128>(items, count, how, is_optimum);
     if (!found) {
         detail::throw_no_room(items, count, how.mode == balance_mode::capacity);
     }
-    return detail::assign(whole, how.loads, std::move(*found), ranks);
+    assignment result = detail::assign(whole, how.loads, std::move(*found), ranks);
+    result.is_optimum = is_optimum;
+    return result;
 }
 
 }  // namespace floptally

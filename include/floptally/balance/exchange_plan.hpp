@@ -150,12 +150,19 @@ class exchange_plan {
         require_positive(bytes_per_element, "bytes_per_element");
         bytes_ = detail::nonnegative(sizes, "sizes");
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
+        constexpr std::uint64_t most =
+            std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
+        const bool own_limit = max_buffer_bytes < most;  // else what can still be filled up to a multiple of 8
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
-            bytes_[i] = checked_multiply(bytes_[i], bytes_per_element, "sizes");
-            if (bytes_[i] > max_buffer_bytes) {
-                throw overflow(indexed("sizes", i),
-                               "must be at most max_buffer_bytes = " + std::to_string(max_buffer_bytes) +
-                                   " bytes, got " + std::to_string(bytes_[i]));
+            const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
+            bytes_[i] = fits ? bytes_[i] * bytes_per_element
+                             : checked_multiply(bytes_[i], bytes_per_element, indexed("sizes", i));
+            if (bytes_[i] > (own_limit ? max_buffer_bytes : most)) {
+                throw overflow(indexed("sizes", i), std::string("must be at most ")
+                                                        .append(own_limit ? "max_buffer_bytes = " : "")
+                                                        .append(std::to_string(own_limit ? max_buffer_bytes : most))
+                                                        .append(" bytes, got ")
+                                                        .append(std::to_string(bytes_[i])));
             }
         }
         for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
@@ -232,8 +239,8 @@ template <class BytesOf>
     return buffer;
 }
 
-/// Throws where an exchange is not that of rank `rank` of `ranks`, or its buffers are not as large as it says or do not
-/// begin at a multiple of `exchange_alignment`.
+/// Throws where an exchange is not that of rank `rank` of `ranks`, or its buffers are not there, not as large as it
+/// says or do not begin at a multiple of `exchange_alignment`.
 inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (how.rank != rank) {
@@ -246,6 +253,9 @@ inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::
         if (given.size() != planned.bytes()) {
             throw error(field,
                         "must have " + std::to_string(planned.bytes()) + " bytes, got " + std::to_string(given.size()));
+        }
+        if (given.data() == nullptr && !given.empty()) {
+            throw error(field, "must not be null");
         }
         if (reinterpret_cast<std::uintptr_t>(given.data()) % exchange_alignment != 0) {
             throw error(field, "must begin at a multiple of 8 bytes");

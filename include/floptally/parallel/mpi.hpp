@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/detail/failed_call.hpp>
 #include <floptally/error.hpp>
@@ -160,30 +161,34 @@ class [[nodiscard]] mpi_exchange {
 
 /// Carries out exchanges over a communicator of its own. It must be destroyed before `MPI_Finalize`; constructing it is
 /// collective over `world`, and so is every exchange.
+///
+/// Before anything is sent the ranks agree that all of them can: what one rank alone finds wrong with its exchange or
+/// its buffers, all throw. A rank that has no memory for a buffer comes with an empty one, so that the others know.
 class mpi_exchanger {
   public:
     explicit mpi_exchanger(MPI_Comm world) : group_(world) {
-        detail::require_mpi(MPI_Comm_rank(group_.get(), &rank_), "MPI_Comm_rank");
-        detail::require_mpi(MPI_Comm_size(group_.get(), &ranks_), "MPI_Comm_size");
+        detail::require_mpi(MPI_Comm_rank(group_.communicator(), &rank_), "MPI_Comm_rank");
+        detail::require_mpi(MPI_Comm_size(group_.communicator(), &ranks_), "MPI_Comm_size");
     }
 
     /// Sends what `filled` made of `how.send` and returns when `receive` has what `how.receive` says.
     void run(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
-        const mpi_exchange::units counts = checked_units(how, send, receive);
+        const mpi_exchange::units counts = agreed_units(how, send, receive);
         detail::require_mpi(MPI_Alltoallv(send.data(), counts.send_counts.data(), counts.send_displacements.data(),
                                           MPI_UINT64_T, receive.data(), counts.receive_counts.data(),
-                                          counts.receive_displacements.data(), MPI_UINT64_T, group_.get()),
+                                          counts.receive_displacements.data(), MPI_UINT64_T, group_.communicator()),
                             "MPI_Alltoallv");
     }
 
-    /// The same beside whatever runs until it is waited for.
+    /// The same beside whatever runs until it is waited for. It returns when every rank has come to it and all can
+    /// send; their samples are under way then.
     mpi_exchange start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
-        mpi_exchange under_way(checked_units(how, send, receive));
+        mpi_exchange under_way(agreed_units(how, send, receive));
         const mpi_exchange::units& counts = under_way.counts_;
         detail::require_mpi(
             MPI_Ialltoallv(send.data(), counts.send_counts.data(), counts.send_displacements.data(), MPI_UINT64_T,
                            receive.data(), counts.receive_counts.data(), counts.receive_displacements.data(),
-                           MPI_UINT64_T, group_.get(), &under_way.request_),
+                           MPI_UINT64_T, group_.communicator(), &under_way.request_),
             "MPI_Ialltoallv");
         return under_way;
     }
@@ -191,15 +196,20 @@ class mpi_exchanger {
   private:
     static_assert(exchange_alignment == sizeof(std::uint64_t));  // the unit that `mpi_counts` counts
 
-    [[nodiscard]] mpi_exchange::units checked_units(const rank_exchange& how, std::span<const std::byte> send,
-                                                    std::span<const std::byte> receive) const {
-        require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
-        return {mpi_counts(how.send.counts, "send.counts"), mpi_counts(how.send.displacements, "send.displacements"),
-                mpi_counts(how.receive.counts, "receive.counts"),
-                mpi_counts(how.receive.displacements, "receive.displacements")};
+    [[nodiscard]] mpi_exchange::units agreed_units(const rank_exchange& how, std::span<const std::byte> send,
+                                                   std::span<const std::byte> receive) const {
+        mpi_exchange::units counts;
+        prepare_together(static_cast<std::uint64_t>(rank_), group_, [&] {
+            require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
+            counts = {mpi_counts(how.send.counts, "send.counts"),
+                      mpi_counts(how.send.displacements, "send.displacements"),
+                      mpi_counts(how.receive.counts, "receive.counts"),
+                      mpi_counts(how.receive.displacements, "receive.displacements")};
+        });
+        return counts;
     }
 
-    detail::mpi_group group_;
+    mpi_reducer group_;
     int rank_ = 0;
     int ranks_ = 0;
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <nccl.h>
 #include <span>
 #include <string_view>
 
+#include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/detail/failed_call.hpp>
@@ -107,39 +109,85 @@ class nccl_stream_reducer {
     ncclComm_t group_;
 };
 
+namespace detail {
+
+/// A stream of our own, beside all others.
+class own_stream {
+  public:
+    own_stream() {
+        require_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    }
+    own_stream(const own_stream&) = delete;
+    own_stream& operator=(const own_stream&) = delete;
+    ~own_stream() { cudaStreamDestroy(stream_); }
+
+    [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace detail
+
+/// One payload of an exchange: what a rank sends and receives, and where, in device memory.
+struct nccl_payload {
+    const rank_exchange& how;
+    std::span<const std::byte> send{};
+    std::span<std::byte> receive{};
+};
+
 /// Carries out exchanges over an NCCL communicator, on a stream: what is queued there before has filled the sending
 /// buffer, what is queued after finds the samples, and other streams compute meanwhile. Communicator, stream and
-/// buffers are the caller's and must outlive the exchange.
+/// buffers are the caller's and must outlive the exchange. It belongs to the device that is current where it is
+/// constructed, and starting is collective.
+///
+/// Before anything is queued the ranks agree that all of them can: what one rank alone finds wrong with its exchange or
+/// its buffers, all throw. A rank that has no memory for a buffer comes with an empty one, so that the others know.
 class nccl_exchanger {
   public:
-    explicit nccl_exchanger(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
+    explicit nccl_exchanger(ncclComm_t group, cudaStream_t stream = nullptr)
+        : group_(group), stream_(stream), agreement_(group, agreement_stream_.get()) {
         detail::require_nccl(ncclCommUserRank(group_, &rank_), "ncclCommUserRank");
         detail::require_nccl(ncclCommCount(group_, &ranks_), "ncclCommCount");
     }
 
-    /// Queues the messages of one rank as one group; `send` and `receive` are device memory. Several payloads go as one
-    /// group between the caller's own ncclGroupStart and ncclGroupEnd.
-    void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
-        require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
+    /// Queues the messages of one rank, of several payloads as one group. The agreement before is waited for by the
+    /// host, on a stream of its own: until every rank is here, and the communicator done with what it was given before.
+    /// So it cannot stand between the caller's own ncclGroupStart and ncclGroupEnd, and several payloads that are to
+    /// move together go in one call.
+    void start(std::span<const nccl_payload> payloads) {
+        prepare_together(static_cast<std::uint64_t>(rank_), agreement_, [&] {
+            for (const nccl_payload& one : payloads) {
+                require_exchange(one.how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_),
+                                 one.send, one.receive);
+            }
+        });
         detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
         ncclResult_t queued = ncclSuccess;
         const char* call = "";
-        for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
-            const auto with = static_cast<std::size_t>(peer);
-            if (how.send.counts[with] != 0) {
-                call = "ncclSend";
-                queued = ncclSend(send.data() + how.send.displacements[with], how.send.counts[with], ncclUint8, peer,
-                                  group_, stream_);
-            }
-            if (queued == ncclSuccess && how.receive.counts[with] != 0) {
-                call = "ncclRecv";
-                queued = ncclRecv(receive.data() + how.receive.displacements[with], how.receive.counts[with], ncclUint8,
-                                  peer, group_, stream_);
+        for (const nccl_payload& one : payloads) {
+            for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
+                const auto with = static_cast<std::size_t>(peer);
+                if (one.how.send.counts[with] != 0) {
+                    call = "ncclSend";
+                    queued = ncclSend(one.send.data() + one.how.send.displacements[with], one.how.send.counts[with],
+                                      ncclUint8, peer, group_, stream_);
+                }
+                if (queued == ncclSuccess && one.how.receive.counts[with] != 0) {
+                    call = "ncclRecv";
+                    queued = ncclRecv(one.receive.data() + one.how.receive.displacements[with],
+                                      one.how.receive.counts[with], ncclUint8, peer, group_, stream_);
+                }
             }
         }
         const ncclResult_t ended = ncclGroupEnd();  // also after a failed call, or the thread's group stays open
         detail::require_nccl(queued, call);
         detail::require_nccl(ended, "ncclGroupEnd");
+    }
+
+    void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) {
+        const std::array<nccl_payload, 1> one{{{how, send, receive}}};
+        start(one);
     }
 
     /// Returns when all exchanges that were queued are done, or throws what became of them.
@@ -148,6 +196,8 @@ class nccl_exchanger {
   private:
     ncclComm_t group_;
     cudaStream_t stream_;
+    detail::own_stream agreement_stream_{};
+    nccl_reducer agreement_;
     int rank_ = 0;
     int ranks_ = 0;
 };

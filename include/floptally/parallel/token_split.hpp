@@ -19,8 +19,8 @@
 namespace floptally {
 
 /// What slots are aligned to so that context-parallel ranks get equal shards, and tensor-parallel ones (sequence
-/// parallelism) equal parts of those: tp·cp·2, tp without context parallelism. `extra` is one more number that must
-/// divide it, as FP8's 16: the least common multiple.
+/// parallelism) equal parts of those: tp·cp·2, tp without context parallelism, where one rank has all tokens and any
+/// number of them can be split. `extra` is one more number that must divide it, as FP8's 16: the least common multiple.
 [[nodiscard]] constexpr std::uint64_t cp_alignment(std::uint64_t tp, std::uint64_t cp, std::uint64_t extra = 1) {
     require_positive(tp, "tp");
     require_positive(cp, "cp");
@@ -75,16 +75,26 @@ constexpr void require_multiple(std::string_view field, std::uint64_t tokens, st
     }
 }
 
+/// 2cp equal chunks, two for each rank: nothing to divide where there is one rank.
+constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std::uint64_t cp) {
+    if (cp != 1) {
+        require_multiple(field, tokens, 2 * cp, "2 x cp");
+    }
+}
+
 }  // namespace detail
 
 /// What rank `rank` of `cp` holds of a sequence in a zigzag split: of 2cp chunks the one at `rank`, and the one as far
 /// from the end. Both ends together have the same causal work on each rank. Empty ranges for a sequence of no token.
+///
+/// One rank alone (cp 1) has both halves, whatever the number of tokens; the second is the longer one where it is odd.
 [[nodiscard]] constexpr std::array<index_range, 2> zigzag_ranges(std::uint64_t tokens, std::uint64_t cp,
                                                                  std::uint64_t rank) {
     detail::require_cp_rank(cp, rank);
-    detail::require_multiple("tokens", tokens, 2 * cp, "2 x cp");
+    detail::require_zigzag("tokens", tokens, cp);
     const std::uint64_t chunk = tokens / (2 * cp);
-    return {{{rank * chunk, (rank + 1) * chunk}, {tokens - chunk * (rank + 1), tokens - chunk * rank}}};
+    const std::uint64_t last = cp == 1 ? tokens - chunk : chunk;
+    return {{{rank * chunk, (rank + 1) * chunk}, {tokens - chunk * rank - last, tokens - chunk * rank}}};
 }
 
 /// What rank `rank` of `cp` holds where each has one run of tokens.
@@ -121,8 +131,7 @@ class token_split {
         std::vector<std::uint64_t> boundaries{0};
         for (std::size_t i = 0; i + 1 < given.size(); ++i) {
             const std::uint32_t slot = slots.checked(i);
-            detail::require_multiple(indexed(field, i + 1).append(" - ").append(indexed(field, i)), slot, 2 * cp,
-                                     "2 x cp");
+            detail::require_zigzag(indexed(field, i + 1).append(" - ").append(indexed(field, i)), slot, cp);
             boundaries.push_back(boundaries.back() + slot);
         }
         return {std::move(boundaries), cp, true};

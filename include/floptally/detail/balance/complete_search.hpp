@@ -9,88 +9,156 @@
 
 #include <floptally/detail/balance/items.hpp>
 #include <floptally/detail/balance/seeds.hpp>
+#include <floptally/flops.hpp>
 
 namespace floptally::detail {
 
-/// Every assignment of few items, by branch and bound: item by item to each rank, but never to two that are alike, and
-/// never where a rank would reach the best peak known. The optimum, unless `budget` nodes end it.
+/// Every assignment of few items that could be better than the one that is known, rank by rank: a rank takes the
+/// costliest item that is left and any of the others with which it stays below the best peak, but never so few that the
+/// ranks after it could not hold the rest below that peak. The result is the optimum, unless `budget` decisions, an
+/// item taken or left, end it.
 template <class Load>
 class complete_search {
   public:
     static constexpr std::size_t most_items = 16;
 
     /// `known` has the peak to fall below; nothing where no assignment is known.
-    complete_search(const balance_items<Load>& items, rank_list known, std::uint64_t budget)
+    complete_search(const balance_items<Load>& items, rank_list known, Load bound, std::uint64_t budget)
         : items_(items),
           best_(std::move(known)),
           budget_(budget),
-          bound_(items.lower_bound()),
+          bound_(bound),
           peak_(best_ ? items.peak_of(*best_) : 0),
-          rank_of_(items.count()),
-          sums_(items.ranks * items.loads),
-          room_(items.ranks, items.capacity) {}
+          rank_of_(items.count(), items.ranks) {}
 
+    /// Of few items, the best assignment; else the one that is known.
     [[nodiscard]] rank_list run() {
-        if (items_.count() <= most_items) {
-            place(0, 0);
+        if (items_.count() <= most_items && !is_done()) {
+            rank_of_.assign(items_.count(), items_.ranks);
+            fill(0);
         }
         return best_;
     }
 
+    /// Whether no assignment has a smaller peak than the result of `run`.
+    [[nodiscard]] bool is_optimum() const {
+        return best_ && (peak_ == bound_ || (items_.count() <= most_items && budget_ != 0));
+    }
+
   private:
-    /// `peak` is that of the items before.
-    void place(std::size_t item, Load peak) {
-        if (item == items_.count()) {
-            best_ = rank_of_;
-            peak_ = peak;
+    /// What a rank may still take, the costliest first, with the sums of it from each place on.
+    struct choice {
+        std::vector<std::size_t> items{};
+        std::vector<Load> rest{};                ///< of each load, place by place
+        std::vector<std::uint64_t> rest_size{};  ///< place by place
+        std::uint32_t rank = 0;
+    };
+
+    [[nodiscard]] bool is_done() const { return budget_ == 0 || (best_ && peak_ <= bound_); }
+
+    void fill(std::uint32_t rank) {
+        choice left{.rank = rank};
+        for (std::size_t item = 0; item < items_.count(); ++item) {
+            if (rank_of_[item] == items_.ranks) {
+                left.items.push_back(item);
+            }
+        }
+        if (left.items.empty()) {
+            keep();
             return;
         }
-        // Of ranks that are still empty only the first is tried: at most one of each item before is not.
-        const auto ranks = static_cast<std::uint32_t>(std::min<std::size_t>(items_.ranks, item + 1));
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            if (budget_ == 0 || (best_ && peak_ <= bound_)) {
+        if (rank == items_.ranks) {
+            return;
+        }
+        const std::size_t count = left.items.size();
+        left.rest.resize((count + 1) * items_.loads);
+        left.rest_size.resize(count + 1);
+        for (std::size_t place = count; place-- > 0;) {
+            for (std::size_t load = 0; load < items_.loads; ++load) {
+                left.rest[place * items_.loads + load] =
+                    left.rest[(place + 1) * items_.loads + load] + items_.of(left.items[place])[load];
+            }
+            left.rest_size[place] = left.rest_size[place + 1] + items_.sizes[left.items[place]];
+        }
+        // Ranks are alike: the costliest item that is left goes to this one.
+        std::vector<Load> sums(items_.loads);
+        take(left, 0, sums, 0);
+    }
+
+    /// The item at `place`, and then what follows from it.
+    void take(const choice& left, std::size_t place, std::vector<Load>& sums, std::uint64_t size) {
+        if (is_done()) {
+            return;
+        }
+        --budget_;
+        const std::size_t item = left.items[place];
+        if (items_.is_limited() && items_.sizes[item] > items_.capacity - size) {
+            return;
+        }
+        bool fits = true;
+        for (std::size_t load = 0; load < items_.loads; ++load) {
+            sums[load] += items_.of(item)[load];
+            fits = fits && (!best_ || sums[load] < peak_);
+        }
+        if (fits) {
+            rank_of_[item] = left.rank;
+            next(left, place + 1, sums, size + items_.sizes[item]);
+            rank_of_[item] = items_.ranks;
+        }
+        for (std::size_t load = 0; load < items_.loads; ++load) {
+            sums[load] -= items_.of(item)[load];
+        }
+    }
+
+    /// All that this rank may take of the items from `place` on, besides what it has.
+    void next(const choice& left, std::size_t place, std::vector<Load>& sums, std::uint64_t size) {
+        for (; enough(left, place, sums, size); ++place) {
+            if (place == left.items.size()) {
+                fill(left.rank + 1);
                 return;
             }
-            if (items_.sizes[item] > room_[rank] || is_like_an_earlier(rank)) {
-                continue;
+            if (!is_like_the_one_left_before(left, place)) {
+                take(left, place, sums, size);
+            }
+            if (is_done()) {
+                return;
             }
             --budget_;
-            const Load after = add(item, rank);
-            if (!best_ || after < peak_) {
-                rank_of_[item] = rank;
-                place(item + 1, std::max(peak, after));
-            }
-            remove(item, rank);
         }
     }
 
-    [[nodiscard]] bool is_like_an_earlier(std::uint32_t rank) const {
-        const Load* own = sums_.data() + rank * items_.loads;
-        for (std::uint32_t other = 0; other < rank; ++other) {
-            if (room_[other] == room_[rank] &&
-                std::equal(own, own + items_.loads, sums_.data() + other * items_.loads)) {
-                return true;
+    /// Whether the ranks after this one could hold what it leaves, should it take all from `place` on.
+    [[nodiscard]] bool enough(const choice& left, std::size_t place, const std::vector<Load>& sums,
+                              std::uint64_t size) const {
+        const std::uint32_t others = items_.ranks - 1 - left.rank;
+        if (items_.is_limited()) {
+            const uint128 leaves = uint128{left.rest_size.front()} - size - left.rest_size[place];
+            if (leaves > uint128{items_.capacity} * others) {
+                return false;
             }
         }
-        return false;
-    }
-
-    /// The peak of the rank afterwards.
-    Load add(std::size_t item, std::uint32_t rank) {
-        room_[rank] -= items_.is_limited() ? items_.sizes[item] : 0;
-        Load peak = 0;
-        for (std::size_t load = 0; load < items_.loads; ++load) {
-            Load& own = sums_[rank * items_.loads + load];
-            own += items_.of(item)[load];
-            peak = std::max(peak, own);
+        for (std::size_t load = 0; best_ && load < items_.loads; ++load) {
+            const Load leaves = left.rest[load] - sums[load] - left.rest[place * items_.loads + load];
+            if (others == 0 ? leaves != 0 : (leaves + others - 1) / others >= peak_) {
+                return false;
+            }
         }
-        return peak;
+        return true;
     }
 
-    void remove(std::size_t item, std::uint32_t rank) {
-        room_[rank] += items_.is_limited() ? items_.sizes[item] : 0;
-        for (std::size_t load = 0; load < items_.loads; ++load) {
-            sums_[rank * items_.loads + load] -= items_.of(item)[load];
+    /// Of equal items the later one is not taken where the earlier one was not.
+    [[nodiscard]] bool is_like_the_one_left_before(const choice& left, std::size_t place) const {
+        const std::size_t item = left.items[place];
+        const std::size_t before = left.items[place - 1];
+        return rank_of_[before] == items_.ranks && items_.sizes[item] == items_.sizes[before] &&
+               std::equal(items_.of(item).begin(), items_.of(item).end(), items_.of(before).begin());
+    }
+
+    void keep() {
+        const Load peak = items_.peak_of(rank_of_);
+        if (!best_ || peak < peak_) {
+            best_ = rank_of_;
+            peak_ = peak;
         }
     }
 
@@ -99,9 +167,7 @@ class complete_search {
     std::uint64_t budget_;
     Load bound_;
     Load peak_;
-    std::vector<std::uint32_t> rank_of_;
-    std::vector<Load> sums_;
-    std::vector<std::uint64_t> room_;
+    std::vector<std::uint32_t> rank_of_;  ///< `ranks` of items that are left
 };
 
 }  // namespace floptally::detail

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,39 +17,56 @@ namespace floptally::detail {
 /// ranks, not yet tied to any; the two partial assignments with the largest difference between their largest and
 /// smallest subset become one, the largest subset of one with the smallest of the other, until one is left.
 ///
-/// With equal counts the first partial assignments are the items in runs of one for each rank, the costliest run
-/// first, so that every merge keeps counts equal (balanced differencing). Else each item is one of its own.
+/// With equal counts the first partial assignments are the items in runs of one for each rank, so that every merge
+/// keeps counts equal (balanced differencing). Else each item is one of its own.
 ///
-/// Several loads of an item count as their sum.
+/// Ties are decided as the balancers of training frameworks decide them (verl, recsys-examples), so that the result is
+/// theirs and nothing that starts from it is worse: of subsets of one sum the one with more items is larger, then the
+/// one whose first item has the larger number; of partial assignments with one difference, the one with the larger
+/// first subset comes first. Several loads of an item count as their sum.
 template <class Load>
 class differencing {
   public:
-    explicit differencing(const balance_items<Load>& items) : items_(items), next_(items.count(), none) {}
+    explicit differencing(const balance_items<Load>& items)
+        : items_(items), next_(items.count(), none), order_(items.count()) {
+        // By descending cost, but of equal costs the larger number first.
+        std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+        for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
+            const Load cost = sum_of(order_[first]);
+            for (last = first + 1; last < order_.size() && sum_of(order_[last]) == cost;) {
+                ++last;
+            }
+            std::reverse(order_.begin() + static_cast<std::ptrdiff_t>(first),
+                         order_.begin() + static_cast<std::ptrdiff_t>(last));
+        }
+    }
 
     [[nodiscard]] std::vector<std::uint32_t> ranks() {
         const bool in_runs = items_.has_equal_counts();
-        const std::size_t step = in_runs ? items_.ranks : 1;
-        std::size_t taken = 0;
         // Items come by descending cost, so of single ones the next is always the largest difference. Runs are not in
         // that order and go to the heap at once.
-        const auto take_single = [&] {
-            partial single{{alone(taken)}, 0, taken};
-            ++taken;
-            return single;
-        };
+        std::size_t taken = 0;
         if (in_runs) {
-            for (; taken < items_.count(); taken += step) {
-                partial run{{}, 0, taken};
-                for (std::size_t item = taken; item < taken + step; ++item) {
-                    run.subsets.push_back(alone(item));
+            heap_.reserve(items_.count() / items_.ranks + 1);
+            while (taken < items_.count()) {
+                partial run;
+                run.subsets.reserve(items_.ranks);
+                for (std::size_t i = 0; i < items_.ranks; ++i) {
+                    run.subsets.push_back(alone(order_[taken++]));
                 }
                 push(std::move(run));
             }
         }
         const auto take = [&] {
-            return taken < items_.count() && (heap_.empty() || sum_of(taken) >= heap_.front().difference)
-                       ? take_single()
-                       : pop();
+            if (taken < items_.count()) {
+                partial single{{alone(order_[taken])}, 0};
+                single.difference = single.subsets.front().sum;
+                if (heap_.empty() || comes_later(heap_.front(), single)) {
+                    ++taken;
+                    return single;
+                }
+            }
+            return pop();
         };
         while (items_.count() - taken + heap_.size() > 1) {
             partial larger = take();
@@ -69,21 +87,32 @@ class differencing {
   private:
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-    /// Items as a list in `next_`.
+    /// Items as a list in `next_`, in any order.
     struct subset {
         Load sum;
+        std::uint32_t count;
+        std::uint32_t first;  ///< the number of the item that was there first
         std::uint32_t head;
         std::uint32_t tail;
+
+        [[nodiscard]] bool larger_than(const subset& other) const {
+            if (sum != other.sum) {
+                return sum > other.sum;
+            }
+            return count != other.count ? count > other.count : first > other.first;
+        }
     };
 
-    /// Subsets by descending sum; those without an item are left out. `age` makes the order total.
+    /// Subsets by descending size; those without an item are left out.
     struct partial {
-        std::vector<subset> subsets;
-        Load difference;
-        std::size_t age;
+        std::vector<subset> subsets{};
+        Load difference = 0;
     };
 
     [[nodiscard]] Load sum_of(std::size_t item) const {
+        if (items_.loads == 1) {
+            return items_.costs[item];
+        }
         Load sum = 0;
         for (const Load load : items_.of(item)) {
             sum += load;
@@ -91,12 +120,11 @@ class differencing {
         return sum;
     }
 
-    [[nodiscard]] subset alone(std::size_t item) const {
-        return {sum_of(item), static_cast<std::uint32_t>(item), static_cast<std::uint32_t>(item)};
-    }
+    [[nodiscard]] subset alone(std::uint32_t item) const { return {sum_of(item), 1, items_.numbers[item], item, item}; }
 
     [[nodiscard]] static bool comes_later(const partial& a, const partial& b) {
-        return a.difference != b.difference ? a.difference < b.difference : a.age > b.age;
+        return a.difference != b.difference ? a.difference < b.difference
+                                            : b.subsets.front().larger_than(a.subsets.front());
     }
 
     void push(partial one) {
@@ -115,27 +143,28 @@ class differencing {
 
     /// The larger a subset of `b`, the smaller the one of `a` that it joins, those without an item first.
     [[nodiscard]] partial merged(partial a, partial b) {
-        if (a.subsets.size() < b.subsets.size()) {
+        const bool swapped = a.subsets.size() < b.subsets.size();
+        if (swapped) {
             std::swap(a, b);
         }
-        a.age = std::min(a.age, b.age);
         const std::size_t filled = a.subsets.size();
         const std::size_t apart = std::min(b.subsets.size(), items_.ranks - filled);
         for (std::size_t i = apart; i < b.subsets.size(); ++i) {
             subset& own = a.subsets[items_.ranks - 1 - i];
-            own.sum += b.subsets[i].sum;
-            next_[own.tail] = b.subsets[i].head;
-            own.tail = b.subsets[i].tail;
+            const subset& joins = b.subsets[i];
+            own.sum += joins.sum;
+            own.count += joins.count;
+            own.first = swapped ? joins.first : own.first;
+            next_[own.tail] = joins.head;
+            own.tail = joins.tail;
         }
         a.subsets.insert(a.subsets.end(), b.subsets.begin(), b.subsets.begin() + static_cast<std::ptrdiff_t>(apart));
-        const auto larger = [](const subset& one, const subset& other) {
-            return one.sum != other.sum ? one.sum > other.sum : one.head < other.head;
-        };
+        const auto larger = [](const subset& one, const subset& other) { return one.larger_than(other); };
         const auto changed = a.subsets.end() - static_cast<std::ptrdiff_t>(b.subsets.size());
         std::sort(changed, a.subsets.end(), larger);
         if (b.subsets.size() == 1) {
             std::rotate(std::upper_bound(a.subsets.begin(), changed, *changed, larger), changed, a.subsets.end());
-        } else {
+        } else if (changed != a.subsets.begin()) {
             std::inplace_merge(a.subsets.begin(), changed, a.subsets.end(), larger);
         }
         return a;
@@ -143,6 +172,7 @@ class differencing {
 
     const balance_items<Load>& items_;
     std::vector<std::uint32_t> next_;
+    std::vector<std::uint32_t> order_;
     std::vector<partial> heap_;
 };
 

@@ -25,6 +25,7 @@ struct balance_items {
     std::vector<Load> costs{};           ///< item by item, the loads of one together
     std::vector<std::uint64_t> sizes{};  ///< what an item takes of the capacity of a rank
     std::uint64_t capacity = no_capacity;
+    std::vector<std::uint32_t> numbers{};  ///< of each item, in the order of the samples
 
     [[nodiscard]] std::size_t count() const { return sizes.size(); }
     [[nodiscard]] std::span<const Load> of(std::size_t item) const { return {costs.data() + item * loads, loads}; }
@@ -39,7 +40,10 @@ struct balance_items {
     /// Of every rank, the loads of one together.
     [[nodiscard]] std::vector<Load> loads_of(std::span<const std::uint32_t> rank_of) const {
         std::vector<Load> sums(ranks * loads);
-        for (std::size_t item = 0; item < count(); ++item) {
+        for (std::size_t item = 0; loads == 1 && item < count(); ++item) {
+            sums[rank_of[item]] += costs[item];
+        }
+        for (std::size_t item = 0; loads != 1 && item < count(); ++item) {
             for (std::size_t load = 0; load < loads; ++load) {
                 sums[rank_of[item] * loads + load] += costs[item * loads + load];
             }
@@ -67,10 +71,9 @@ struct balance_items {
         return true;
     }
 
-    /// No assignment has a smaller peak: the mean, rounded up; the costliest item, with equal counts together with the
-    /// cheapest ones that its rank must take too.
+    /// No assignment has a smaller peak: the mean, rounded up; the costliest item; with equal counts (and one load)
+    /// what the costliest items have with the cheapest ones that their ranks must take too, on average.
     [[nodiscard]] Load lower_bound() const {
-        const std::size_t companions = has_equal_counts() && count() != 0 ? count() / ranks - 1 : 0;
         Load bound = 0;
         for (std::size_t load = 0; load < loads; ++load) {
             Load sum = 0;
@@ -79,10 +82,34 @@ struct balance_items {
                 sum += of(item)[load];
                 costliest = std::max(costliest, of(item)[load]);
             }
-            for (std::size_t item = count() - companions; loads == 1 && item < count(); ++item) {
-                costliest += of(item)[load];
-            }
             bound = std::max({bound, costliest, static_cast<Load>((sum + ranks - 1) / ranks)});
+        }
+        return loads == 1 && count() != 0 && has_equal_counts() ? std::max(bound, least_with_company()) : bound;
+    }
+
+  private:
+    /// The j costliest items stand on j ranks or fewer, and these are filled up with others, which cost the cheapest at
+    /// least: Σ ÷ j, for every j. On fewer ranks than j they would leave out the costliest of that company, one rank of
+    /// it at a time, so that their average is no smaller where each such rank costs no more than the average. Where one
+    /// does, that j says nothing; j = 1 always does.
+    [[nodiscard]] Load least_with_company() const {
+        const std::size_t each = count() / ranks;
+        std::size_t cheapest = count();  // from here on they are company
+        Load sum = 0;
+        Load bound = 0;
+        for (std::size_t j = 1; j <= ranks; ++j) {
+            sum += costs[j - 1];
+            Load rank = 0;
+            for (const std::size_t last = cheapest - (each - 1); cheapest > last; --cheapest) {
+                sum += costs[cheapest - 1];
+                rank += costs[cheapest - 1];
+            }
+            const Load average = (sum + j - 1) / j;
+            // A rank of `each` such items, one more than were added, costs at most:
+            rank += cheapest < count() ? costs[cheapest] : 0;
+            if (j == 1 || rank <= sum / j) {
+                bound = std::max(bound, average);
+            }
         }
         return bound;
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
+#include <floptally/detail/balance/descending.hpp>
 #include <floptally/detail/balance/items.hpp>
 #include <floptally/detail/balance/seeds.hpp>
 #include <floptally/detail/checked.hpp>
@@ -67,26 +68,18 @@ class sample_items {
 
     template <class Load>
     [[nodiscard]] ordered_items<Load> ordered(std::uint32_t ranks) const {
-        struct place {
-            Load key;
-            std::uint32_t item;
-        };
-        std::vector<place> order(sizes.size());
-        for (std::size_t item = 0; item < order.size(); ++item) {
-            Load key = 0;
+        std::vector<Load> keys(sizes.size());
+        for (std::size_t item = 0; item < keys.size(); ++item) {
             for (std::size_t load = 0; load < loads_; ++load) {
-                key += static_cast<Load>(costs_[item * loads_ + load]);
+                keys[item] += static_cast<Load>(costs_[item * loads_ + load]);
             }
-            order[item] = {key, static_cast<std::uint32_t>(item)};
         }
-        std::sort(order.begin(), order.end(),
-                  [](const place& a, const place& b) { return a.key != b.key ? a.key > b.key : a.item < b.item; });
-        ordered_items<Load> result{{.ranks = ranks, .loads = loads_, .capacity = capacity},
-                                   std::vector<std::uint32_t>(order.size())};
+        ordered_items<Load> result{{.ranks = ranks, .loads = loads_, .capacity = capacity, .numbers = descending(keys)},
+                                   std::vector<std::uint32_t>(keys.size())};
         result.items.costs.reserve(costs_.size());
         result.items.sizes.reserve(sizes.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            const std::uint32_t item = order[i].item;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const std::uint32_t item = result.items.numbers[i];
             result.place_of[item] = static_cast<std::uint32_t>(i);
             result.items.sizes.push_back(sizes[item]);
             for (std::size_t load = 0; load < loads_; ++load) {

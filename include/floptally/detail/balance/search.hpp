@@ -22,35 +22,40 @@ namespace floptally::detail {
 struct search_plan {
     bool longest_first = true;
     bool differencing = true;
-    std::uint64_t budget = 0;  ///< 0: seeds as they are
+    std::uint64_t budget = 0;    ///< 0: seeds as they are
+    std::uint64_t fineness = 0;  ///< exchanges end within 1 ÷ it of the lower bound; 0: at the bound
 };
 
 /// Assignments of items, from which the one with the smallest peak is kept: the first of equal ones.
 template <class Load>
 class balance_search {
   public:
-    balance_search(const balance_items<Load>& items, const search_plan& how) : items_(items), how_(how) {}
+    balance_search(const balance_items<Load>& items, const search_plan& how)
+        : items_(items), how_(how), bound_(items.lower_bound()) {}
 
-    /// Better than `given`, or that: where it fits, an assignment that must not become worse.
+    /// Better than `given`, or that, where it fits: what brings nothing moves nothing.
     [[nodiscard]] rank_list run(const rank_list& given) {
-        if (how_.longest_first) {
-            add(longest_first(items_));
-        }
-        if (how_.differencing) {
-            std::vector<std::uint32_t> found = differencing(items_).ranks();
-            add(items_.fits(found) ? std::move(found) : made_to_fit(items_, std::move(found)));
-        }
         if (given && items_.fits(*given)) {
             add(given);
+        }
+        if (how_.longest_first && !is_optimum()) {
+            add(longest_first(items_));
+        }
+        if (how_.differencing && !is_optimum()) {
+            std::vector<std::uint32_t> found = differencing(items_).ranks();
+            add(items_.fits(found) ? std::move(found) : made_to_fit(items_, std::move(found)));
         }
         if (!best_) {
             add(by_size());
         }
-        if (how_.budget > 0) {
+        if (how_.budget > 0 && !is_optimum()) {
             refine();
         }
         return best_;
     }
+
+    /// Whether it is known that no assignment has a smaller peak.
+    [[nodiscard]] bool is_optimum() const { return best_ && (searched_all_ || peak_ <= bound_); }
 
   private:
     struct candidate {
@@ -68,6 +73,7 @@ class balance_search {
         balance_items<uint128> sizes{.ranks = items_.ranks, .sizes = std::vector<std::uint64_t>(order.size(), 1)};
         for (const std::size_t item : order) {
             sizes.costs.push_back(items_.sizes[item]);
+            sizes.numbers.push_back(items_.numbers[item]);
         }
         // Whatever seeds and budget were asked for: they are for costs.
         const search_plan both{.budget = std::max<std::uint64_t>(how_.budget, 65536)};
@@ -94,29 +100,35 @@ class balance_search {
         }
     }
 
-    /// The best seed first: where it comes near the lower bound, the others have little to add.
+    /// The best seed first: where it comes near the lower bound, the others have little to add. Few items do not end
+    /// there, but at the optimum.
     void refine() {
-        const Load bound = items_.lower_bound();
         std::stable_sort(seeds_.begin(), seeds_.end(),
                          [](const candidate& a, const candidate& b) { return a.peak < b.peak; });
+        const Load enough = bound_ + (how_.fineness == 0 ? 0 : static_cast<Load>(bound_ / how_.fineness));
         for (candidate& seed : seeds_) {
-            if (best_ && balance_swaps<Load>::is_near(peak_, bound)) {
-                return;
+            if (peak_ <= enough) {
+                break;
             }
-            balance_swaps<Load> swaps(items_, std::move(seed.rank_of), how_.budget);
+            balance_swaps<Load> swaps(items_, std::move(seed.rank_of), enough, how_.budget);
             swaps.run();
             keep(swaps.rank_of(), swaps.peak());
         }
         if (items_.count() <= complete_search<Load>::most_items && how_.longest_first && how_.differencing) {
-            best_ = complete_search<Load>(items_, std::move(best_), how_.budget).run();
+            complete_search<Load> all(items_, std::move(best_), bound_, how_.budget);
+            best_ = all.run();
+            peak_ = best_ ? items_.peak_of(*best_) : 0;
+            searched_all_ = all.is_optimum();
         }
     }
 
     const balance_items<Load>& items_;
     search_plan how_;
     std::vector<candidate> seeds_;
+    Load bound_;
     rank_list best_;
     Load peak_ = 0;
+    bool searched_all_ = false;
 };
 
 }  // namespace floptally::detail

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -62,21 +64,44 @@ template <class Load>
         }
         return rank_of;
     }
-    // The same by a heap of ranks; a full one never comes back.
-    std::vector<std::pair<Load, std::uint32_t>> open;
-    for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
-        open.emplace_back(0, rank);
+    constexpr std::uint32_t few = 16;
+    if (items.ranks <= few) {  // a look at each costs less than a heap, whose branches cannot be foreseen
+        std::array<Load, few> sums{};
+        for (std::size_t item = 0; item < items.count(); ++item) {
+            std::uint32_t lightest = 0;
+            for (std::uint32_t rank = 1; rank < items.ranks; ++rank) {
+                lightest = sums[rank] < sums[lightest] ? rank : lightest;
+            }
+            rank_of[item] = lightest;
+            const bool is_full = items.is_limited() && --room[lightest] == 0;
+            sums[lightest] = is_full ? std::numeric_limits<Load>::max() : sums[lightest] + items.costs[item];
+        }
+        return rank_of;
     }
-    const auto heavier = [](const auto& a, const auto& b) { return b < a; };
+    // The same by a heap of ranks, the lightest on top, of equal ones the first; a full one never comes back.
+    std::vector<std::pair<Load, std::uint32_t>> open(items.ranks);
+    for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+        open[rank].second = rank;
+    }
     for (std::size_t item = 0; item < items.count(); ++item) {
-        std::pop_heap(open.begin(), open.end(), heavier);
-        const std::uint32_t rank = open.back().second;
-        rank_of[item] = rank;
-        open.back().first += items.costs[item];
-        if (items.is_limited() && --room[rank] == 0) {
+        auto moved = open.front();
+        rank_of[item] = moved.second;
+        moved.first += items.costs[item];
+        if (items.is_limited() && --room[moved.second] == 0) {
+            moved = open.back();
             open.pop_back();
-        } else {
-            std::push_heap(open.begin(), open.end(), heavier);
+        }
+        std::size_t hole = 0;
+        for (std::size_t child = 1; child < open.size(); child = 2 * hole + 1) {
+            child += child + 1 < open.size() && open[child + 1] < open[child] ? 1U : 0U;
+            if (!(open[child] < moved)) {
+                break;
+            }
+            open[hole] = open[child];
+            hole = child;
+        }
+        if (!open.empty()) {
+            open[hole] = moved;
         }
     }
     return rank_of;

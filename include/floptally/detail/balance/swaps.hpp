@@ -20,34 +20,27 @@ struct item_bundle {
     Load cost;
     std::uint32_t first = none;
     std::uint32_t second = none;
-
-    /// By descending cost; a total order.
-    [[nodiscard]] friend bool operator<(const item_bundle& a, const item_bundle& b) {
-        if (a.cost != b.cost) {
-            return a.cost > b.cost;
-        }
-        return a.first != b.first ? a.first < b.first : a.second < b.second;
-    }
 };
 
 /// Makes an assignment better by exchanges between the rank with the largest load and another, the lightest first: a
 /// move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak
-/// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, near the
-/// lower bound, or where `budget` bundles (pairs of bundles, where items have several loads or sizes) have been looked
-/// at.
+/// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, where
+/// the largest load is small enough, or where `budget` bundles (pairs of bundles, where items have several loads or
+/// sizes) have been looked at.
 template <class Load>
 class balance_swaps {
   public:
-    /// Within 0.01 % of the lower bound: steps differ by more for other reasons.
-    [[nodiscard]] static bool is_near(Load peak, Load bound) { return peak <= bound + bound / 8192; }
     /// Twos are not tried with ranks of more items: one for one is fine enough there, and they would be thousands.
     static constexpr std::size_t most_for_twos = 64;
     /// What making and sorting a bundle of two costs, in looks at one.
     static constexpr std::uint64_t sorting = 8;
 
-    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, std::uint64_t budget)
+    /// `enough`: the peak at which it ends.
+    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, Load enough,
+                  std::uint64_t budget)
         : items_(items),
           rank_of_(std::move(rank_of)),
+          enough_(enough),
           budget_(budget),
           equal_counts_(items.has_equal_counts()),
           by_cost_(items.loads == 1 && (!items.is_limited() || equal_counts_)),
@@ -55,6 +48,13 @@ class balance_swaps {
           twos_(items.ranks),
           sums_(items.loads_of(rank_of_)),
           room_(items.ranks, items.capacity) {
+        std::vector<std::uint32_t> counts(items.ranks);
+        for (const std::uint32_t rank : rank_of_) {
+            ++counts[rank];
+        }
+        for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+            ones_[rank].reserve(counts[rank] + 1);
+        }
         for (std::uint32_t item = 0; item < items.count(); ++item) {
             ones_[rank_of_[item]].push_back(one(item));
             room_[rank_of_[item]] -= items.is_limited() ? items.sizes[item] : 0;
@@ -69,8 +69,7 @@ class balance_swaps {
     }
 
     void run() {
-        const Load bound = items_.lower_bound();
-        while (!is_near(peak(), bound) && (improve(1) || improve(2))) {
+        while (peak() > enough_ && (improve(1) || improve(2))) {
         }
     }
 
@@ -157,35 +156,51 @@ class balance_swaps {
             twos.insert(twos.end(), ones.begin(), ones.end());
         }
         if (by_cost_) {
-            std::sort(twos.begin(), twos.end());
+            sort_few(twos);
         }
         return !twos.empty();
     }
 
+    /// By descending cost, and as they were made where that is equal: bundles are made in runs that are in order, of
+    /// which an insertion sort has little to move.
+    static void sort_few(std::vector<bundle>& bundles) {
+        for (std::size_t i = 1; i < bundles.size(); ++i) {
+            const bundle moved = bundles[i];
+            std::size_t place = i;
+            for (; place > 0 && bundles[place - 1].cost < moved.cost; --place) {
+                bundles[place] = bundles[place - 1];
+            }
+            bundles[place] = moved;
+        }
+    }
+
     /// Of one load: the difference next to half the `gap` between the two ranks is the best one. Both lists come by
-    /// descending cost, so that the partner of the next bundle is never before that of this one.
+    /// descending cost, so that a difference that is too large asks for the next bundle of the heavy rank, and one that
+    /// is too small for the next of the light one: whatever is passed over is further off.
     static void closest(const std::vector<bundle>& from_heavy, const std::vector<bundle>& from_light, Load gap,
                         Load light, exchange& best) {
-        const auto consider = [&](const bundle& a, const bundle& b) {
-            if (a.cost > b.cost && a.cost - b.cost < gap) {
-                const Load difference = a.cost - b.cost;
-                const Load after = light + std::max<Load>(difference, gap - difference);
-                if (after < best.peak) {
-                    best = {a, b, after};
-                }
-            }
-        };
-        std::size_t at = 0;
-        for (const bundle& a : from_heavy) {
-            while (at < from_light.size() && 2 * a.cost < gap + 2 * from_light[at].cost) {
-                ++at;
-            }
-            if (at > 0) {
-                consider(a, from_light[at - 1]);
-            }
-            if (at < from_light.size()) {
-                consider(a, from_light[at]);
-            }
+        const bundle* a = from_heavy.data();
+        const bundle* b = from_light.data();
+        const bundle* const end_of_a = a + from_heavy.size();
+        const bundle* const end_of_b = b + from_light.size();
+        const bundle* given = a;
+        const bundle* taken = b;
+        Load least = gap;  // twice as far from half the gap as none for none
+        while (a != end_of_a && b != end_of_b) {
+            const Load give = 2 * a->cost;
+            const Load want = 2 * b->cost + gap;
+            const bool too_large = give > want;
+            const Load off = too_large ? give - want : want - give;
+            const bool closer = off < least;
+            least = closer ? off : least;
+            given = closer ? a : given;
+            taken = closer ? b : taken;
+            a += too_large ? 1 : 0;
+            b += too_large ? 0 : 1;
+        }
+        const Load after = light + (gap + least) / 2;
+        if (least < gap && after < best.peak) {
+            best = {*given, *taken, after};
         }
     }
 
@@ -261,6 +276,7 @@ class balance_swaps {
 
     const balance_items<Load>& items_;
     std::vector<std::uint32_t> rank_of_;
+    Load enough_;
     std::uint64_t budget_;
     bool equal_counts_;
     bool by_cost_;                           ///< nothing but one cost decides
