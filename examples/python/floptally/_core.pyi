@@ -583,7 +583,8 @@ class TrainLine:
     """A `[train]` line of a log: one step or interval of all GPUs together."""
 
     def __init__(
-        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float | None = None,
+        mfu_pct: float | None = None,
     ) -> None: ...
     @property
     def iteration(self) -> int: ...
@@ -592,10 +593,11 @@ class TrainLine:
     @property
     def milliseconds(self) -> float: ...
     @property
-    def tflops(self) -> float:
-        """Of all GPUs together."""
+    def tflops(self) -> float | None:
+        """Of all GPUs together; None where the log says none."""
     @property
-    def mfu_pct(self) -> float: ...
+    def mfu_pct(self) -> float | None:
+        """None where the log says none."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -603,20 +605,26 @@ class LayerLine:
     """A `[LAYER]` line of a log: one pass of a layer."""
 
     def __init__(
-        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float | None = None,
+        mfu_pct: float | None = None, layer: str = "LAYER",
     ) -> None: ...
     @property
+    def layer(self) -> str:
+        """The kind of layer as the log has it: "FUSED", …"""
+    @property
     def pass_name(self) -> str:
-        """The pass: "train_fwd", "train_bwd", …"""
+        """The pass: "train_fwd", "fwd", "bwd", "e2e"."""
     @property
     def tokens(self) -> int: ...
     @property
     def milliseconds(self) -> float:
         """Median."""
     @property
-    def tflops(self) -> float: ...
+    def tflops(self) -> float | None:
+        """None where the log says none."""
     @property
-    def mfu_pct(self) -> float: ...
+    def mfu_pct(self) -> float | None:
+        """None where the log says none."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -629,8 +637,8 @@ class ThroughputLog:
     def layers(self) -> list[LayerLine]: ...
 
 def read_throughput_log(text: str) -> ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log's text. Other lines are skipped; one that begins as these do and does
-    not end so is an Error with its number."""
+    """The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines are
+    skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none."""
 
 class Experiment:
     """A training run that is compared with others."""

@@ -4,7 +4,9 @@
     python -m floptally.hstu_report baseline.log fused.log --gpus 16 --peak-tflops 989 --out report/
 
 reads the lines ``[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]`` and
-``[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log and writes
+``[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log, in every shape that
+recsys-examples has written (any name of the layer, no MFU, a loss behind the bracket, rich's columns and colours), and
+writes
 
     comparison.md        experiment, average and best TFLOPS of one GPU, MFU of the peak that is given, speed-up over
                          the first log; passes of layers, where logs have them
@@ -62,12 +64,17 @@ def read_experiment(
 
 
 def layers_markdown(layers: Sequence[tuple[str, LayerLine]]) -> str:
-    """The passes of layers as a Markdown table, as the logs have them: (experiment, line)."""
-    rows = ["| experiment | pass | tokens | median | TFLOPS | MFU |", "| --- | --- | --: | --: | --: | --: |"]
+    """The passes of layers as a Markdown table, as the logs have them: (experiment, line); "-" for what they do not
+    say."""
+    rows = [
+        "| experiment | layer | pass | tokens | median | TFLOPS | MFU |",
+        "| --- | --- | --- | --: | --: | --: | --: |",
+    ]
     for name, line in layers:
+        tflops = "-" if line.tflops is None else f"{line.tflops:.2f}"
+        mfu = "-" if line.mfu_pct is None else f"{line.mfu_pct:.2f} %"
         rows.append(
-            f"| {name} | {line.pass_name} | {line.tokens} | {line.milliseconds:.3f} ms | {line.tflops:.2f} | "
-            f"{line.mfu_pct:.2f} % |"
+            f"| {name} | {line.layer} | {line.pass_name} | {line.tokens} | {line.milliseconds:.3f} ms | {tflops} | {mfu} |"
         )
     return "\n".join(rows) + "\n"
 
