@@ -13,20 +13,15 @@
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/parallel/rank_sum.hpp>
+#include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/metered_hardware.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>
 
 namespace floptally {
-
-/// What a meter measures against.
-struct metered_hardware {
-    std::uint64_t gpus = 0;     ///< all those that work on the sequences which the meter is given
-    double peak_tflops = 0;     ///< of one GPU, dense, in 10¹² FLOP/s
-    std::string accelerator{};  ///< its name, for the log
-    std::string precision{};    ///< that of the peak, for the log
-};
 
 /// Seconds of the steady clock.
 [[nodiscard]] inline double steady_seconds() {
@@ -44,8 +39,15 @@ class meter {
     using seconds_clock = std::function<double()>;
 
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
+        : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
+
+    /// A meter of every rank's own microbatches, which are summed over the ranks as each step ends: all ranks end (or
+    /// discard) a step together. The GPUs are the ranks of the reduction.
+    meter(const flop_counter& model, metered_hardware hardware, rank_sum ranks, seconds_clock clock = steady_seconds)
         : model_(model),
-          hardware_(std::move(hardware)),
+          ranks_(std::move(ranks)),
+          hardware_(detail::with_gpus(std::move(hardware), ranks_.sum ? ranks_.ranks : 0)),
+          counted_(detail::counted_text(hardware_, ranks_.sum ? ranks_.ranks : 0)),
           clock_(std::move(clock)),
           gate_(model.masks()),
           own_(model.masks()) {
@@ -87,33 +89,18 @@ class meter {
         end_step(clock_() - started_);
     }
 
-    /// Ends the step, which took `seconds`, as a GPU's own timer says.
+    /// Ends the step, which took `seconds`, as a GPU's own timer says. With a reduction it is a collective: where one
+    /// rank cannot end its step, none does.
     void end_step(double seconds) {
-        require_begun();
-        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
-        gate_.close([&](const tally& published) {
-            step_totals step{.steps = 1,
-                             .batch = own_,
-                             .seconds = seconds,
-                             .gpu_seconds = gpu_seconds,
-                             .peak_tflop = gpu_seconds * hardware_.peak_tflops};
-            detail::require_finite_positive(step.peak_tflop, "seconds");
-            step.batch += published;
-            step.useful = model_.total(step.batch, view::useful);
-            step.padded = model_.total(step.batch, view::padded);
-            step.executed = model_.total(step.batch, view::executed);
-            step_totals interval = interval_.totals;
-            step_totals run = run_.totals;
-            interval += step;
-            run += step;
-            // From here on nothing throws.
-            last_ = step;
-            interval_.totals = interval;
-            run_.totals = run;
-            interval_.step_seconds.add(seconds);
-            run_.step_seconds.add(seconds);
-        });
-        own_ = tally{model_.masks()};
+        bool took_part = !ranks_.sum;
+        try {
+            close(seconds, took_part);
+        } catch (const error& own) {
+            if (!took_part) {
+                refuse(own);
+            }
+            throw;
+        }
     }
 
     /// Forgets the open step, with the microbatches of all workers: it failed, or is to be repeated.
@@ -128,6 +115,17 @@ class meter {
     [[nodiscard]] const step_totals& last_step() const { return last_; }
     [[nodiscard]] const step_series& interval() const { return interval_; }
     [[nodiscard]] const step_series& run() const { return run_; }
+
+    /// Percentiles of this process's steps but the first of them, which compile and fill caches: 10, unless told.
+    [[nodiscard]] duration_percentiles step_percentiles() const { return percentiles(steady_seconds_, warm_up_); }
+    /// How many steps those are of.
+    [[nodiscard]] std::uint64_t steady_steps() const { return steady_seconds_.count(); }
+    void leave_out(std::uint64_t first_steps) {
+        if (in_step() || steps_here_ != 0) {
+            throw error("leave_out", "must come before the first step");
+        }
+        warm_up_ = first_steps;
+    }
 
     /// Begins a new interval, as after each line of a log.
     void reset_interval() { forget(interval_); }
@@ -163,6 +161,10 @@ class meter {
 
     [[nodiscard]] const flop_counter& model() const { return model_; }
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
+    /// Whose FLOPs its numbers are, over whose GPUs: "summed over 16 ranks", "of 1 GPU", "of all 8 GPUs, as declared".
+    [[nodiscard]] const std::string& counted() const { return counted_; }
+    /// True where it sums over ranks itself.
+    [[nodiscard]] bool reduces() const { return static_cast<bool>(ranks_.sum); }
 
   private:
     friend class meter_worker;
@@ -173,13 +175,59 @@ class meter {
         }
     }
 
+    void close(double seconds, bool& took_part) {
+        require_begun();
+        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
+        gate_.close([&](const tally& published) {
+            step_totals step{.steps = 1,
+                             .batch = {},
+                             .seconds = seconds,
+                             .gpu_seconds = gpu_seconds,
+                             .peak_tflop = gpu_seconds * hardware_.peak_tflops};
+            detail::require_finite_positive(step.peak_tflop, "seconds");
+            const auto counted = [&] {
+                tally mine = own_;
+                mine += published;
+                return mine;
+            };
+            step.batch = std::exchange(took_part, true) ? counted() : ranks_.sum(counted);
+            step.useful = model_.total(step.batch, view::useful);
+            step.padded = model_.total(step.batch, view::padded);
+            step.executed = model_.total(step.batch, view::executed);
+            step_totals interval = interval_.totals;
+            step_totals run = run_.totals;
+            interval += step;
+            run += step;
+            // From here on nothing throws.
+            last_ = step;
+            interval_.totals = interval;
+            run_.totals = run;
+            interval_.step_seconds.add(seconds);
+            run_.step_seconds.add(seconds);
+            if (steps_here_++ >= warm_up_) {
+                steady_seconds_.add(seconds);
+            }
+        });
+        own_ = tally{model_.masks()};
+    }
+
+    /// Takes part in the sum of a step that this rank cannot end, so that the others learn of it and do not wait.
+    void refuse(const error& own) const {
+        try {
+            static_cast<void>(ranks_.sum([&own]() -> tally { throw error(own); }));
+        } catch (const error&) {  // `own` again
+        }
+    }
+
     void forget(step_series& series) const {
         series = step_series{};
         series.totals.batch = tally{model_.masks()};
     }
 
     flop_counter model_;
+    rank_sum ranks_;
     metered_hardware hardware_;
+    std::string counted_;
     seconds_clock clock_;
     detail::step_gate gate_;
     tally own_;
@@ -187,6 +235,9 @@ class meter {
     step_totals last_;
     step_series interval_;
     step_series run_;
+    std::uint64_t warm_up_ = 10;
+    std::uint64_t steps_here_ = 0;
+    duration_histogram steady_seconds_;
 };
 
 /// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock

@@ -35,7 +35,7 @@ const floptally::flop_counter& model() {
     return cost;
 }
 
-meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989}}; }
+meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus}}; }
 
 /// Whether the call went through; where it did not, the run is as it was.
 template <class Call>
