@@ -247,11 +247,12 @@ template <word_reducer Reducer>
     return reduce(mine, scope, layout, over, {}, counted_as);
 }
 
-/// Numerator and denominator of all ranks. A rank with an empty slice takes part.
+/// Numerator and denominator of all ranks, of which one scope holds, or one each. A rank with an empty slice takes
+/// part.
 template <word_reducer Reducer>
-[[nodiscard]] ratio reduce(const ratio& mine, const statistic_scope& scope, const parallel_layout& layout,
-                           Reducer& over) {
-    const detail::witnessed_sum sum(layout, {{"ratio.numerator", scope}, {"ratio.denominator", scope}});
+[[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout, Reducer& over) {
+    const detail::witnessed_sum sum(
+        layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
     const std::uint64_t words[] = {mine.numerator(), mine.denominator()};
     const std::vector<std::uint64_t> globals = detail::globals(sum, over, [&] { return std::span(words); });
