@@ -15,7 +15,46 @@ from floptally import Meter
 
 
 def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
-    return Meter(cost, **{"gpus": 8, "peak_tflops": 989, **options})
+    return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
+
+
+def test_f41_several_gpus_say_whose_sequences_are_counted(mistral: floptally.Cost) -> None:
+    with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, and nothing says whose sequences the meter is given"):
+        Meter(mistral, gpus=2, peak_tflops=989)
+    with pytest.raises(floptally.Error, match="^gpus: must be given, or reduce"):
+        Meter(mistral, peak_tflops=989)
+    with pytest.raises(floptally.Error, match="^reduce: must be a floptally.distributed.Reduction"):
+        Meter(mistral, peak_tflops=989, reduce=len)
+    assert Meter(mistral, gpus=1, peak_tflops=989).counted == "of 1 GPU"
+    assert meter_of(mistral).counted == "of all 8 GPUs, as declared"
+
+    class Twice:
+        layout = floptally.ParallelLayout(rank=0, dp=2)
+        convention = "exact"
+
+        def __call__(self, mine: floptally.Tally) -> floptally.Tally:
+            return mine + mine
+
+    meter = Meter(mistral, peak_tflops=989, reduce=Twice())
+    with meter.step(seconds=1.0):
+        meter.add(lengths=[512])
+    assert (meter.gpus, meter.counted, meter.run.useful) == (2, "summed over 2 ranks", 2 * mistral.flops(lengths=[512]).total)
+    with pytest.raises(floptally.Error, match='^convention: the reduction compares "exact" over the ranks, and the meter'):
+        Meter(mistral, peak_tflops=989, reduce=Twice(), convention="megatron")
+    with pytest.raises(floptally.Error, match="^gpus: must be the 2 ranks that the reduction adds up, got 3"):
+        Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
+
+
+def test_f24_percentiles_leave_out_the_first_ten_steps(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    for step in range(110):
+        meter.begin_step()
+        meter.end_step(9.0 if step < 10 else 0.5 + step / 1000)
+    found = meter.step_percentiles()
+    assert list(found) == ["p10", "p25", "p50", "p75", "p90", "p99"]
+    for name, seconds in found.items():
+        exactly = 0.5 + (10 + int(name[1:]) - 1) / 1000  # of 100 sorted ones
+        assert seconds == pytest.approx(exactly, rel=1 / 128)
 
 
 def test_steps_add_up_to_intervals_and_runs(mistral: floptally.Cost) -> None:

@@ -391,13 +391,15 @@ class Meter:
         self,
         cost: Cost,
         *,
-        gpus: int,
+        gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
         precision: str = "bf16",
         convention: str | Convention = "exact",
         plan: Plan | None = None,
         clock: Callable[[], float] | None = None,
+        counted: str | None = None,
+        reduce: object = None,
     ) -> None: ...
     def begin_step(self) -> None: ...
     def end_step(self, seconds: float | None = None) -> None: ...
@@ -435,6 +437,12 @@ class Meter:
     def scalars(self, span: str = "interval", prefix: str = "train/") -> dict[str, float]: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def step_percentiles(self) -> dict[str, float]: ...
+    def leave_out(self, steps: SupportsIndex) -> None: ...
+    @property
+    def counted(self) -> str: ...
+    @property
+    def reduces(self) -> bool: ...
     @property
     def cost(self) -> Cost: ...
     @property
@@ -553,11 +561,11 @@ class TallyReduction:
         scope: str | Scope,
         layout: ParallelLayout,
         reducer: Reducer,
-        convention: str = "exact",
+        convention: str | None,
         other_scopes: dict[str, str | Scope] = {},
     ) -> None:
-        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, convention and version,
-        and where one differs all of them raise."""
+        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the
+        convention that the sum is evaluated in (None: it is not), and where one differs all of them raise."""
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
         """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
         stages."""

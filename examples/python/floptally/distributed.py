@@ -6,6 +6,7 @@
 
     sums = floptally.distributed.Reduction(tally, layout=layout)        # a training loop: once, on all ranks together
     total = sums(tally)                                                 # every step: one SUM of about 2 KB
+    meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
 A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel_layouts.md). Words
 travel with witnesses: a sum over a group that does not fit the scope, and ranks that count differently what they hold
@@ -86,7 +87,8 @@ class Reduction:
     scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
         `floptally.Scope`.
     other_scopes: of single statistics or of a tower's: {"routed": "own_routers", "vision": "first_stage"}.
-    convention: the name of what the totals are evaluated in, compared only.
+    convention: the name of what the totals are evaluated in, which ranks compare. A Meter that is given the reduction must
+        count by it.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Reduction:
     ) -> None:
         self.reducer = TorchReducer(group, device)
         self.layout = _layout_or_all_dp(layout)
+        self.convention = convention
         self._reduction = TallyReduction(
             like,
             scope=scope,
@@ -129,11 +132,18 @@ def all_reduce(
     visits: tuple[int, int] | None = None,
     device: torch.device | str | None = None,
 ) -> Tally:
-    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`."""
-    reduction = Reduction(
-        tally, group=group, layout=layout, scope=scope, other_scopes=other_scopes, device=device
+    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`. A tally has
+    no convention, so that none is compared."""
+    reducer = TorchReducer(group, device)
+    reduction = TallyReduction(
+        tally,
+        scope=scope,
+        layout=_layout_or_all_dp(layout),
+        reducer=reducer,
+        convention=None,
+        other_scopes=dict(other_scopes or {}),
     )
-    return reduction(tally, visits=visits)
+    return reduction.sum(tally, reducer=reducer, visits=visits)
 
 
 def all_reduce_ratio(

@@ -96,13 +96,13 @@ class metric_list {
     return list.take();
 }
 
-/// How long steps take: "train/step_seconds_p10", "…_p25", "…_p50", "…_p75", "…_p90", "…_p99", of
-/// `of.step_percentiles()`.
+/// How long steps take, of `of.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50", "…_p75",
+/// "…_p90", "…_p99".
 [[nodiscard]] inline std::vector<metric> metrics(const meter& of, const duration_percentiles& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(of, prefix);
     for (const auto& [name, seconds] : detail::named(done)) {
-        list.add(std::string("step_seconds_").append(name), seconds);
+        list.add(std::string("steady_step_seconds_").append(name), seconds);
     }
     return list.take();
 }

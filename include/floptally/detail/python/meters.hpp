@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <pybind11/functional.h>
@@ -19,8 +20,10 @@
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/parallel/rank_sum.hpp>
 #include <floptally/report.hpp>
 #include <floptally/step/meter_log.hpp>
+#include <floptally/step/metered_hardware.hpp>
 #include <floptally/step/peak.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
@@ -28,12 +31,55 @@
 namespace floptally::detail::python {
 
 [[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
-                                                  const py::object& peak_tflops, const std::string& used) {
+                                                  const py::object& peak_tflops, const std::string& used,
+                                                  const py::object& counted, const py::object& reduce) {
     const chosen_peak peak = to_peak(part, peak_tflops, used);
-    return {.gpus = to_count(gpus, "gpus", 1),
+    if (gpus.is_none() && reduce.is_none()) {
+        throw error("gpus", "must be given, or reduce, whose ranks they are");
+    }
+    return {.gpus = gpus.is_none() ? 0 : to_count(gpus, "gpus", 1),
             .peak_tflops = peak.tflops,
             .accelerator = peak.accelerator,
-            .precision = peak.precision};
+            .precision = peak.precision,
+            .counted = counted.is_none()
+                           ? counted_for::unsaid
+                           : from_word<counted_for>(counted.cast<std::string>(), "counted", {"unsaid", "all_gpus"})};
+}
+
+/// The sum over ranks by a `floptally.distributed.Reduction`, or whatever is called as it is and has its `layout` and
+/// its `convention`.
+[[nodiscard]] inline rank_sum to_rank_sum(const py::object& reduce, const flop_counter& model) {
+    if (reduce.is_none()) {
+        return {};
+    }
+    if (PyCallable_Check(reduce.ptr()) == 0 || !py::hasattr(reduce, "layout") || !py::hasattr(reduce, "convention")) {
+        throw error("reduce", "must be a floptally.distributed.Reduction, got " + shown(reduce));
+    }
+    const auto compared = reduce.attr("convention").cast<std::string>();
+    if (compared != model.counted_as().name) {
+        throw error("convention", "the reduction compares \"" + compared +
+                                      "\" over the ranks, and the meter counts by \"" +
+                                      std::string(model.counted_as().name) + "\"");
+    }
+    // Of other masks than the model's: what a rank sends that refuses.
+    mask_set others;
+    if (model.masks().empty()) {
+        others.push_back(mask::sliding_window(1), "masks");
+    }
+    return {.ranks = reduce.attr("layout").attr("world_size").cast<std::uint64_t>(),
+            .sum = [reduce, refusal = tally(others)](const std::function<tally()>& counted) {
+                std::optional<tally> mine;
+                try {
+                    mine = counted();
+                } catch (const error&) {
+                    try {
+                        static_cast<void>(reduce(refusal));
+                    } catch (const py::error_already_set&) {  // what the other ranks see; here its cause is said
+                    }
+                    throw;
+                }
+                return reduce(*mine).cast<tally>();
+            }};
 }
 
 [[nodiscard]] inline meter::seconds_clock to_clock(const py::object& clock) {
@@ -67,10 +113,11 @@ class held_meter {
   public:
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
                const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
-               const py::object& clock)
+               const py::object& clock, const py::object& counted, const py::object& reduce)
         : model(measured),
           plan(to_plan(as)),
-          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used), to_clock(clock)) {}
+          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
+             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {}
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
     void add(const py::kwargs& batch) {
@@ -196,18 +243,22 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
 
     py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
 
-gpus: all that work on the sequences which the meter is given. accelerator: a name as the driver calls it, or an
-Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function that returns seconds.
+gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
+reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
+or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
+accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any
+function that returns seconds.
 
     with meter.step():
         for batch in microbatches:
             train(batch)
             meter.add(cu_seqlens=batch.cu_seqlens))")
         .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
-                      const py::object&, const py::object&, const py::object&>(),
-             py::arg("cost"), py::kw_only(), py::arg("gpus"), py::arg("accelerator") = py::none(),
+                      const py::object&, const py::object&, const py::object&, const py::object&, const py::object&>(),
+             py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
              py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
-             py::arg("plan") = py::none(), py::arg("clock") = py::none())
+             py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
+             py::arg("reduce") = py::none())
         .def("begin_step",
              [](held_meter& m) {
                  m.of.begin_step();
@@ -258,6 +309,24 @@ Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function t
                 with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
             },
             py::arg("state"), "Goes on from a checkpoint, before the first step.")
+        .def_property_readonly(
+            "counted", [](const held_meter& m) { return m.of.counted(); },
+            "Whose FLOPs its numbers are, over whose GPUs: \"summed over 16 ranks\", \"of 1 GPU\".")
+        .def_property_readonly(
+            "reduces", [](const held_meter& m) { return m.of.reduces(); }, "True where it sums over ranks itself.")
+        .def(
+            "step_percentiles",
+            [](const held_meter& m) {
+                py::dict out;
+                for (const auto& [name, seconds] : named(m.of.step_percentiles())) {
+                    out[py::str(std::string(name))] = seconds;
+                }
+                return out;
+            },
+            "Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %.")
+        .def(
+            "leave_out", [](held_meter& m, const py::object& steps) { m.of.leave_out(to_count(steps, "steps")); },
+            py::arg("steps"), "Another number of first steps that step_percentiles leaves out.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
         .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
         .def_property_readonly("convention",
