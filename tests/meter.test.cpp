@@ -785,7 +785,8 @@ TEST_CASE("The loop of docs/meter.md is this one, and the page explains every lo
     const std::string page = read_text(source_dir / "docs/meter.md");
     const auto snippets = fenced_blocks(page, "cpp");
     REQUIRE(!snippets.empty());
-    const std::string test = unindented(read_text(source_dir / "tests/meter.test.cpp"));
+    const std::string test = unindented(read_text(source_dir / "tests/meter.test.cpp") +
+                                        read_text(source_dir / "tests/mixed_precision.test.cpp"));
     for (const std::string& snippet : snippets) {
         INFO(snippet);
         CHECK(test.find(unindented(snippet)) != std::string::npos);

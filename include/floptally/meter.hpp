@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/step/duration_histogram.hpp>
 #include <floptally/step/metered_hardware.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
@@ -166,6 +168,15 @@ class meter {
     /// True where it sums over ranks itself.
     [[nodiscard]] bool reduces() const { return static_cast<bool>(ranks_.sum); }
 
+    /// Which of its FLOPs run in which precision: its logs then have the mixed-precision MFU, and its denominator.
+    void runs_in(mixed_precision precisions) {
+        if (!(precisions.whole().masks() == model_.masks())) {
+            throw error("masks", "the precisions are of a model with other masks");
+        }
+        precisions_ = std::move(precisions);
+    }
+    [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
+
   private:
     friend class meter_worker;
 
@@ -238,6 +249,7 @@ class meter {
     std::uint64_t warm_up_ = 10;
     std::uint64_t steps_here_ = 0;
     duration_histogram steady_seconds_;
+    std::optional<mixed_precision> precisions_;
 };
 
 /// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock

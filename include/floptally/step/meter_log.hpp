@@ -11,6 +11,7 @@
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/version.hpp>
 
@@ -39,13 +40,22 @@ namespace detail {
              {"p99", done.p99}}};
 }
 
+/// Precisions of the model that made the totals, and of no other.
+[[nodiscard]] inline mixed_precision_rate mixed_rate(const mixed_precision& precisions, const step_totals& done) {
+    if (precisions.whole().total(done.batch) != done.useful) {
+        throw error("flops", "the precisions are of a model with " + to_string(precisions.whole().total(done.batch)) +
+                                 " FLOPs, and the steps did " + to_string(done.useful));
+    }
+    return precisions.rate(done.batch, done.gpu_seconds);
+}
+
 class metric_list {
   public:
-    metric_list(const meter& of, std::string_view prefix)
-        : convention_(of.model().counted_as().name), counted_(of.counted()), prefix_(prefix) {}
+    metric_list(const meter& of, std::string_view prefix) : of_(of), prefix_(prefix) {}
 
     void add(std::string_view name, double value) {
-        metrics_.push_back({std::string(prefix_).append(name), value, convention_, version, counted_});
+        metrics_.push_back(
+            {std::string(prefix_).append(name), value, of_.model().counted_as().name, version, of_.counted()});
     }
 
     void add(const step_totals& done) {
@@ -62,13 +72,17 @@ class metric_list {
         add("useful_fraction", rate.useful_fraction);
         add("useful_flops_fraction", rate.useful_flops_fraction);
         add("step_seconds", rate.step_seconds);
+        if (of_.precisions()) {
+            const mixed_precision_rate mixed = mixed_rate(*of_.precisions(), done);
+            add("mfu_mixed_pct", 100 * mixed.mfu);
+            add("mixed_peak_tflops", mixed.peak_tflops);
+        }
     }
 
     [[nodiscard]] std::vector<metric> take() { return std::move(metrics_); }
 
   private:
-    std::string_view convention_;
-    std::string_view counted_;
+    const meter& of_;
     std::string_view prefix_;
     std::vector<metric> metrics_;
 };
