@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <floptally/report.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/precision_rules.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -208,6 +210,31 @@ TEST_CASE("F26: rules that name nothing, or no number, are errors") {
           }) == "layers: must be some of the 0 layers, got 0 to 1");
     const mixed_precision fine(whole, {}, bf16);
     CHECK(error_of([&] { return fine.rate(batch_of(whole), 0).mfu; }).rfind("seconds: must be", 0) == 0);
+}
+
+TEST_CASE("F26: rules from their text") {
+    const auto rules = floptally::precision_rules("mlp=fp8,@1-6=500.5,attention.core@3=bf16", "H100 SXM");
+    REQUIRE(rules.size() == 3);
+    CHECK(rules[0].component == "mlp");
+    CHECK(!rules[0].layers);
+    CHECK(rules[0].peak_tflops == floptally::accelerator_named("H100 SXM").peak_tflops(floptally::precision::fp8));
+    CHECK(rules[0].precision == "fp8");
+    CHECK(rules[1].component.empty());
+    CHECK((rules[1].layers == index_range{1, 7}));
+    CHECK(rules[1].peak_tflops == 500.5);
+    CHECK(rules[2].component == "attention.core");
+    CHECK((rules[2].layers == index_range{3, 4}));
+    const auto problem = [](std::string_view text, const std::optional<std::string>& product = "H100 SXM") {
+        return error_of([&] { return floptally::precision_rules(text, product).size(); });
+    };
+    for (const char* bad : {"", "mlp", "=fp8", "mlp=fp8,", "@=fp8", "@3-=fp8", "@5-3=fp8", "@x=fp8", "@-1=fp8",
+                            "@0-18446744073709551615=fp8"}) {
+        INFO(bad);
+        CHECK(problem(bad).rfind("precisions: ", 0) == 0);
+    }
+    CHECK(problem("mlp=fp9").rfind("precision: must be one of", 0) == 0);
+    CHECK(problem("mlp=fp8", std::nullopt).rfind("precisions: a precision by name needs an accelerator", 0) == 0);
+    CHECK(problem("mlp=1979", std::nullopt) == "no error");
 }
 
 TEST_CASE("F26: a meter logs the mixed-precision MFU and its denominator beside it") {

@@ -45,6 +45,29 @@ def test_f41_several_gpus_say_whose_sequences_are_counted(mistral: floptally.Cos
         Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
 
 
+def test_f26_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: floptally.Cost) -> None:
+    def scalars(precisions: str | None, precision: str = "bf16") -> dict[str, float]:
+        meter = Meter(mistral, gpus=1, accelerator="H100 SXM", precision=precision, precisions=precisions)
+        with meter.step(seconds=1.0):
+            meter.add(lengths=[4096])
+        return meter.scalars("run")
+
+    assert "train/mfu_mixed_pct" not in scalars(None)
+    work = mistral.flops(lengths=[4096]).useful
+    mlp = work.components["mlp"].total
+    mixed = scalars("mlp=fp8")
+    bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))
+    needed = (mlp / fp8 + (work.total - mlp) / bf16) / 1e12
+    assert mixed["train/mfu_mixed_pct"] == pytest.approx(100 * needed)
+    assert mixed["train/mixed_peak_tflops"] == pytest.approx(work.total / 1e12 / needed)
+    # All 32 layers, and the head as it was.
+    head = work.components["lm_head"].total
+    layers = scalars("@0-31=fp8")
+    assert layers["train/mfu_mixed_pct"] == pytest.approx(100 * ((work.total - head) / fp8 + head / bf16) / 1e12)
+    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+        scalars("@0-32=fp8")
+
+
 def test_f24_percentiles_leave_out_the_first_ten_steps(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for step in range(110):

@@ -24,7 +24,9 @@
 #include <floptally/report.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/metered_hardware.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
+#include <floptally/step/precision_rules.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 
@@ -113,11 +115,19 @@ class held_meter {
   public:
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
                const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
-               const py::object& clock, const py::object& counted, const py::object& reduce)
+               const py::object& clock, const py::object& counted, const py::object& reduce,
+               const std::optional<std::string>& precisions)
         : model(measured),
           plan(to_plan(as)),
           of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
-             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {}
+             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
+        if (precisions) {
+            const std::string& name = of.hardware().accelerator;
+            of.runs_in(mixed_precision(of.model(), model.model().parts, plan,
+                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name)),
+                                       of.hardware().peak_tflops));
+        }
+    }
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
     void add(const py::kwargs& batch) {
@@ -247,18 +257,20 @@ gpus: all that work on the sequences which the meter counts. Where they are seve
 reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
 or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
 accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any
-function that returns seconds.
+function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
+"mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
 
     with meter.step():
         for batch in microbatches:
             train(batch)
             meter.add(cu_seqlens=batch.cu_seqlens))")
         .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
-                      const py::object&, const py::object&, const py::object&, const py::object&, const py::object&>(),
+                      const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
+                      const std::optional<std::string>&>(),
              py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
              py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
              py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
-             py::arg("reduce") = py::none())
+             py::arg("reduce") = py::none(), py::arg("precisions") = py::none())
         .def("begin_step",
              [](held_meter& m) {
                  m.of.begin_step();
