@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import floptally
 import pytest
@@ -64,6 +65,25 @@ def test_f7_logs_are_read_in_every_shape_that_recsys_examples_has_written() -> N
         hstu_report.read_throughput_log("a\n[FUSED] [fwd] tokens 131168;time (median): 12.3 ms;achieved flops: 345.6")
     with pytest.raises(floptally.Error, match="log: says no throughput in its 1 lines"):
         hstu_report.read_throughput_log("nothing\n")
+
+
+def test_f7_logs_of_the_layer_benchmark_alone_are_a_report_of_layers(tmp_path: Path, capsys: Any) -> None:
+    fused = log_of(
+        tmp_path, "fused", "[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS"
+    )
+    native = log_of(
+        tmp_path, "native", "[NATIVE] [fwd] tokens 131168;time (median): 24.6912 ms;achieved flops: 172.8000 TFLOPS"
+    )
+    out = tmp_path / "report"
+    assert hstu_report.main([str(fused), str(native), "--gpus", "1", "--peak-tflops", "989", "--out", str(out)]) == 0
+    text = (out / "comparison.md").read_text(encoding="utf-8")
+    assert "| fused | FUSED | fwd | 131168 | 12.346 ms | 345.60 | - |" in text
+    assert "| native | NATIVE | fwd | 131168 | 24.691 ms | 172.80 | - |" in text
+    assert "speed-up" not in text and capsys.readouterr().out == text
+    # One of them with steps: the others lack what is compared.
+    both = log_of(tmp_path, "both", step_line(100))
+    assert hstu_report.main([str(both), str(fused), "--gpus", "1", "--peak-tflops", "989", "--out", str(out)]) == 2
+    assert 'steps: "fused" has no line of a step in its log' in capsys.readouterr().err
 
 
 def test_h9_the_published_table_comes_out_of_the_published_inputs(tmp_path: Path) -> None:
@@ -155,7 +175,7 @@ def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be given once for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),
-        ([empty, "--gpus", 1, "--peak-tflops", 9], 'steps: "empty" has no line of a step in its log'),
+        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: it has none like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),
         ([good, "--gpus", 1, "--accelerator", "abacus"], "accelerator: "),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: cannot read"),

@@ -91,7 +91,7 @@ def write_report(
     title: str | None = None,
 ) -> list[ExperimentRow]:
     """Writes the report of these logs into the folder `out`; the rows of its table. Everything is read before anything
-    is written.
+    is written. Logs of the layer benchmark, which have no steps, have a table of layers and no rows.
 
     gpus: of each run. peak_tflops: of one GPU, dense. skip: first steps of each log that do not count (compilation).
     kernels: a results JSON for the heatmap.
@@ -110,18 +110,20 @@ def write_report(
             raise Error("name", f'must be different for each log, got "{run.name}" twice')
         runs.append(run)
         layers += [(run.name, line) for line in lines]
-    rows = compare(runs)
+    rows = [] if layers and not any(run.steps for run in runs) else compare(runs)
     times = None if kernels is None else kernel_times.read_kernel_times(kernels)
 
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        text = comparison_markdown(rows)
-        text += "\nMFU is the average over " + f"{peak_tflops:g} TFLOPS of one GPU; {gpus} GPUs a run.\n"
-        text += f"\n{layers_markdown(layers)}" if layers else ""
-        (folder / "comparison.md").write_text(text, encoding="utf-8")
-        about = f"{gpus} GPU{'' if gpus == 1 else 's'} a run, MFU of {peak_tflops:g} TFLOPS"
-        plots.comparison_bars(rows, title=title, about=about, path=folder / "comparison")
+        parts = [layers_markdown(layers)] if layers else []
+        if rows:
+            about = f"MFU is the average over {peak_tflops:g} TFLOPS of one GPU; {gpus} GPUs a run.\n"
+            parts = [comparison_markdown(rows), about, *parts]
+        (folder / "comparison.md").write_text("\n".join(parts), encoding="utf-8")
+        if rows:
+            about = f"{gpus} GPU{'' if gpus == 1 else 's'} a run, MFU of {peak_tflops:g} TFLOPS"
+            plots.comparison_bars(rows, title=title, about=about, path=folder / "comparison")
         if times is not None:
             plots.kernel_heatmap(
                 times, show="milliseconds" if times.config is None else "tflops", path=folder / "kernels"
@@ -176,7 +178,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as problem:  # no matplotlib: no fault of the input
         print(f"floptally: error: {problem}", file=sys.stderr)
         return 1
-    print(comparison_markdown(rows), end="")
+    if rows:
+        print(comparison_markdown(rows), end="")
+    else:  # logs of the layer benchmark: their layers are the report
+        print((Path(given.out) / "comparison.md").read_text(encoding="utf-8"), end="")
     return 0
 
 
