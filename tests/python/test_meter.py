@@ -203,7 +203,8 @@ def test_a_meter_that_cannot_be_is_an_error(mistral: floptally.Cost, options: An
 def test_a_meter_says_what_it_measures_by(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full")
     meter = Meter(
-        mistral, gpus=4, accelerator="NVIDIA H100 80GB HBM3", precision="fp8", convention="megatron", plan=plan
+        mistral, gpus=4, counted="all_gpus", accelerator="NVIDIA H100 80GB HBM3", precision="fp8",
+        convention="megatron", plan=plan,
     )
     assert (meter.gpus, meter.accelerator, meter.precision, meter.convention) == (4, "H100 SXM", "fp8", "megatron")
     assert meter.peak_tflops == 1978.9 and meter.plan == plan and meter.cost == mistral
