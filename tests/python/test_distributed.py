@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 from collections.abc import Callable
@@ -86,6 +87,15 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         meter.discard_step()
         return [meter.run.useful, meter.run.tokens]
 
+    def sequences() -> list[Any]:
+        """F21: two context-parallel ranks share two sequences; the slices alone have other perplexities."""
+        import torch.distributed as dist
+
+        slices = floptally.ParallelLayout(rank=rank, cp=2)
+        logp, valid = [([-1.0, -9.0], [2, 3]), ([-7.0, 0.0], [2, 0])][rank]
+        found = distributed.all_reduce_sequences(logp, valid, layout=slices, within=dist.group.WORLD)
+        return list(found)
+
     def too_much() -> list[int]:
         big = tally_of([])
         numbers = big.words()
@@ -94,6 +104,7 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
 
     return {
         "metered by itself": metered_by_itself,
+        "sequences": sequences,
         "empty rank": lambda: words(distributed.all_reduce(tally_of(LENGTHS[rank]))),
         "uneven": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]))),
         "by hand": by_hand,
@@ -255,6 +266,7 @@ def test_a6_ratios_and_extremes_of_a_rank_with_nothing(ranks: list[dict[str, Any
 def test_a_meter_that_is_given_the_sum_counts_all_ranks(ranks: list[dict[str, Any]]) -> None:
     step = floptally.flops(CONFIG, lengths=[*UNEVEN[0], *UNEVEN[1]])
     assert ranks[0]["metered"] == ranks[1]["metered"] == [step.total, sum(UNEVEN[0]) + sum(UNEVEN[1])]
+    assert ranks[0]["sequences"] == ranks[1]["sequences"] == [2, 0, -2.5, -3.0, -2.0]
     assert ranks[0]["metered by itself"] == ranks[1]["metered by itself"] == ranks[0]["metered"]
 
 
@@ -266,6 +278,27 @@ class Alone:
 
     def max(self, words: Any) -> None:
         """Changes nothing."""
+
+
+def test_f21_ratios_of_sequences_are_over_slices_first() -> None:
+    from floptally import distributed
+
+    layout = floptally.ParallelLayout(rank=0)
+    found = distributed.all_reduce_sequences(
+        [-6.0, 0.0, -1.0], [3, 0, 2], layout=layout, of=lambda mean: math.exp(-mean)
+    )
+    assert found == (2, 1, (math.exp(2) + math.exp(0.5)) / 2, math.exp(0.5), math.exp(2))
+    assert distributed.all_reduce_sequences([], [], layout=layout) == (0, 0, None, None, None)
+    with pytest.raises(floptally.Error, match="^numerators: must be finite"):
+        distributed.all_reduce_sequences([math.nan], [1], layout=layout)
+    with pytest.raises(floptally.Error, match="^of: ZeroDivisionError"):
+        distributed.all_reduce_sequences([0.0], [1], layout=layout, of=lambda mean: 1 / mean)
+    whole = floptally.Scope(tp="sharded")
+    with pytest.raises(floptally.Error, match="^scope: the numerator is sharded over cp"):
+        distributed.all_reduce_sequences([1.0], [1], layout=layout, denominator_scope=whole)
+    assert distributed.all_reduce_sequences(
+        [1.0], [2], layout=layout, denominator_scope=whole, different_scopes=True
+    ).mean == 0.5
 
 
 def test_equal_lengths_are_scaled_without_communication() -> None:

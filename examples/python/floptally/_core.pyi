@@ -588,6 +588,14 @@ def reduce_extremes(
 ) -> tuple[int, int | None, int | None]:
     """Count, least and largest of the values of all ranks; None where there are none."""
 
+def reduce_sequences(
+    numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout,
+    within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
+    denominator_scope: str | Scope | None = None, different_scopes: bool = False,
+) -> tuple[int, int, float | None, float | None, float | None]:
+    """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
+    summed over the ranks that share a sequence first, then over the sequences of all."""
+
 class TrainLine:
     """A `[train]` line of a log: one step or interval of all GPUs together."""
 
