@@ -294,7 +294,7 @@ def test_f21_ratios_of_sequences_are_over_slices_first() -> None:
     with pytest.raises(floptally.Error, match="^of: ZeroDivisionError"):
         distributed.all_reduce_sequences([0.0], [1], layout=layout, of=lambda mean: 1 / mean)
     whole = floptally.Scope(tp="sharded")
-    with pytest.raises(floptally.Error, match="^scope: the numerator is sharded over cp"):
+    with pytest.raises(floptally.Error, match="^scope: the numerator is replicated over tp"):
         distributed.all_reduce_sequences([1.0], [1], layout=layout, denominator_scope=whole)
     assert distributed.all_reduce_sequences(
         [1.0], [2], layout=layout, denominator_scope=whole, different_scopes=True
