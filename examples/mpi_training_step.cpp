@@ -36,7 +36,7 @@ void train() {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const parallel_layout layout = layout_of({.dp = static_cast<std::uint64_t>(ranks)}, MPI_COMM_WORLD);
     const mpi_reducer everyone(MPI_COMM_WORLD);
-    const tally_reduction reduction(model.masks(), scopes::microbatch, layout, everyone);
+    const tally_reduction reduction(model, scopes::microbatch, layout, everyone);
 
     std::mt19937 random(static_cast<unsigned>(layout.rank()));
     for (int step = 0; step < 3; ++step) {

@@ -957,6 +957,8 @@ TEST_CASE("a report with a measurement has its ratios as numbers and says where 
     CHECK(out["notes"].dump() == R"(["a note","another"])");
     r.mfu->accelerator.clear();
     CHECK(floptally::to_json(r)["mfu"]["accelerator"].is_null());
+    r.mfu->mixed = floptally::mixed_precision_rate{.mfu = 0.415, .peak_tflops = 1500.5};  // F26
+    CHECK(floptally::to_json(r)["mfu"]["mixed_precision"].dump() == R"({"useful":0.415,"peak_tflops":1500.5})");
 }
 
 TEST_CASE("F5: a report of an upper bound has a key that says so, and a note") {

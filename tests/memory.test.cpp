@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include <floptally/step/memory.hpp>
 
@@ -44,6 +45,38 @@ TEST_CASE("A8: logits of 128K tokens in bf16 are 37 GiB a rank, and half where t
     CHECK(local_logits_bytes(small) == local);
     CHECK(gathered_logits_bytes(small) == gathered);
     CHECK(gathered_logits_bytes({.tokens = 7, .vocabulary = 3}) == local_logits_bytes({.tokens = 7, .vocabulary = 3}));
+}
+
+TEST_CASE("F23: 16K of context at d1p1t2c4 hold 5 GB of logits while they are gathered, both copies", "[memory]") {
+    // AReaL's figure for Qwen3's vocabulary in bf16: its gather holds the parts of the ranks and the whole at once.
+    constexpr logits_shape qwen3{
+        .tokens = 16 * 1024, .vocabulary = 151'936, .context_parallel = 4, .tensor_parallel = 2};
+    static_assert(floptally::gathering_logits_bytes(qwen3) == 4'978'638'848);
+    CHECK(static_cast<double>(floptally::gathering_logits_bytes(qwen3)) / 1e9 < 5);
+    CHECK(local_logits_bytes(qwen3) == 4'978'638'848 / 8);
+
+    // The tensors of that gather on one of 3 x 2 ranks, byte by byte: 24 tokens, 10 words, fp32.
+    const logits_shape small{
+        .tokens = 24, .vocabulary = 10, .bytes_per_element = 4, .context_parallel = 3, .tensor_parallel = 2};
+    std::uint64_t bytes = 0;
+    for (int part = 0; part < 3; ++part) {
+        for (int token = 0; token < 8; ++token) {
+            for (int word = 0; word < 5; ++word) {
+                bytes += 4;  // in the list, as the rank `part` sent it
+                bytes += 4;  // in the whole, in its place
+            }
+        }
+    }
+    CHECK(floptally::gathering_logits_bytes(small) == bytes);
+    const logits_shape alone{.tokens = 24, .vocabulary = 10};
+    CHECK(floptally::gathering_logits_bytes(alone) == local_logits_bytes(alone));
+    CHECK(error_of([] {
+              return floptally::gathering_logits_bytes({.tokens = 7, .vocabulary = 4, .context_parallel = 2});
+          }) == "tokens: must be a multiple of context_parallel (2), got 7");
+    CHECK(error_of([] {
+              return floptally::gathering_logits_bytes(
+                  {.tokens = std::uint64_t{1} << 62U, .vocabulary = 1, .context_parallel = 2});
+          }).rfind("logits: ", 0) == 0);
 }
 
 TEST_CASE("A8: logits that ranks do not divide, or that no integer holds, are refused", "[memory]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ TEST_CASE("A9: a probe is off by default and calls nothing", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.start = [&](std::size_t) { calls.emplace_back("start"); };
-    options.stop = [&](const std::string&) { calls.emplace_back("stop"); };
+    options.stop = [&](const std::string&, std::uint64_t) { calls.emplace_back("stop"); };
     memory_probe probe(recorded_device{&calls}, options);
     for (std::uint64_t step = 0; step < 10; ++step) {
         probe.begin_step(step);
@@ -52,16 +53,18 @@ TEST_CASE("A9: profiled steps are sampled, between the hooks of a recorder", "[m
     options.max_entries = 500;
     options.at = {.global = 3, .pipeline = 1, .data = 2, .context = 0, .tensor = 5};
     options.start = [&](std::size_t entries) { calls.push_back("start " + std::to_string(entries)); };
-    options.stop = [&](const std::string& name) { calls.push_back("stop " + name); };
+    options.stop = [&](const std::string& name, std::uint64_t step) {
+        calls.push_back("stop " + name + " of " + std::to_string(step));
+    };
     memory_probe probe(recorded_device{&calls}, options);
     for (std::uint64_t step = 0; step < 10; ++step) {
         probe.begin_step(step);
         probe.end_step(step);
     }
-    const std::vector<std::string> once{"reset", "sample", "start 500", "sample", "stop snapshot_rank03_p1d2c0t5"};
-    std::vector<std::string> twice = once;
-    twice.insert(twice.end(), once.begin(), once.end());
-    CHECK(calls == twice);
+    const std::vector<std::string> all{
+        "reset", "sample", "start 500", "sample", "stop snapshot_rank03_p1d2c0t5_step3 of 3",
+        "reset", "sample", "start 500", "sample", "stop snapshot_rank03_p1d2c0t5_step7 of 7"};
+    CHECK(calls == all);
 
     REQUIRE(probe.rows().size() == 2);
     const floptally::memory_row& row = probe.rows()[0];
@@ -84,11 +87,32 @@ TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[me
     probe.end_step(0);
     CHECK(calls == std::vector<std::string>{"reset", "sample", "sample"});
     CHECK(options.max_entries == 100'000);
-    CHECK(floptally::snapshot_name({}) == "snapshot_rank00_p0d0c0t0");
-    CHECK(floptally::snapshot_name({.global = 9}) == "snapshot_rank09_p0d0c0t0");
-    CHECK(floptally::snapshot_name({.global = 10, .data = 10}) == "snapshot_rank10_p0d10c0t0");
-    CHECK(floptally::snapshot_name({.global = 1023, .pipeline = 7, .data = 3, .context = 2, .tensor = 1}) ==
-          "snapshot_rank1023_p7d3c2t1");
+    CHECK(floptally::snapshot_name({}, 0) == "snapshot_rank00_p0d0c0t0_step0");
+    CHECK(floptally::snapshot_name({.global = 9}, 10) == "snapshot_rank09_p0d0c0t0_step10");
+    CHECK(floptally::snapshot_name({.global = 10, .data = 10}, 1) == "snapshot_rank10_p0d10c0t0_step1");
+    CHECK(floptally::snapshot_name({.global = 1023, .pipeline = 7, .data = 3, .context = 2, .tensor = 1}, 123456) ==
+          "snapshot_rank1023_p7d3c2t1_step123456");
+}
+
+TEST_CASE("F15: no two profiled steps of any rank have one file", "[memory]") {
+    std::set<std::string> files;
+    for (const std::uint32_t rank : {0U, 1U, 12U}) {
+        memory_probe_options options;
+        options.profile_steps = {1, 2, 11, 12, 111};
+        options.at = {.global = rank, .tensor = rank};
+        options.stop = [&](const std::string& name, std::uint64_t step) {
+            CHECK(name == floptally::snapshot_name(options.at, step));
+            CHECK(files.insert(name).second);
+        };
+        std::vector<std::string> calls;
+        memory_probe probe(recorded_device{&calls}, options);
+        for (std::uint64_t step = 0; step < 200; ++step) {
+            probe.begin_step(step);
+            probe.end_step(step);
+        }
+    }
+    CHECK(files.size() == 15);
+    CHECK(files.count("snapshot_rank12_p0d0c0t12_step111") == 1);
 }
 
 TEST_CASE("A9: a step that ends without a begin, or begins twice, is an error and the probe goes on", "[memory]") {
@@ -106,7 +130,7 @@ TEST_CASE("A9: a step that ends without a begin, or begins twice, is an error an
     REQUIRE(probe.rows().size() == 1);
     CHECK(probe.rows()[0].step == 3);
 
-    options.stop = [](const std::string&) { throw std::runtime_error("disk full"); };
+    options.stop = [](const std::string&, std::uint64_t) { throw std::runtime_error("disk full"); };
     memory_probe full(recorded_device{&calls}, options);
     full.begin_step(1);
     CHECK_THROWS_AS(full.end_step(1), std::runtime_error);

@@ -23,6 +23,7 @@
 #include <floptally/conventions/all.hpp>
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
@@ -30,9 +31,11 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "markdown.hpp"
+#include "thread_world.hpp"
 
 namespace {
 
+using floptally::counted_for;
 using floptally::flops;
 using floptally::meter;
 using floptally::meter_worker;
@@ -55,7 +58,8 @@ floptally::cost small_model() {
     return model;
 }
 
-const metered_hardware two_gpus{.gpus = 2, .peak_tflops = 1e-6};  // 10⁶ FLOP/s each
+constexpr counted_for all_gpus = counted_for::all_gpus;
+const metered_hardware two_gpus{.gpus = 2, .peak_tflops = 1e-6, .counted = all_gpus};  // 10⁶ FLOP/s each
 
 floptally::flop_counter folded() { return floptally::flop_counter(small_model()); }
 
@@ -172,7 +176,7 @@ TEST_CASE("H7: interval MFU is sum of FLOPs over sum of time, not a mean of MFUs
 TEST_CASE("H7: rates of one step are those of utilize") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     meter m(model, floptally::conventions::exact, {.recomputed = floptally::recompute::full},
-            {.gpus = 8, .peak_tflops = 989});
+            {.gpus = 8, .peak_tflops = 989, .counted = all_gpus});
     m.begin_step();
     m.microbatch().add({.length = 8000}, {.length = 8192});
     m.end_step(0.5);
@@ -521,6 +525,158 @@ TEST_CASE("H7: logged names carry a prefix, the convention and the version") {
     CHECK(step.back().value == 100);
 }
 
+TEST_CASE("F41: several GPUs and nothing that says whose sequences are counted is an error") {
+    const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
+    CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==
+          "gpus: 2 GPUs, and nothing says whose sequences the meter is given: give it the reduction over the ranks, or "
+          "say that they are those of all GPUs (counted: all_gpus)");
+    CHECK(problem({.gpus = 1, .peak_tflops = 989}) == "no error");
+    CHECK(problem(two_gpus) == "no error");
+    // With a reduction they are its ranks.
+    const floptally::parallel_layout layout({.dp = 2}, 2, 0);
+    floptally::single_rank alone;
+    const floptally::tally_reduction reduction(folded(), floptally::scopes::microbatch, layout, alone);
+    const auto reduced = [&](const metered_hardware& on) {
+        return problem_of([&] { const meter m(folded(), on, reduction.by(alone)); });
+    };
+    CHECK(reduced({.peak_tflops = 989}) == "no error");
+    CHECK(reduced({.gpus = 2, .peak_tflops = 989}) == "no error");
+    CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be the 2 ranks that the reduction adds up, got 1");
+    CHECK(reduced(two_gpus) ==
+          "counted: all_gpus: the meter has a reduction, which would add up what is of all GPUs already");
+    // Every number of a log says which it is.
+    const auto counted = [](meter& m) {
+        run_step(m, short_batch, 1);
+        for (const metric& one : floptally::metrics(m, m.interval(), "train/")) {
+            CHECK(one.counted == m.counted());
+        }
+        return m.counted();
+    };
+    meter one(folded(), {.gpus = 1, .peak_tflops = 989});
+    meter declared(folded(), two_gpus);
+    CHECK(counted(one) == "of 1 GPU");
+    CHECK(counted(declared) == "of all 2 GPUs, as declared");
+}
+
+TEST_CASE("F41: a meter with the reduction has the MFU of all ranks, which none of them has alone") {
+    const std::vector<std::vector<slotted>> of_rank{long_batch, short_batch, {}, joined(short_batch, short_batch)};
+    std::vector<slotted> all;
+    for (const auto& batch : of_rank) {
+        all = joined(all, batch);
+    }
+    thread_world world;
+    std::vector<step_totals> seen(4);
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const floptally::flop_counter model = folded();
+        const floptally::parallel_layout layout({.dp = 4}, 4, rank);
+        const auto everyone = world.over(layout, floptally::every_axis);
+        const double peak = 1e-6;
+        const floptally::tally_reduction reduction(model, floptally::scopes::microbatch, layout, everyone);
+        floptally::meter m(model, {.peak_tflops = peak}, reduction.by(everyone));
+        run_step(m, of_rank[rank], 0.5);
+        run_step(m, of_rank[rank], 0.25);
+        seen[rank] = m.last_step();
+        thread_world::expect(m.hardware().gpus == 4, "four GPUs");
+        thread_world::expect(m.counted() == "summed over 4 ranks", m.counted());
+        thread_world::expect(m.run().totals.useful == seen[rank].useful + seen[rank].useful, "both steps");
+    });
+    for (std::uint64_t rank = 0; rank < 4; ++rank) {
+        CHECK(ends[rank] == "no error");
+        check_totals(seen[rank], all, 1, 0.25);
+        CHECK(near(floptally::rates(seen[rank]).mfu, as_double(counted(all, view::useful)) / (4 * 0.25 * 1e6)));
+    }
+}
+
+TEST_CASE("F41: where one rank cannot end its step, all of them say so, and the step can be ended again") {
+    thread_world world;
+    const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
+        const floptally::parallel_layout here({.dp = 3}, 3, rank);
+        const auto over = world.over(here, floptally::every_axis);
+        const floptally::tally_reduction reduction(folded(), floptally::scopes::microbatch, here, over);
+        meter m(folded(), {.peak_tflops = 1e-6}, reduction.by(over));
+        m.begin_step();
+        meter_worker worker(m);
+        add(worker.microbatch(), short_batch);
+        const auto end = [&](double seconds) { return problem_of([&] { m.end_step(seconds); }); };
+        if (rank != 1) {
+            worker.publish();
+        }
+        const std::string unpublished = end(1);
+        thread_world::expect(rank == 1 ? unpublished.rfind("microbatch: workers (1) have not", 0) == 0
+                                       : unpublished == "sum: rank 1 refused; its own error says why",
+                             unpublished);
+        if (rank == 1) {
+            worker.publish();
+        }
+        const std::string timeless = end(rank == 2 ? 0 : 1);
+        thread_world::expect(rank == 2 ? timeless.rfind("seconds: must be", 0) == 0
+                                       : timeless == "sum: rank 2 refused; its own error says why",
+                             timeless);
+        thread_world::expect(m.in_step() && m.run().totals.steps == 0, "still open");
+        thread_world::expect(end(1) == "no error", "ends");
+        thread_world::expect(m.run().totals.batch.get(view::useful, statistic::tokens) == 18, "3 x 6 tokens");
+    });
+    CHECK(ends == std::vector<std::string>(3, "no error"));
+}
+
+TEST_CASE("F24: percentiles of step times without the first ten are those of the sorted list, within 1/128") {
+    std::mt19937_64 random(24);
+    for (const std::size_t steps : {11U, 12U, 13U, 40U, 110U, 1010U}) {
+        meter m(folded(), two_gpus);
+        std::vector<double> kept;
+        for (std::size_t step = 0; step < steps; ++step) {
+            // Steps that compile are a hundred times longer; the others are spread, some with a long tail.
+            const double spread = std::exp(0.3 * std::normal_distribution<double>()(random));
+            const double seconds = step < 10 ? 41 : (random() % 50 == 0 ? 3.5 : 0.41) * spread;
+            run_step(m, {}, seconds);
+            if (step >= 10) {
+                kept.push_back(seconds);
+            }
+        }
+        std::sort(kept.begin(), kept.end());
+        const floptally::duration_percentiles found = m.step_percentiles();
+        CHECK(found.left_out == 10);
+        CHECK(found.steps == kept.size());
+        const std::pair<std::size_t, double> all[] = {{10, found.p10}, {25, found.p25}, {50, found.p50},
+                                                      {75, found.p75}, {90, found.p90}, {99, found.p99}};
+        for (const auto& [percent, seconds] : all) {
+            const std::size_t place = (percent * kept.size() + 99) / 100;  // ⌈p·n/100⌉, from 1
+            const double exactly = kept[place - 1];
+            INFO(steps << " steps, p" << percent << ": " << seconds << ", exactly " << exactly);
+            CHECK(std::abs(seconds - exactly) <= exactly / 128);
+            CHECK((place != 1 || seconds == exactly));
+            CHECK((place != kept.size() || seconds == exactly));
+        }
+        CHECK(m.run().step_seconds.max() == 41);  // the run's own histogram has all steps
+    }
+}
+
+TEST_CASE("F24: percentiles are one call and one line of a log, and none before the steps that are left out") {
+    meter m(folded(), two_gpus);
+    for (int step = 0; step < 10; ++step) {
+        run_step(m, {}, 9);
+    }
+    CHECK(problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
+          "steps: none has ended after the first 10, which are left out");
+    CHECK(problem_of([&] { m.leave_out(3); }) == "leave_out: must come before the first step");
+    run_step(m, {}, 0.5);
+    CHECK(floptally::to_string(m.step_percentiles()) ==
+          "step seconds p10 0.5000, p25 0.5000, p50 0.5000, p75 0.5000, p90 0.5000, p99 0.5000 (1 steps, the first 10 "
+          "left out)");
+    std::vector<std::string> names;
+    for (const metric& one : floptally::metrics(m, m.step_percentiles(), "train/")) {
+        names.push_back(one.name);
+        CHECK(one.value == 0.5);
+    }
+    CHECK(names == std::vector<std::string>{"train/steady_step_seconds_p10", "train/steady_step_seconds_p25",
+                                            "train/steady_step_seconds_p50", "train/steady_step_seconds_p75",
+                                            "train/steady_step_seconds_p90", "train/steady_step_seconds_p99"});
+    meter hot(folded(), two_gpus);
+    hot.leave_out(0);
+    run_step(hot, {}, 0.25);
+    CHECK(hot.step_percentiles().p99 == 0.25);
+}
+
 TEST_CASE("A run is resumed from its state, and another version, convention, masks or model is an error") {
     meter first(folded(), two_gpus);
     run_step(first, long_batch, 0.1);
@@ -528,7 +684,7 @@ TEST_CASE("A run is resumed from its state, and another version, convention, mas
     const floptally::meter_state state = floptally::state_of(first);
     CHECK(state.masks == std::vector<std::string>{"sliding_window(3)"});
 
-    meter second(folded(), {.gpus = 4, .peak_tflops = 2e-6});  // on more and faster GPUs
+    meter second(folded(), {.gpus = 4, .peak_tflops = 2e-6, .counted = all_gpus});  // on more and faster GPUs
     floptally::resume(second, state);
     CHECK(second.run() == first.run());
     CHECK(second.interval().totals.steps == 0);
@@ -630,10 +786,15 @@ TEST_CASE("The loop of docs/meter.md is this one, and the page explains every lo
     const std::string page = read_text(source_dir / "docs/meter.md");
     const auto snippets = fenced_blocks(page, "cpp");
     REQUIRE(!snippets.empty());
-    const std::string test = unindented(read_text(source_dir / "tests/meter.test.cpp"));
+    const std::string test = unindented(read_text(source_dir / "tests/meter.test.cpp") +
+                                        read_text(source_dir / "tests/mixed_precision.test.cpp"));
     for (const std::string& snippet : snippets) {
         INFO(snippet);
         CHECK(test.find(unindented(snippet)) != std::string::npos);
+    }
+    for (const metric& one : floptally::metrics(m, m.step_percentiles(), "train/")) {
+        INFO(one.name);
+        CHECK(page.find("`" + one.name + "`") != std::string::npos);
     }
     for (const metric& one : floptally::metrics(m, m.run(), "train/")) {
         INFO(one.name);
@@ -643,7 +804,7 @@ TEST_CASE("The loop of docs/meter.md is this one, and the page explains every lo
 
 TEST_CASE("The snippet of docs/meter.md with threads") {
     floptally::meter m(floptally::presets::llama_3_8b.cost(), floptally::conventions::exact, {},
-                       {.gpus = 8, .peak_tflops = 989});
+                       {.gpus = 8, .peak_tflops = 989, .counted = all_gpus});
     const std::vector<int> lengths{5, 7};
     m.begin_step();
     std::thread loader([&] {

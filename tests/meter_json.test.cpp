@@ -38,7 +38,8 @@ void fill(meter& m) {
 }
 
 json state_json() {
-    meter m(model(), floptally::conventions::exact, {}, {.gpus = 8, .peak_tflops = 989});
+    meter m(model(), floptally::conventions::exact, {},
+            {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
     fill(m);
     return json::parse(floptally::to_json(floptally::state_of(m)).dump());
 }
@@ -47,7 +48,11 @@ json state_json() {
 
 TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of the log, convention and version") {
     meter m(model(), floptally::conventions::verl, {},
-            {.gpus = 8, .peak_tflops = 989, .accelerator = "NVIDIA H100 SXM5", .precision = "bf16"});
+            {.gpus = 8,
+             .peak_tflops = 989,
+             .accelerator = "NVIDIA H100 SXM5",
+             .precision = "bf16",
+             .counted = floptally::counted_for::all_gpus});
     const json before = floptally::to_json(m);
     CHECK(before["step"].is_null());
     CHECK(before["interval"].is_null());
@@ -67,6 +72,7 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     CHECK(read["version"] == floptally::version);
     CHECK(read["convention"] == "verl");
     CHECK(read["gpus"] == 8);
+    CHECK(read["counted"] == "of all 8 GPUs, as declared");  // F41
     CHECK(read["peak_tflops"] == 989);
     CHECK(read["accelerator"] == "NVIDIA H100 SXM5");
     CHECK(read["precision"] == "bf16");
@@ -91,6 +97,14 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     }
     CHECK(floptally::to_json(meter(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1}))["accelerator"]
               .is_null());
+    CHECK(read["step_percentiles"].is_null());
+    for (int step = 0; step < 10; ++step) {
+        fill(m);
+    }
+    const json percentiles = floptally::to_json(m)["step_percentiles"];  // F24
+    CHECK(percentiles["left_out"] == "10");
+    CHECK(percentiles["steps"] == std::to_string(m.run().totals.steps - 10));
+    CHECK(percentiles["p90"] == m.step_percentiles().p90);
 }
 
 TEST_CASE("A stream that cannot be written to is an error") {
@@ -103,9 +117,11 @@ TEST_CASE("A stream that cannot be written to is an error") {
 }
 
 TEST_CASE("A run goes on from JSON bit for bit") {
-    meter first(model(), floptally::conventions::exact, {}, {.gpus = 8, .peak_tflops = 989});
+    meter first(model(), floptally::conventions::exact, {},
+                {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
     fill(first);
-    meter second(model(), floptally::conventions::exact, {}, {.gpus = 8, .peak_tflops = 989});
+    meter second(model(), floptally::conventions::exact, {},
+                 {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
     floptally::resume(second, floptally::read_meter_state(state_json()));
     CHECK(second.run() == first.run());
     for (meter* m : {&first, &second}) {
@@ -116,7 +132,8 @@ TEST_CASE("A run goes on from JSON bit for bit") {
     CHECK(second.run() == first.run());
     CHECK(floptally::to_json(second)["run"] == floptally::to_json(first)["run"]);
 
-    meter fresh(floptally::flop_counter(model()), {.gpus = 8, .peak_tflops = 989});
+    meter fresh(floptally::flop_counter(model()),
+                {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
     const floptally::meter_state none = floptally::read_meter_state(floptally::to_json(floptally::state_of(fresh)));
     floptally::resume(fresh, none);
     CHECK(fresh.run().totals.steps == 0);

@@ -5,9 +5,11 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
@@ -235,7 +237,7 @@ TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and ove
             const auto ends = thread_world::run(world_of(sizes), [&](std::uint64_t rank) {
                 const parallel_layout here(sizes, world_of(sizes), rank);
                 const auto over = world.over(here, group);
-                const tally_reduction reduction(mistral().masks(), scope, here, over);
+                const tally_reduction reduction(mistral(), scope, here, over);
                 for (int step = 0; step < 3; ++step) {
                     const auto& mine = of_replica[here.coordinates().dp];
                     const microbatch_visits visits{.ran = mine.size(), .added = mine.size()};
@@ -248,6 +250,44 @@ TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and ove
             }
         }
     }
+}
+
+TEST_CASE("F42: ranks that would evaluate the sum in different conventions are found, without being told") {
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
+    thread_world world;
+    const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 2}, 2, rank);
+        const auto over = world.over(here, every_axis);
+        const flop_counter counter(model, rank == 0 ? exact : floptally::conventions::verl);
+        static_cast<void>(tally_reduction(counter, scopes::microbatch, here, over));
+    });
+    for (const std::string& end : ends) {
+        CHECK(end == "convention: the ranks do not agree on it, so nothing was added up");
+    }
+    // Where nothing is evaluated, there is none to agree on; and no default that stands for one.
+    const parallel_layout layout({}, 1, 0);
+    single_rank alone;
+    CHECK(reduce(tally_of({5}), scopes::microbatch, layout, alone, std::nullopt) == tally_of({5}));
+    static_assert(!std::is_constructible_v<tally_reduction, const mask_set&, const tally_scope&, const parallel_layout&,
+                                           single_rank&>);
+}
+
+TEST_CASE("F42: a tally is asked for useful or padded amounts, executed ones are an error") {
+    const tally mine = tally_of({5, 200});
+    const std::string problem = "view: must be useful or padded: only FLOPs are executed, a tally has no such amounts";
+    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::routed}) {
+        CHECK(error_of([&] { return mine.get(view::executed, what); }) == problem);
+    }
+    for (const mask& m : {mask::causal(), mask::bidirectional(), mask::sliding_window(100), mask::cross_attention()}) {
+        CHECK(error_of([&] { return mine.pairs(view::executed, m); }) == problem);
+    }
+    CHECK(error_of([&] { return mine.get(view::executed, statistic::tokens, floptally::modality::vision); }) ==
+          problem);
+    // FLOPs of that view are counted from the padded amounts, as before.
+    const flop_counter counter(floptally::presets::mistral_7b.cost());
+    tally batch{counter.masks()};
+    batch.add(sequence{10}, sequence{16});
+    CHECK(counter.total(batch, view::executed) == counter.evaluate(batch).total(view::executed));
 }
 
 TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {
@@ -299,7 +339,7 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
 TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the caller says that lengths are equal") {
     const parallel_layout layout({.dp = 4, .cp = 2}, 8, 3);
     counting_reducer counted;
-    tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted);
+    tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted, exact);
     CHECK(counted.maxima == 1);
     CHECK(counted.sums == 0);
     static_cast<void>(error_of([&] { return reduction.sum(tally_of({5}), counted); }));  // no rank but this one came
@@ -316,7 +356,7 @@ TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the cal
     const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 4}, 4, rank);
         const auto over = world.over(here, parallel_axis::dp);
-        const tally_reduction exactly(some_masks(), scopes::microbatch, here, over);
+        const tally_reduction exactly(some_masks(), scopes::microbatch, here, over, exact);
         const tally mine = tally_of({lengths[rank]});
         thread_world::expect(exactly.sum(mine, over) == tally_of({100, 500, 600, 3000}), "the sum");
         thread_world::expect(!(exactly.scaled(mine, floptally::equal_lengths) == tally_of({100, 500, 600, 3000})),
@@ -326,14 +366,14 @@ TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the cal
 
     single_rank alone;
     const parallel_layout first_stage({.dp = 2, .pp = 2}, 4, 0);
-    const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone);
+    const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone, exact);
     CHECK(error_of([&] { return of_last.scaled(tally_of({}), floptally::equal_lengths); }) ==
           "count: does not exist on this rank, so that it cannot be scaled here");
-    const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone);
+    const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone, exact);
     CHECK(on_last.scaled(tally_of({9}), floptally::equal_lengths) == tally_of({9, 9}));
     const parallel_layout virtual_stages({.dp = 2, .pp = 2, .vpp = 3}, 4, 0);
     const tally_reduction each(some_masks(), scopes::microbatch.along_virtual_stages(share::replicated), virtual_stages,
-                               alone);
+                               alone, exact);
     CHECK(each.scaled(tally_of({9, 9, 9}), floptally::equal_lengths, {.ran = 1, .added = 3}) == tally_of({9, 9}));
 }
 
@@ -358,7 +398,8 @@ TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, a
                         }
                     }
                 }
-                const tally all = reduce(mine.all(), scope, here, over, told ? mine.visits(ran) : microbatch_visits{});
+                const tally all =
+                    reduce(mine.all(), scope, here, over, told ? mine.visits(ran) : microbatch_visits{}, exact);
                 thread_world::expect(all == tally_of({1, 2, 3, 11, 12, 13}), "each microbatch once");
             });
         };
@@ -398,7 +439,7 @@ TEST_CASE("M6: visits to experts are added by every stage for its own layers, be
         for (std::uint64_t stage = 0; stage < 2; ++stage) {
             mine.add_routed(100 * 2 + here.stage(stage), 256);  // two experts a token, and one dropped less each stage
         }
-        const tally all = reduce(mine, scope, here, over, {.ran = 1, .added = 1});
+        const tally all = reduce(mine, scope, here, over, {.ran = 1, .added = 1}, exact);
         thread_world::expect(all.get(view::useful, statistic::tokens) == 200, "tokens");
         thread_world::expect(all.get(view::useful, statistic::routed) == 2 * (4 * 200 + 0 + 1 + 2 + 3), "visits");
         thread_world::expect(all.get(view::padded, statistic::routed) == 2 * 4 * 256, "padded visits");
@@ -419,7 +460,7 @@ TEST_CASE("H6: totals are reduced over the data-parallel group, and the peak is 
         const auto over = world.over(here, parallel_axis::dp);
         tally mine{mistral().masks()};
         mine.add(sequence{here.coordinates().dp == 0 ? 4096U : 8192U});
-        const tally global = reduce(mine, scopes::microbatch.trusting_replicas(), here, over);
+        const tally global = reduce(mine, scopes::microbatch.trusting_replicas(), here, over, exact);
         thread_world::expect(global == all, "the totals");
         const auto rates = floptally::utilize(mistral().evaluate(global), global,
                                               {.seconds = seconds, .gpus = here.world_size(), .peak_tflops = peak});
@@ -474,7 +515,7 @@ TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no
     const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 2, .tp = 2}, 4, rank, rank == 3 ? "dp-tp-cp-pp" : "tp-cp-dp-pp");
         const auto over = world.over(parallel_layout({.dp = 4}, 4, rank), every_axis);
-        static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over));
+        static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over, exact));
     });
     CHECK(ends == std::vector<std::string>(4, "layout: the ranks do not agree on it, so nothing was added up"));
 }
@@ -484,7 +525,7 @@ TEST_CASE("A rank with an error of its own throws it, and the others throw that 
     const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 3}, 3, rank);
         const auto over = world.over(here, every_axis);
-        const tally_reduction reduction(some_masks(), scopes::microbatch, here, over);
+        const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
         static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
     });
     CHECK(ends == std::vector<std::string>{"sum: rank 2 refused; its own error says why",
@@ -496,7 +537,7 @@ TEST_CASE("One rank alone needs no communication") {
     single_rank alone;
     const parallel_layout layout({}, 1, 0);
     const tally mine = tally_of({5, 6, 200});
-    CHECK(reduce(mine, scopes::microbatch, layout, alone) == mine);
+    CHECK(reduce(mine, scopes::microbatch, layout, alone, exact) == mine);
     CHECK(reduce(ratio(1, 4), scopes::microbatch, layout, alone) == ratio(1, 4));
     CHECK(reduce(extremes(2, 1, 4), scopes::microbatch, layout, alone) == extremes(2, 1, 4));
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -142,7 +143,7 @@ std::vector<std::string> ends_of(const parallel_sizes& sizes, const tally_scope&
     return thread_world::run(world_of(sizes), [&](std::uint64_t rank) {
         const parallel_layout here(sizes, world_of(sizes), rank);
         const auto over = world.over(here, group);
-        const tally_reduction reduction(qwen().cost.masks(), declared, here, over);
+        const tally_reduction reduction(qwen().cost.masks(), declared, here, over, std::nullopt);
         thread_world::expect(reduction.sum(counted_on(here, real, batch), over) == all, "the sum is that of all");
     });
 }
@@ -225,15 +226,16 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
     CHECK(error_of([&] { declared(scopes::context_slice).require_parts(statistic::count, layout, 2); }) == "no error");
     // Ranks that disagree on the images' scope alone.
     thread_world world;
-    CHECK(all_are(
-        thread_world::run(2,
-                          [&](std::uint64_t rank) {
-                              const parallel_layout here({.dp = 2}, 2, rank);
-                              const auto over = world.over(here, every_axis);
-                              const statistic_scope images = rank == 0 ? scopes::microbatch : scopes::first_stage;
-                              static_cast<void>(tally_reduction(qwen().cost.masks(), declared(images), here, over));
-                          }),
-        "scope: the ranks do not agree on it, so nothing was added up"));
+    CHECK(all_are(thread_world::run(2,
+                                    [&](std::uint64_t rank) {
+                                        const parallel_layout here({.dp = 2}, 2, rank);
+                                        const auto over = world.over(here, every_axis);
+                                        const statistic_scope images =
+                                            rank == 0 ? scopes::microbatch : scopes::first_stage;
+                                        static_cast<void>(tally_reduction(qwen().cost.masks(), declared(images), here,
+                                                                          over, std::nullopt));
+                                    }),
+                  "scope: the ranks do not agree on it, so nothing was added up"));
 }
 
 TEST_CASE("The scope of a tower that a model does not have says nothing") {
@@ -252,7 +254,8 @@ TEST_CASE("The scope of a tower that a model does not have says nothing") {
                                         const auto over = world.over(here, parallel_axis::dp);
                                         microbatch_tally mine(masks);
                                         mine.microbatch().add(grid{here.coordinates().dp == 0 ? 2U : 5U, 3, 3});
-                                        const tally sum = reduce(mine.all(), scope, here, over, mine.visits(1));
+                                        const tally sum =
+                                            reduce(mine.all(), scope, here, over, mine.visits(1), std::nullopt);
                                         thread_world::expect(sum == expected, "the images of both replicas");
                                     }),
                   "no error"));
@@ -260,7 +263,7 @@ TEST_CASE("The scope of a tower that a model does not have says nothing") {
     single_rank alone;
     tally mine{masks};
     mine.add(grid{1, 3, 3});
-    const tally_reduction reduction(masks, scope, layout, alone);
+    const tally_reduction reduction(masks, scope, layout, alone, std::nullopt);
     CHECK(reduction.scaled(mine, equal_lengths).get(view::useful, statistic::tokens, modality::vision) == 27);
 }
 

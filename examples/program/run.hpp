@@ -20,7 +20,9 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
+#include <floptally/step/precision_rules.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -51,7 +53,8 @@ inline void add_mfu_options(cxxopts::Options& options) {
         "gpus", "how many took part", cxxopts::value<std::string>(), "N")(
         "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
         "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
-        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
+        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16")(
+        "precisions", "of components and layers: mlp=fp8,@1-30=fp8", cxxopts::value<std::string>(), "LIST");
 }
 
 // ---- flops, mfu ----
@@ -66,16 +69,17 @@ inline floptally::model_config read_model(const arguments& args) {
     return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }
 
-inline floptally::report count(const arguments& args) {
+inline floptally::report count(const arguments& args, const floptally::model_config& model) {
     const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
     const floptally::training_plan plan{
         .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names))};
-    const floptally::model_config model = read_model(args);
     const floptally::flop_counter cost(model.cost, how, plan);
     const floptally::tally batch = read_batch(args, model, floptally::counted_masks(model.cost, cost));
     return floptally::report_of(model, cost, plan, batch, model.cost.masks());
 }
+
+inline floptally::report count(const arguments& args) { return count(args, read_model(args)); }
 
 inline double parse_positive(const std::string& text, const std::string& field) {
     const auto value = parse<double>(text);
@@ -114,8 +118,17 @@ inline std::string show(const arguments& args, const floptally::report& counted)
 inline std::string run_flops(const arguments& args) { return show(args, count(args)); }
 
 inline std::string run_mfu(const arguments& args) {
-    floptally::report counted = count(args);
+    const floptally::model_config model = read_model(args);
+    floptally::report counted = count(args, model);
     counted.mfu = measure(args, counted);
+    if (const auto precisions = args.text("precisions")) {
+        const floptally::flop_counter cost(model.cost, counted.counted_as, counted.plan);
+        const floptally::measurement& step = counted.mfu->step;
+        counted.mfu->mixed = floptally::mixed_precision(
+                                 cost, model.parts, counted.plan,
+                                 floptally::precision_rules(*precisions, args.text("accelerator")), step.peak_tflops)
+                                 .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
+    }
     if (counted.mfu->utilization.hfu > 1) {
         counted.notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
     }

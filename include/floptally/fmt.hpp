@@ -137,6 +137,10 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
     line("MFU", two_decimals(100 * u.mfu) + " %", "useful FLOPs over the peak");
     line("padded MFU", two_decimals(100 * u.padded_mfu) + " %", "every slot that the kernels process");
     line("HFU", two_decimals(100 * u.hfu) + " %", "executed: with recompute and the fused attention backward");
+    if (mfu.mixed) {
+        line("mixed-precision MFU", two_decimals(100 * mfu.mixed->mfu) + " %",
+             fmt::format("each part over the peak of its precision; together {:.2f} TFLOP/s", mfu.mixed->peak_tflops));
+    }
     line("TFLOP/s per GPU", two_decimals(u.tflops_per_gpu), "useful");
     line("tokens/s",
          u.tokens_per_second < 1e15 ? fmt::format("{:.0f}", u.tokens_per_second)

@@ -166,6 +166,9 @@ inline ordered_json flops_json(const report& r, view seen) {
                       {"precision", mfu.precision},
                       {"peak_tflops", mfu.step.peak_tflops},
                       {"peak_source", mfu.peak_source}};
+        if (mfu.mixed) {
+            out["mfu"]["mixed_precision"] = {{"useful", mfu.mixed->mfu}, {"peak_tflops", mfu.mixed->peak_tflops}};
+        }
     }
     if (r.work.is_upper_bound()) {
         out["upper_bound"] = true;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,20 +14,16 @@
 #include <floptally/detail/step_gate.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/parallel/rank_sum.hpp>
+#include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/metered_hardware.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>
 
 namespace floptally {
-
-/// What a meter measures against.
-struct metered_hardware {
-    std::uint64_t gpus = 0;     ///< all those that work on the sequences which the meter is given
-    double peak_tflops = 0;     ///< of one GPU, dense, in 10¹² FLOP/s
-    std::string accelerator{};  ///< its name, for the log
-    std::string precision{};    ///< that of the peak, for the log
-};
 
 /// Seconds of the steady clock.
 [[nodiscard]] inline double steady_seconds() {
@@ -44,8 +41,15 @@ class meter {
     using seconds_clock = std::function<double()>;
 
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
+        : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
+
+    /// A meter of every rank's own microbatches, which are summed over the ranks as each step ends: all ranks end (or
+    /// discard) a step together. The GPUs are the ranks of the reduction.
+    meter(const flop_counter& model, metered_hardware hardware, rank_sum ranks, seconds_clock clock = steady_seconds)
         : model_(model),
-          hardware_(std::move(hardware)),
+          ranks_(std::move(ranks)),
+          hardware_(detail::with_gpus(std::move(hardware), ranks_.sum ? ranks_.ranks : 0)),
+          counted_(detail::counted_text(hardware_, ranks_.sum ? ranks_.ranks : 0)),
           clock_(std::move(clock)),
           gate_(model.masks()),
           own_(model.masks()) {
@@ -87,35 +91,18 @@ class meter {
         end_step(clock_() - started_);
     }
 
-    /// Ends the step, which took `seconds`, as a GPU's own timer says.
+    /// Ends the step, which took `seconds`, as a GPU's own timer says. With a reduction it is a collective: where one
+    /// rank cannot end its step, none does.
     void end_step(double seconds) {
-        require_begun();
-        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
-        gate_.close([&](const tally& published) {
-            // Into totals that are kept, whose memory is used again.
-            step_totals& step = next_step_;
-            step.steps = 1;
-            step.batch = own_;
-            step.seconds = seconds;
-            step.gpu_seconds = gpu_seconds;
-            step.peak_tflop = gpu_seconds * hardware_.peak_tflops;
-            detail::require_finite_positive(step.peak_tflop, "seconds");
-            step.batch += published;
-            step.useful = model_.total(step.batch, view::useful);
-            step.padded = model_.total(step.batch, view::padded);
-            step.executed = model_.total(step.batch, view::executed);
-            next_interval_ = interval_.totals;
-            next_interval_ += step;
-            next_run_ = run_.totals;
-            next_run_ += step;
-            // From here on nothing throws.
-            std::swap(last_, next_step_);
-            std::swap(interval_.totals, next_interval_);
-            std::swap(run_.totals, next_run_);
-            interval_.step_seconds.add(seconds);
-            run_.step_seconds.add(seconds);
-        });
-        own_.clear();
+        bool took_part = !ranks_.sum;
+        try {
+            close(seconds, took_part);
+        } catch (const error& own) {
+            if (!took_part) {
+                refuse(own);
+            }
+            throw;
+        }
     }
 
     /// Forgets the open step, with the microbatches of all workers: it failed, or is to be repeated.
@@ -130,6 +117,17 @@ class meter {
     [[nodiscard]] const step_totals& last_step() const { return last_; }
     [[nodiscard]] const step_series& interval() const { return interval_; }
     [[nodiscard]] const step_series& run() const { return run_; }
+
+    /// Percentiles of this process's steps but the first of them, which compile and fill caches: 10, unless told.
+    [[nodiscard]] duration_percentiles step_percentiles() const { return percentiles(steady_seconds_, warm_up_); }
+    /// How many steps those are of.
+    [[nodiscard]] std::uint64_t steady_steps() const { return steady_seconds_.count(); }
+    void leave_out(std::uint64_t first_steps) {
+        if (in_step() || steps_here_ != 0) {
+            throw error("leave_out", "must come before the first step");
+        }
+        warm_up_ = first_steps;
+    }
 
     /// Begins a new interval, as after each line of a log.
     void reset_interval() { forget(interval_); }
@@ -165,6 +163,19 @@ class meter {
 
     [[nodiscard]] const flop_counter& model() const { return model_; }
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
+    /// Whose FLOPs its numbers are, over whose GPUs: "summed over 16 ranks", "of 1 GPU", "of all 8 GPUs, as declared".
+    [[nodiscard]] const std::string& counted() const { return counted_; }
+    /// True where it sums over ranks itself.
+    [[nodiscard]] bool reduces() const { return static_cast<bool>(ranks_.sum); }
+
+    /// Which of its FLOPs run in which precision: its logs then have the mixed-precision MFU, and its denominator.
+    void runs_in(mixed_precision precisions) {
+        if (!(precisions.whole().masks() == model_.masks())) {
+            throw error("masks", "the precisions are of a model with other masks");
+        }
+        precisions_ = std::move(precisions);
+    }
+    [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
   private:
     friend class meter_worker;
@@ -175,13 +186,64 @@ class meter {
         }
     }
 
+    void close(double seconds, bool& took_part) {
+        require_begun();
+        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
+        gate_.close([&](const tally& published) {
+            // Into totals that are kept, whose memory is used again.
+            step_totals& step = next_step_;
+            step.steps = 1;
+            step.seconds = seconds;
+            step.gpu_seconds = gpu_seconds;
+            step.peak_tflop = gpu_seconds * hardware_.peak_tflops;
+            detail::require_finite_positive(step.peak_tflop, "seconds");
+            if (std::exchange(took_part, true)) {
+                step.batch = own_;
+                step.batch += published;
+            } else {
+                step.batch = ranks_.sum([&] {
+                    tally mine = own_;
+                    mine += published;
+                    return mine;
+                });
+            }
+            step.useful = model_.total(step.batch, view::useful);
+            step.padded = model_.total(step.batch, view::padded);
+            step.executed = model_.total(step.batch, view::executed);
+            next_interval_ = interval_.totals;
+            next_interval_ += step;
+            next_run_ = run_.totals;
+            next_run_ += step;
+            // From here on nothing throws.
+            std::swap(last_, next_step_);
+            std::swap(interval_.totals, next_interval_);
+            std::swap(run_.totals, next_run_);
+            interval_.step_seconds.add(seconds);
+            run_.step_seconds.add(seconds);
+            if (steps_here_++ >= warm_up_) {
+                steady_seconds_.add(seconds);
+            }
+        });
+        own_.clear();
+    }
+
+    /// Takes part in the sum of a step that this rank cannot end, so that the others learn of it and do not wait.
+    void refuse(const error& own) const {
+        try {
+            static_cast<void>(ranks_.sum([&own]() -> tally { throw error(own); }));
+        } catch (const error&) {  // `own` again
+        }
+    }
+
     void forget(step_series& series) const {
         series = step_series{};
         series.totals.batch = tally{model_.masks()};
     }
 
     flop_counter model_;
+    rank_sum ranks_;
     metered_hardware hardware_;
+    std::string counted_;
     seconds_clock clock_;
     detail::step_gate gate_;
     tally own_;
@@ -192,6 +254,10 @@ class meter {
     step_totals next_step_;
     step_totals next_interval_;
     step_totals next_run_;
+    std::uint64_t warm_up_ = 10;
+    std::uint64_t steps_here_ = 0;
+    duration_histogram steady_seconds_;
+    std::optional<mixed_precision> precisions_;
 };
 
 /// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock

@@ -19,6 +19,7 @@
 #include <floptally/detail/python/meters.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/ranks.hpp>
+#include <floptally/detail/python/ratios.hpp>
 #include <floptally/detail/python/reports.hpp>
 #include <floptally/detail/python/rows.hpp>
 #include <floptally/detail/python/services.hpp>
@@ -47,6 +48,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);
     detail::python::bind_ranks(module);
+    detail::python::bind_ratios(module);
     detail::python::bind_reports(module);
     module.def(
         "models", [with] { return with->known_model_types(); }, "The model types that cost() knows.");

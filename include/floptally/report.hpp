@@ -12,6 +12,7 @@
 #include <floptally/flop_counter.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
 #include <floptally/utilization.hpp>
@@ -25,6 +26,7 @@ struct mfu_report {
     std::string accelerator{};  ///< empty where the peak was given by the user
     std::string precision{};
     std::string peak_source{};
+    std::optional<mixed_precision_rate> mixed{};  ///< where parts of the model run in precisions of their own
 };
 
 /// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `json.hpp` as JSON.

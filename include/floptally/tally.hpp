@@ -139,6 +139,7 @@ class tally : public adds_batches<tally> {
 
     /// One of the fixed statistics of a tower; pairs are asked for by their mask.
     [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what, modality in = modality::text) const {
+        detail::require_amounts(seen);
         if (what == statistic::pairs) {
             throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
         }

@@ -160,7 +160,7 @@ def microbatches() -> None:
     for config, name in ((LLAMA_3_8B, "Llama-3-8B"), ({**LLAMA_3_8B, "model_type": "mistral",
                                                        "architectures": ["MistralForCausalLM"],
                                                        "sliding_window": 4096}, "with a window")):
-        meter = floptally.Meter(floptally.cost(config), gpus=8, accelerator="H100 SXM")
+        meter = floptally.Meter(floptally.cost(config), gpus=8, counted="all_gpus", accelerator="H100 SXM")
         for sequences in (1, 16, 4096):
             generator = random.Random(0)
             bounds = [0]

@@ -119,7 +119,7 @@ void a_sum_over_ranks_is_polled() {
     const device_copy<std::int32_t> on_device(boundaries);
     single_rank alone;
     single_device over;
-    const tally_reduction reduction(masks, scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone);
+    const tally_reduction reduction(masks, scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone, std::nullopt);
     device_reduction sums(reduction);
     device_tally mine(masks);
     tally host{masks};

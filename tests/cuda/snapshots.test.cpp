@@ -206,7 +206,7 @@ TEST_CASE("A device fills the message of a reduction as the host does, and refus
     for (const std::uint64_t rank : {0U, 1U, 5U}) {
         const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, rank);
         single_rank alone;
-        const tally_reduction reduction(masks, scopes::microbatch, layout, alone);
+        const tally_reduction reduction(masks, scopes::microbatch, layout, alone, std::nullopt);
         const detail::witnessed_sum& sum = reduction.messages();
         const std::vector<detail::message_part> parts = sum.parts();
         const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),

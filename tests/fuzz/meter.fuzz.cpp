@@ -35,7 +35,7 @@ const floptally::flop_counter& model() {
     return cost;
 }
 
-meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989}}; }
+meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus}}; }
 
 /// Whether the call went through; where it did not, the run is as it was.
 template <class Call>
@@ -128,7 +128,7 @@ void read_log(const std::string& text) {
         std::istringstream lines(text);
         const floptally::throughput_log log = floptally::read_throughput_log(lines);
         for (const floptally::train_line& line : log.steps) {
-            require(std::isfinite(line.tflops) && std::isfinite(line.mfu_pct));
+            require(std::isfinite(line.tflops.value_or(0)) && std::isfinite(line.mfu_pct.value_or(0)));
         }
     } catch (const floptally::error& problem) {
         require(!problem.field().empty());

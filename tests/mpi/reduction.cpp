@@ -55,16 +55,18 @@ void count_same_bytes(const flop_counter& model) {
             }
         }
         const mpi_reducer everyone(MPI_COMM_WORLD);
-        const tally_reduction reduction(model.masks(), scopes::microbatch, layout, everyone);
+        const tally_reduction reduction(model, scopes::microbatch, layout, everyone);
         for (int step = 0; step < 3; ++step) {
             expect(same_bytes(reduction.sum(mine, everyone), all), "the tally of all ranks");
         }
         expect(model.total(reduction.sum(mine, everyone)) == model.total(all), "FLOPs");
 
         const mpi_reducer replicas(MPI_COMM_WORLD, layout, parallel_axis::dp);
-        expect(same_bytes(reduce(mine, scopes::microbatch.trusting_replicas(), layout, replicas), all), "over dp");
-        const std::string strict =
-            error_of([&] { static_cast<void>(reduce(mine, scopes::microbatch, layout, replicas)); });
+        expect(
+            same_bytes(reduce(mine, scopes::microbatch.trusting_replicas(), layout, replicas, conventions::exact), all),
+            "over dp");
+        const std::string strict = error_of(
+            [&] { static_cast<void>(reduce(mine, scopes::microbatch, layout, replicas, conventions::exact)); });
         expect((strict == "no error") == (sizes.dp == world), "replicas that were not compared: " + strict);
 
         const ratio part = mine.get(view::useful, statistic::tokens) == 0

@@ -31,7 +31,7 @@ std::string reduce_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank,
     std::string problem;
     nccl_reducer over(group, stream);
     const parallel_layout layout({.dp = ranks}, ranks, rank);
-    const tally_reduction reduction(masks, scopes::microbatch, layout, over);
+    const tally_reduction reduction(masks, scopes::microbatch, layout, over, conventions::exact);
     for (int step = 0; step < 3; ++step) {
         problem = reduction.sum(mine, over) == all ? problem : "the tally of all ranks differs";
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 from collections.abc import Callable
@@ -65,7 +66,7 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         return words(distributed.all_reduce(tally_of([9]), layout=stages, visits=told))
 
     def metered() -> list[int]:
-        meter = floptally.Meter(floptally.cost(CONFIG), gpus=2, peak_tflops=1)
+        meter = floptally.Meter(floptally.cost(CONFIG), gpus=2, peak_tflops=1, counted="all_gpus")
         adapter = MeterAdapter(
             meter, reduce=distributed.Reduction(tally_of([])), arguments=lambda lengths: {"lengths": lengths}
         )
@@ -74,6 +75,27 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         adapter.end()
         return [meter.run.useful, meter.run.tokens]
 
+    def metered_by_itself() -> list[int]:
+        """F41: the meter is given the reduction, and adds up what each rank adds."""
+        meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1, reduce=distributed.Reduction(tally_of([])))
+        with meter.step(seconds=1.0):
+            meter.add(lengths=UNEVEN[rank])
+        assert (meter.gpus, meter.counted, meter.reduces) == (2, "summed over 2 ranks", True)
+        meter.begin_step()
+        with pytest.raises(floptally.Error, match="seconds: must be" if rank == 0 else "sum: rank 0 refused"):
+            meter.end_step(0.0 if rank == 0 else 1.0)
+        meter.discard_step()
+        return [meter.run.useful, meter.run.tokens]
+
+    def sequences() -> list[Any]:
+        """F21: two context-parallel ranks share two sequences; the slices alone have other perplexities."""
+        import torch.distributed as dist
+
+        slices = floptally.ParallelLayout(rank=rank, cp=2)
+        logp, valid = [([-1.0, -9.0], [2, 3]), ([-7.0, 0.0], [2, 0])][rank]
+        found = distributed.all_reduce_sequences(logp, valid, layout=slices, within=dist.group.WORLD)
+        return list(found)
+
     def too_much() -> list[int]:
         big = tally_of([])
         numbers = big.words()
@@ -81,6 +103,8 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         return words(distributed.all_reduce(floptally.Tally.from_words(floptally.cost(CONFIG), numbers)))
 
     return {
+        "metered by itself": metered_by_itself,
+        "sequences": sequences,
         "empty rank": lambda: words(distributed.all_reduce(tally_of(LENGTHS[rank]))),
         "uneven": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]))),
         "by hand": by_hand,
@@ -242,6 +266,8 @@ def test_a6_ratios_and_extremes_of_a_rank_with_nothing(ranks: list[dict[str, Any
 def test_a_meter_that_is_given_the_sum_counts_all_ranks(ranks: list[dict[str, Any]]) -> None:
     step = floptally.flops(CONFIG, lengths=[*UNEVEN[0], *UNEVEN[1]])
     assert ranks[0]["metered"] == ranks[1]["metered"] == [step.total, sum(UNEVEN[0]) + sum(UNEVEN[1])]
+    assert ranks[0]["sequences"] == ranks[1]["sequences"] == [2, 0, -2.5, -3.0, -2.0]
+    assert ranks[0]["metered by itself"] == ranks[1]["metered by itself"] == ranks[0]["metered"]
 
 
 class Alone:
@@ -254,16 +280,37 @@ class Alone:
         """Changes nothing."""
 
 
+def test_f21_ratios_of_sequences_are_over_slices_first() -> None:
+    from floptally import distributed
+
+    layout = floptally.ParallelLayout(rank=0)
+    found = distributed.all_reduce_sequences(
+        [-6.0, 0.0, -1.0], [3, 0, 2], layout=layout, of=lambda mean: math.exp(-mean)
+    )
+    assert found == (2, 1, (math.exp(2) + math.exp(0.5)) / 2, math.exp(0.5), math.exp(2))
+    assert distributed.all_reduce_sequences([], [], layout=layout) == (0, 0, None, None, None)
+    with pytest.raises(floptally.Error, match="^numerators: must be finite"):
+        distributed.all_reduce_sequences([math.nan], [1], layout=layout)
+    with pytest.raises(floptally.Error, match="^of: ZeroDivisionError"):
+        distributed.all_reduce_sequences([0.0], [1], layout=layout, of=lambda mean: 1 / mean)
+    whole = floptally.Scope(tp="sharded")
+    with pytest.raises(floptally.Error, match="^scope: the numerator is replicated over tp"):
+        distributed.all_reduce_sequences([1.0], [1], layout=layout, denominator_scope=whole)
+    assert distributed.all_reduce_sequences(
+        [1.0], [2], layout=layout, denominator_scope=whole, different_scopes=True
+    ).mean == 0.5
+
+
 def test_equal_lengths_are_scaled_without_communication() -> None:
     layout = floptally.ParallelLayout(rank=3, dp=4, cp=2)
     mine = tally_of([7, 5000])
-    reduction = floptally.TallyReduction(mine, scope="microbatch", layout=layout, reducer=Alone())
+    reduction = floptally.TallyReduction(mine, scope="microbatch", layout=layout, reducer=Alone(), convention=None)
     assert reduction.scaled(mine) == mine + mine + mine + mine
-    slices = floptally.TallyReduction(mine, scope="context_slice", layout=layout, reducer=Alone())
+    slices = floptally.TallyReduction(mine, scope="context_slice", layout=layout, reducer=Alone(), convention=None)
     assert slices.scaled(mine).tokens == 8 * mine.tokens
     with pytest.raises(floptally.Error, match="^scope: must name a statistic .* or a tower, got \"tokes\"$"):
         floptally.TallyReduction(
-            mine, scope="microbatch", layout=layout, reducer=Alone(), other_scopes={"tokes": "context_slice"}
+            mine, scope="microbatch", layout=layout, reducer=Alone(), convention=None, other_scopes={"tokes": "context_slice"}
         )
 
 
@@ -278,7 +325,7 @@ def test_what_a_reducer_raises_comes_through_and_words_that_it_keeps_stay_valid(
             raise ConnectionError("gone")
 
     layout = floptally.ParallelLayout(rank=0)
-    reduction = floptally.TallyReduction(tally_of([]), scope="microbatch", layout=layout, reducer=Breaks())
+    reduction = floptally.TallyReduction(tally_of([]), scope="microbatch", layout=layout, reducer=Breaks(), convention=None)
     before = [int(word) for word in kept[0]]
     with pytest.raises(ConnectionError, match="^gone$"):
         reduction.sum(tally_of([3]), reducer=Breaks())

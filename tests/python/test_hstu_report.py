@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import floptally
 import pytest
@@ -44,6 +45,47 @@ def test_h8_both_lines_are_read_and_written_as_they_stand() -> None:
     )
 
 
+def test_f7_logs_are_read_in_every_shape_that_recsys_examples_has_written() -> None:
+    """Made by that project's format strings: main (43465aea), release-v26.04, release-25.10, sm100."""
+    log = hstu_report.read_throughput_log(
+        "[11/22/26 15:00:01] INFO     [train] [iter 99, tokens 131168, elapsed_time 58.51 ms, "
+        "achieved FLOPS 1092.00 TFLOPS, MFU 6.38%]: loss 0.691234      \n"
+        "[train] [iter 199, tokens 131168, elapsed_time 58.51 ms, achieved FLOPS 1092.00 TFLOPS]: loss 0.691234\n"
+        "[FUSED] [bwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS\n"
+        "[NATIVE] [e2e] tokens 131168;time: 36.5000 ms.\n"
+    )
+    assert [(step.iteration, step.tflops, step.mfu_pct) for step in log.steps] == [(99, 1092, 6.38), (199, 1092, None)]
+    assert [(line.layer, line.pass_name, line.tflops, line.mfu_pct) for line in log.layers] == [
+        ("FUSED", "bwd", 345.6, None),
+        ("NATIVE", "e2e", None, None),
+    ]
+    table = hstu_report.layers_markdown([("mine", line) for line in log.layers])
+    assert "| mine | FUSED | bwd | 131168 | 12.346 ms | 345.60 | - |" in table
+    with pytest.raises(floptally.Error, match="line 2: must read"):
+        hstu_report.read_throughput_log("a\n[FUSED] [fwd] tokens 131168;time (median): 12.3 ms;achieved flops: 345.6")
+    with pytest.raises(floptally.Error, match="log: says no throughput in its 1 lines"):
+        hstu_report.read_throughput_log("nothing\n")
+
+
+def test_f7_logs_of_the_layer_benchmark_alone_are_a_report_of_layers(tmp_path: Path, capsys: Any) -> None:
+    fused = log_of(
+        tmp_path, "fused", "[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS"
+    )
+    native = log_of(
+        tmp_path, "native", "[NATIVE] [fwd] tokens 131168;time (median): 24.6912 ms;achieved flops: 172.8000 TFLOPS"
+    )
+    out = tmp_path / "report"
+    assert hstu_report.main([str(fused), str(native), "--gpus", "1", "--peak-tflops", "989", "--out", str(out)]) == 0
+    text = (out / "comparison.md").read_text(encoding="utf-8")
+    assert "| fused | FUSED | fwd | 131168 | 12.346 ms | 345.60 | - |" in text
+    assert "| native | NATIVE | fwd | 131168 | 24.691 ms | 172.80 | - |" in text
+    assert "speed-up" not in text and capsys.readouterr().out == text
+    # One of them with steps: the others lack what is compared.
+    both = log_of(tmp_path, "both", step_line(100))
+    assert hstu_report.main([str(both), str(fused), "--gpus", "1", "--peak-tflops", "989", "--out", str(out)]) == 2
+    assert 'steps: "fused" has no line of a step in its log' in capsys.readouterr().err
+
+
 def test_h9_the_published_table_comes_out_of_the_published_inputs(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     logs = [log_of(tmp_path, name, step_line(tflops)) for name, tflops in PUBLISHED.items()]
@@ -73,7 +115,7 @@ def test_an_average_weighs_by_time_and_first_steps_can_be_left_out(tmp_path: Pat
     assert rows[0].tflops_per_gpu == pytest.approx((1600 * 30 + 3200 * 10) / 40 / 16)
     assert rows[0].best_tflops_per_gpu == 200
     text = (tmp_path / "a" / "comparison.md").read_text(encoding="utf-8")
-    assert "| mine | train_fwd | 131168 | 12.345 ms | 345.60 | 34.94 % |" in text
+    assert "| mine | LAYER | train_fwd | 131168 | 12.345 ms | 345.60 | 34.94 % |" in text
     whole = hstu_report.write_report([log], tmp_path / "b", gpus=16, peak_tflops=989)
     assert whole[0].tflops_per_gpu == pytest.approx((160 * 900 + 1600 * 30 + 3200 * 10) / 940 / 16)
 
@@ -133,7 +175,7 @@ def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be given once for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),
-        ([empty, "--gpus", 1, "--peak-tflops", 9], 'steps: "empty" has no line of a step in its log'),
+        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: it has none like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),
         ([good, "--gpus", 1, "--accelerator", "abacus"], "accelerator: "),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: cannot read"),

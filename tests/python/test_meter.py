@@ -15,7 +15,69 @@ from floptally import Meter
 
 
 def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
-    return Meter(cost, **{"gpus": 8, "peak_tflops": 989, **options})
+    return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
+
+
+def test_f41_several_gpus_say_whose_sequences_are_counted(mistral: floptally.Cost) -> None:
+    with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, and nothing says whose sequences the meter is given"):
+        Meter(mistral, gpus=2, peak_tflops=989)
+    with pytest.raises(floptally.Error, match="^gpus: must be given, or reduce"):
+        Meter(mistral, peak_tflops=989)
+    with pytest.raises(floptally.Error, match="^reduce: must be a floptally.distributed.Reduction"):
+        Meter(mistral, peak_tflops=989, reduce=len)
+    assert Meter(mistral, gpus=1, peak_tflops=989).counted == "of 1 GPU"
+    assert meter_of(mistral).counted == "of all 8 GPUs, as declared"
+
+    class Twice:
+        layout = floptally.ParallelLayout(rank=0, dp=2)
+        convention = "exact"
+
+        def __call__(self, mine: floptally.Tally) -> floptally.Tally:
+            return mine + mine
+
+    meter = Meter(mistral, peak_tflops=989, reduce=Twice())
+    with meter.step(seconds=1.0):
+        meter.add(lengths=[512])
+    assert (meter.gpus, meter.counted, meter.run.useful) == (2, "summed over 2 ranks", 2 * mistral.flops(lengths=[512]).total)
+    with pytest.raises(floptally.Error, match='^convention: the reduction compares "exact" over the ranks, and the meter'):
+        Meter(mistral, peak_tflops=989, reduce=Twice(), convention="megatron")
+    with pytest.raises(floptally.Error, match="^gpus: must be the 2 ranks that the reduction adds up, got 3"):
+        Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
+
+
+def test_f26_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: floptally.Cost) -> None:
+    def scalars(precisions: str | None, precision: str = "bf16") -> dict[str, float]:
+        meter = Meter(mistral, gpus=1, accelerator="H100 SXM", precision=precision, precisions=precisions)
+        with meter.step(seconds=1.0):
+            meter.add(lengths=[4096])
+        return meter.scalars("run")
+
+    assert "train/mfu_mixed_pct" not in scalars(None)
+    work = mistral.flops(lengths=[4096]).useful
+    mlp = work.components["mlp"].total
+    mixed = scalars("mlp=fp8")
+    bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))
+    needed = (mlp / fp8 + (work.total - mlp) / bf16) / 1e12
+    assert mixed["train/mfu_mixed_pct"] == pytest.approx(100 * needed)
+    assert mixed["train/mixed_peak_tflops"] == pytest.approx(work.total / 1e12 / needed)
+    # All 32 layers, and the head as it was.
+    head = work.components["lm_head"].total
+    layers = scalars("@0-31=fp8")
+    assert layers["train/mfu_mixed_pct"] == pytest.approx(100 * ((work.total - head) / fp8 + head / bf16) / 1e12)
+    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+        scalars("@0-32=fp8")
+
+
+def test_f24_percentiles_leave_out_the_first_ten_steps(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    for step in range(110):
+        meter.begin_step()
+        meter.end_step(9.0 if step < 10 else 0.5 + step / 1000)
+    found = meter.step_percentiles()
+    assert list(found) == ["p10", "p25", "p50", "p75", "p90", "p99"]
+    for name, seconds in found.items():
+        exactly = 0.5 + (10 + int(name[1:]) - 1) / 1000  # of 100 sorted ones
+        assert seconds == pytest.approx(exactly, rel=1 / 128)
 
 
 def test_steps_add_up_to_intervals_and_runs(mistral: floptally.Cost) -> None:
@@ -141,7 +203,8 @@ def test_a_meter_that_cannot_be_is_an_error(mistral: floptally.Cost, options: An
 def test_a_meter_says_what_it_measures_by(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full")
     meter = Meter(
-        mistral, gpus=4, accelerator="NVIDIA H100 80GB HBM3", precision="fp8", convention="megatron", plan=plan
+        mistral, gpus=4, counted="all_gpus", accelerator="NVIDIA H100 80GB HBM3", precision="fp8",
+        convention="megatron", plan=plan,
     )
     assert (meter.gpus, meter.accelerator, meter.precision, meter.convention) == (4, "H100 SXM", "fp8", "megatron")
     assert meter.peak_tflops == 1978.9 and meter.plan == plan and meter.cost == mistral

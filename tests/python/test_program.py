@@ -87,6 +87,22 @@ def test_mfu_of_the_command_is_that_of_the_function() -> None:
     assert json.loads(result.stdout) == work.to_dict()
 
 
+def test_f26_precisions_of_components_and_layers() -> None:
+    step = ["--seconds", "0.8", "--gpus", "2", "--accelerator", "NVIDIA H100 80GB HBM3", "--format", "json"]
+    given = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "mlp=fp8,@0-3=bf16")
+    mfu = json.loads(given.stdout)["mfu"]
+    useful = floptally.flops(CONFIG, lengths=[8192]).useful
+    layers = floptally.cost(CONFIG).flops(lengths=[8192]).useful.components["mlp"].total / 32
+    bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))
+    needed = (28 * layers / fp8 + (useful.total - 28 * layers) / bf16) / 1e12
+    assert mfu["mixed_precision"]["useful"] == pytest.approx(needed / 1.6)
+    assert mfu["mixed_precision"]["peak_tflops"] == pytest.approx(useful.total / 1e12 / needed)
+    plain = run("mfu", "--config", CONFIG, "--lengths", "8192", *step)
+    assert "mixed_precision" not in json.loads(plain.stdout)["mfu"]
+    wrong = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "@0-32=fp8")
+    assert wrong.stderr == "floptally: error: layers: must be some of the 32 layers, got 0 to 33\n"
+
+
 def test_a_config_may_come_from_standard_input() -> None:
     result = run("flops", "--config", "-", "--lengths", "8192", "--format", "json", given=json.dumps(LLAMA_3_8B))
     assert json.loads(result.stdout)["flops"]["useful"]["total"] == "421651971833856"

@@ -36,7 +36,7 @@ def test_a_users_code_is_checked_against_the_stubs(tmp_path: pathlib.Path) -> No
         "import floptally\n"
         "work = floptally.flops({'model_type': 'llama'}, lengths=np.ones(3, np.int32))\n"
         "total: int = work.total\n"
-        "meter = floptally.Meter(floptally.cost('config.json'), gpus=8, accelerator='H100 SXM')\n"
+        "meter = floptally.Meter(floptally.cost('config.json'), gpus=8, counted='all_gpus', accelerator='H100 SXM')\n"
         "with meter.step() as m:\n"
         "    m.add(cu_seqlens=[0, 5], num_real_seqs=1)\n"
         "rates: dict[str, float] = meter.scalars()\n"

@@ -414,13 +414,16 @@ class Meter:
         self,
         cost: Cost,
         *,
-        gpus: int,
+        gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
         precision: str = "bf16",
         convention: str | Convention = "exact",
         plan: Plan | None = None,
         clock: Callable[[], float] | None = None,
+        counted: str | None = None,
+        reduce: object = None,
+        precisions: str | None = None,
     ) -> None: ...
     def begin_step(self) -> None: ...
     def end_step(self, seconds: float | None = None) -> None: ...
@@ -459,6 +462,12 @@ class Meter:
     def scalars(self, span: str = "interval", prefix: str = "train/") -> dict[str, float]: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def step_percentiles(self) -> dict[str, float]: ...
+    def leave_out(self, steps: SupportsIndex) -> None: ...
+    @property
+    def counted(self) -> str: ...
+    @property
+    def reduces(self) -> bool: ...
     @property
     def cost(self) -> Cost: ...
     @property
@@ -577,11 +586,11 @@ class TallyReduction:
         scope: str | Scope,
         layout: ParallelLayout,
         reducer: Reducer,
-        convention: str = "exact",
+        convention: str | None,
         other_scopes: dict[str, str | Scope] = {},
     ) -> None:
-        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, convention and version,
-        and where one differs all of them raise."""
+        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the
+        convention that the sum is evaluated in (None: it is not), and where one differs all of them raise."""
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
         """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
         stages."""
@@ -603,11 +612,20 @@ def reduce_extremes(
 ) -> tuple[int, int | None, int | None]:
     """Count, least and largest of the values of all ranks; None where there are none."""
 
+def reduce_sequences(
+    numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout,
+    within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
+    denominator_scope: str | Scope | None = None, different_scopes: bool = False,
+) -> tuple[int, int, float | None, float | None, float | None]:
+    """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
+    summed over the ranks that share a sequence first, then over the sequences of all."""
+
 class TrainLine:
     """A `[train]` line of a log: one step or interval of all GPUs together."""
 
     def __init__(
-        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float | None = None,
+        mfu_pct: float | None = None,
     ) -> None: ...
     @property
     def iteration(self) -> int: ...
@@ -616,10 +634,11 @@ class TrainLine:
     @property
     def milliseconds(self) -> float: ...
     @property
-    def tflops(self) -> float:
-        """Of all GPUs together."""
+    def tflops(self) -> float | None:
+        """Of all GPUs together; None where the log says none."""
     @property
-    def mfu_pct(self) -> float: ...
+    def mfu_pct(self) -> float | None:
+        """None where the log says none."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -627,20 +646,26 @@ class LayerLine:
     """A `[LAYER]` line of a log: one pass of a layer."""
 
     def __init__(
-        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float, mfu_pct: float
+        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float | None = None,
+        mfu_pct: float | None = None, layer: str = "LAYER",
     ) -> None: ...
     @property
+    def layer(self) -> str:
+        """The kind of layer as the log has it: "FUSED", …"""
+    @property
     def pass_name(self) -> str:
-        """The pass: "train_fwd", "train_bwd", …"""
+        """The pass: "train_fwd", "fwd", "bwd", "e2e"."""
     @property
     def tokens(self) -> int: ...
     @property
     def milliseconds(self) -> float:
         """Median."""
     @property
-    def tflops(self) -> float: ...
+    def tflops(self) -> float | None:
+        """None where the log says none."""
     @property
-    def mfu_pct(self) -> float: ...
+    def mfu_pct(self) -> float | None:
+        """None where the log says none."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -653,8 +678,8 @@ class ThroughputLog:
     def layers(self) -> list[LayerLine]: ...
 
 def read_throughput_log(text: str) -> ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log's text. Other lines are skipped; one that begins as these do and does
-    not end so is an Error with its number."""
+    """The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines are
+    skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none."""
 
 class Experiment:
     """A training run that is compared with others."""

@@ -6,6 +6,7 @@
 
     sums = floptally.distributed.Reduction(tally, layout=layout)        # a training loop: once, on all ranks together
     total = sums(tally)                                                 # every step: one SUM of about 2 KB
+    meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
 A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel_layouts.md). Words
 travel with witnesses: a sum over a group that does not fit the scope, and ranks that count differently what they hold
@@ -15,11 +16,11 @@ group's backend takes: with gloo on the CPU, with NCCL on the current GPU, whose
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from . import ParallelLayout, Scope, Tally, TallyReduction
-from ._core import reduce_extremes, reduce_ratio
+from ._core import reduce_extremes, reduce_ratio, reduce_sequences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     import torch
     from torch.distributed import ProcessGroup
 
-__all__ = ["Extremes", "Reduction", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio"]
+__all__ = [
+    "Extremes", "Reduction", "SequenceRatios", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio",
+    "all_reduce_sequences",
+]  # fmt: skip
 
 Scopes = Mapping[str, "str | Scope"]
 _SIGN = 1 << 63
@@ -86,7 +90,8 @@ class Reduction:
     scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
         `floptally.Scope`.
     other_scopes: of single statistics or of a tower's: {"routed": "own_routers", "vision": "first_stage"}.
-    convention: the name of what the totals are evaluated in, compared only.
+    convention: the name of what the totals are evaluated in, which ranks compare. A Meter that is given the reduction must
+        count by it.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class Reduction:
     ) -> None:
         self.reducer = TorchReducer(group, device)
         self.layout = _layout_or_all_dp(layout)
+        self.convention = convention
         self._reduction = TallyReduction(
             like,
             scope=scope,
@@ -129,11 +135,18 @@ def all_reduce(
     visits: tuple[int, int] | None = None,
     device: torch.device | str | None = None,
 ) -> Tally:
-    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`."""
-    reduction = Reduction(
-        tally, group=group, layout=layout, scope=scope, other_scopes=other_scopes, device=device
+    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`. A tally has
+    no convention, so that none is compared."""
+    reducer = TorchReducer(group, device)
+    reduction = TallyReduction(
+        tally,
+        scope=scope,
+        layout=_layout_or_all_dp(layout),
+        reducer=reducer,
+        convention=None,
+        other_scopes=dict(other_scopes or {}),
     )
-    return reduction(tally, visits=visits)
+    return reduction.sum(tally, reducer=reducer, visits=visits)
 
 
 def all_reduce_ratio(
@@ -147,6 +160,63 @@ def all_reduce_ratio(
     """Numerator and denominator of all ranks: a mean of their ratios would weigh an empty slice as a full one."""
     return reduce_ratio(
         numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
+    )
+
+
+class SequenceRatios(NamedTuple):
+    """How many sequences have a ratio, how many have no token that counts, and mean, least and largest of the ratios; None
+    where there are none."""
+
+    sequences: int
+    empty: int
+    mean: float | None
+    least: float | None
+    largest: float | None
+
+
+class _OneRank:
+    """The group of one rank."""
+
+    def sum(self, words: npt.NDArray[np.uint64]) -> None:
+        pass
+
+    def max(self, words: npt.NDArray[np.uint64]) -> None:
+        pass
+
+
+def all_reduce_sequences(
+    numerators: Sequence[float],
+    denominators: Sequence[int],
+    *,
+    layout: ParallelLayout,
+    within: ProcessGroup | None = None,
+    over_dp: ProcessGroup | None = None,
+    scope: str | Scope = "context_slice",
+    of: Callable[[float], float] | None = None,
+    denominator_scope: str | Scope | None = None,
+    different_scopes: bool = False,
+) -> SequenceRatios:
+    """Ratios of ratios, as the perplexity of sequences that context parallelism cuts.
+
+    Each rank gives a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 where its
+    slice has no token. They are added over the ranks that share the sequence, in the order of ranks, and then divided;
+    `of`, exp(-x) for perplexity, is of the quotient. Mean, least and largest are over the sequences of all replicas.
+
+    within: the group of this rank over cp, tp and pp. over_dp: that over dp. A group of one rank may be left out.
+    denominator_scope: where it is not `scope`; that is an error unless different_scopes says that it is meant.
+    """
+    return SequenceRatios(
+        *reduce_sequences(
+            numerators,
+            denominators,
+            scope=scope,
+            layout=layout,
+            within=_OneRank() if within is None else TorchReducer(within),
+            over_dp=_OneRank() if over_dp is None else TorchReducer(over_dp),
+            of=of,
+            denominator_scope=denominator_scope,
+            different_scopes=different_scopes,
+        )
     )
 
 

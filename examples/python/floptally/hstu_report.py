@@ -4,7 +4,9 @@
     python -m floptally.hstu_report baseline.log fused.log --gpus 16 --peak-tflops 989 --out report/
 
 reads the lines ``[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]`` and
-``[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log and writes
+``[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log, in every shape that
+recsys-examples has written (any name of the layer, no MFU, a loss behind the bracket, rich's columns and colours), and
+writes
 
     comparison.md        experiment, average and best TFLOPS of one GPU, MFU of the peak that is given, speed-up over
                          the first log; passes of layers, where logs have them
@@ -62,12 +64,17 @@ def read_experiment(
 
 
 def layers_markdown(layers: Sequence[tuple[str, LayerLine]]) -> str:
-    """The passes of layers as a Markdown table, as the logs have them: (experiment, line)."""
-    rows = ["| experiment | pass | tokens | median | TFLOPS | MFU |", "| --- | --- | --: | --: | --: | --: |"]
+    """The passes of layers as a Markdown table, as the logs have them: (experiment, line); "-" for what they do not
+    say."""
+    rows = [
+        "| experiment | layer | pass | tokens | median | TFLOPS | MFU |",
+        "| --- | --- | --- | --: | --: | --: | --: |",
+    ]
     for name, line in layers:
+        tflops = "-" if line.tflops is None else f"{line.tflops:.2f}"
+        mfu = "-" if line.mfu_pct is None else f"{line.mfu_pct:.2f} %"
         rows.append(
-            f"| {name} | {line.pass_name} | {line.tokens} | {line.milliseconds:.3f} ms | {line.tflops:.2f} | "
-            f"{line.mfu_pct:.2f} % |"
+            f"| {name} | {line.layer} | {line.pass_name} | {line.tokens} | {line.milliseconds:.3f} ms | {tflops} | {mfu} |"
         )
     return "\n".join(rows) + "\n"
 
@@ -84,7 +91,7 @@ def write_report(
     title: str | None = None,
 ) -> list[ExperimentRow]:
     """Writes the report of these logs into the folder `out`; the rows of its table. Everything is read before anything
-    is written.
+    is written. Logs of the layer benchmark, which have no steps, have a table of layers and no rows.
 
     gpus: of each run. peak_tflops: of one GPU, dense. skip: first steps of each log that do not count (compilation).
     kernels: a results JSON for the heatmap.
@@ -103,18 +110,20 @@ def write_report(
             raise Error("name", f'must be different for each log, got "{run.name}" twice')
         runs.append(run)
         layers += [(run.name, line) for line in lines]
-    rows = compare(runs)
+    rows = [] if layers and not any(run.steps for run in runs) else compare(runs)
     times = None if kernels is None else kernel_times.read_kernel_times(kernels)
 
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        text = comparison_markdown(rows)
-        text += "\nMFU is the average over " + f"{peak_tflops:g} TFLOPS of one GPU; {gpus} GPUs a run.\n"
-        text += f"\n{layers_markdown(layers)}" if layers else ""
-        (folder / "comparison.md").write_text(text, encoding="utf-8")
-        about = f"{gpus} GPU{'' if gpus == 1 else 's'} a run, MFU of {peak_tflops:g} TFLOPS"
-        plots.comparison_bars(rows, title=title, about=about, path=folder / "comparison")
+        parts = [layers_markdown(layers)] if layers else []
+        if rows:
+            about = f"MFU is the average over {peak_tflops:g} TFLOPS of one GPU; {gpus} GPUs a run.\n"
+            parts = [comparison_markdown(rows), about, *parts]
+        (folder / "comparison.md").write_text("\n".join(parts), encoding="utf-8")
+        if rows:
+            about = f"{gpus} GPU{'' if gpus == 1 else 's'} a run, MFU of {peak_tflops:g} TFLOPS"
+            plots.comparison_bars(rows, title=title, about=about, path=folder / "comparison")
         if times is not None:
             plots.kernel_heatmap(
                 times, show="milliseconds" if times.config is None else "tflops", path=folder / "kernels"
@@ -169,7 +178,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as problem:  # no matplotlib: no fault of the input
         print(f"floptally: error: {problem}", file=sys.stderr)
         return 1
-    print(comparison_markdown(rows), end="")
+    if rows:
+        print(comparison_markdown(rows), end="")
+    else:  # logs of the layer benchmark: their layers are the report
+        print((Path(given.out) / "comparison.md").read_text(encoding="utf-8"), end="")
     return 0
 
 

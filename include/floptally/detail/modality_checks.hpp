@@ -10,10 +10,18 @@
 #include <floptally/host_device.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally::detail {
+
+/// What is executed besides the padded amounts, recompute and what a fused backward repeats, is work and no amount.
+constexpr void require_amounts(view seen) {
+    if (seen == view::executed) {
+        throw error("view", "must be useful or padded: only FLOPs are executed, a tally has no such amounts");
+    }
+}
 
 /// Throws where what is added would be lost: a model without that tower.
 constexpr void require_modality(const mask_set& masks, modality which, const char* field) {

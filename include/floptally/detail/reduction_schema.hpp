@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <floptally/convention.hpp>
 #include <floptally/detail/rank_agreement.hpp>
@@ -20,7 +21,8 @@ namespace floptally::detail {
 /// with other masks would send another number of words, and the sum would hang or mix them up.
 class reduction_schema {
   public:
-    reduction_schema(const witnessed_sum& sum, const mask_set& masks, const convention& counted_as) {
+    /// Without `counted_as` nothing is evaluated of the sum, so that ranks need not agree on how.
+    reduction_schema(const witnessed_sum& sum, const mask_set& masks, const std::optional<convention>& counted_as) {
         hashes_[0] = (schema_hash() << version).value();
         schema_hash of_masks;
         for (const rule& m : masks) {
@@ -30,7 +32,7 @@ class reduction_schema {
             of_masks << std::uint64_t{masks.has(in)};
         }
         hashes_[1] = of_masks.value();
-        hashes_[2] = hash_of(counted_as);
+        hashes_[2] = counted_as ? hash_of(*counted_as) : 0;
         schema_hash scope;
         schema_hash names;
         for (const witnessed_sum::word& w : sum.words()) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/statistic.hpp>
@@ -28,6 +31,13 @@ template <class Reducer>
 concept word_reducer = requires(Reducer& over, std::span<std::uint64_t> words) {
     over.sum(words);
     over.max(words);
+};
+
+/// What evaluates the tallies that are reduced: a `flop_counter`.
+template <class Model>
+concept counting_model = requires(const Model& model) {
+    { model.masks() } -> std::convertible_to<const mask_set&>;
+    { model.counted_as() } -> std::convertible_to<const convention&>;
 };
 
 /// The group of one rank.
@@ -125,11 +135,18 @@ template <word_reducer Reducer, class Values>
 /// The sum of tallies over the ranks of a layout, step after step.
 class tally_reduction {
   public:
-    /// All ranks of the group construct it together: they compare masks, scope, layout, convention and version by one
-    /// MAX of a message of fixed size. Where one disagrees, all of them throw.
+    /// Of tallies that `model`, a `flop_counter`, is to evaluate. All ranks of the group construct it together: they
+    /// compare masks, scope, layout, the model's convention and version by one MAX of a message of fixed size. Where
+    /// one disagrees, all of them throw.
+    template <counting_model Model, word_reducer Reducer>
+    tally_reduction(const Model& model, const tally_scope& scope, const parallel_layout& layout, Reducer& over)
+        : tally_reduction(model.masks(), scope, layout, over, model.counted_as()) {}
+
+    /// Of tallies of these masks; the convention must be said, or `std::nullopt` where nothing is evaluated of the sum:
+    /// it is then not compared.
     template <word_reducer Reducer>
     tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
-                    const convention& counted_as = conventions::exact)
+                    const std::optional<convention>& counted_as)
         : empty_(masks), sum_(layout, detail::scoped_words(empty_, scope)) {
         detail::agree(detail::reduction_schema(sum_, empty_.masks(), counted_as), over);
     }
@@ -143,6 +160,21 @@ class tally_reduction {
                                      require_sendable(mine.masks(), visits);
                                      return mine.words();
                                  }));
+    }
+
+    /// What a meter sums its steps with: `sum` over the group of `over`, which must outlive it. Not under virtual
+    /// stages, where visits must be told.
+    template <word_reducer Reducer>
+    [[nodiscard]] rank_sum by(Reducer& over) const {
+        return {.ranks = sum_.layout().world_size(),
+                .sum = [own = *this, &over](const std::function<tally()>& counted) {
+                    tally mine;
+                    return tally::from_words(own.empty_.masks(), detail::globals(own.sum_, over, [&] {
+                                                 mine = counted();
+                                                 own.require_sendable(mine.masks(), {});
+                                                 return mine.words();
+                                             }));
+                }};
     }
 
     /// What a rank sends, for those who add up messages of their own making: `device_reduction`.
@@ -203,18 +235,25 @@ class tally_reduction {
 };
 
 /// The tally of all ranks, once: two collectives. A training loop keeps a `tally_reduction`, which needs one a step.
+/// `counted_as` is what the sum will be evaluated in, `std::nullopt` where it will not.
 template <word_reducer Reducer>
 [[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
-                           const microbatch_visits& visits = {}, const convention& counted_as = conventions::exact) {
+                           const microbatch_visits& visits, const std::optional<convention>& counted_as) {
     return tally_reduction(mine.masks(), scope, layout, over, counted_as).sum(mine, over, visits);
 }
-
-/// Numerator and denominator of all ranks. A rank with an empty slice takes part.
 template <word_reducer Reducer>
-[[nodiscard]] ratio reduce(const ratio& mine, const statistic_scope& scope, const parallel_layout& layout,
-                           Reducer& over) {
-    const detail::witnessed_sum sum(layout, {{"ratio.numerator", scope}, {"ratio.denominator", scope}});
-    detail::agree(detail::reduction_schema(sum, {}, conventions::exact), over);
+[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+                           const std::optional<convention>& counted_as) {
+    return reduce(mine, scope, layout, over, {}, counted_as);
+}
+
+/// Numerator and denominator of all ranks, of which one scope holds, or one each. A rank with an empty slice takes
+/// part.
+template <word_reducer Reducer>
+[[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout, Reducer& over) {
+    const detail::witnessed_sum sum(
+        layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
     const std::uint64_t words[] = {mine.numerator(), mine.denominator()};
     const std::vector<std::uint64_t> globals = detail::globals(sum, over, [&] { return std::span(words); });
     return {globals[0], globals[1]};
@@ -225,7 +264,7 @@ template <word_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
                               Reducer& over) {
     const detail::witnessed_sum sum(layout, {{"extremes.count", scope}});
-    detail::agree(detail::reduction_schema(sum, {}, conventions::exact), over);
+    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
     const std::uint64_t count = mine.count();
     const std::uint64_t whole = detail::globals(sum, over, [&] { return std::span(&count, 1); })[0];
     std::uint64_t ends[] = {mine.empty() ? 0 : mine.max(), mine.empty() ? 0 : ~mine.min()};

@@ -131,6 +131,15 @@ class statistic_scope {
 
     [[nodiscard]] friend constexpr bool operator==(const statistic_scope&, const statistic_scope&) = default;
 
+    /// "is sharded over cp", as errors say it.
+    [[nodiscard]] constexpr std::string where(parallel_axis axis) const {
+        const std::string over(name_of(axis));
+        return is_copied(axis)                 ? "is replicated over " + over
+               : along(axis) == share::sharded ? "is sharded over " + over
+               : along(axis) == share::first   ? "exists on the first rank of " + over + " only"
+                                               : "exists on the last rank of " + over + " only";
+    }
+
   private:
     [[nodiscard]] static constexpr std::size_t index_of(parallel_axis axis) {
         if (axis == parallel_axis::ep || axis == parallel_axis::expert_dp) {
@@ -144,14 +153,6 @@ class statistic_scope {
         return along(axis) == share::first  ? 0
                : along(axis) == share::last ? layout.size(axis) - 1
                                             : layout.coordinate(axis);
-    }
-
-    [[nodiscard]] constexpr std::string where(parallel_axis axis) const {
-        const std::string over(name_of(axis));
-        return is_copied(axis)                 ? "is replicated over " + over
-               : along(axis) == share::sharded ? "is sharded over " + over
-               : along(axis) == share::first   ? "exists on the first rank of " + over + " only"
-                                               : "exists on the last rank of " + over + " only";
     }
 
     [[nodiscard]] static constexpr uint128 divide(std::string_view name, uint128 sum, std::uint64_t replicas,
@@ -186,6 +187,44 @@ inline constexpr statistic_scope own_routers =
     context_slice.along(parallel_axis::pp, share::sharded).along_virtual_stages(share::sharded);
 
 }  // namespace scopes
+
+/// Says that numerator and denominator of a ratio are meant to be held differently.
+struct different_scopes_t {};
+inline constexpr different_scopes_t different_scopes{};
+
+/// The scopes of a ratio's two sides. A loss whose numerator is summed over fewer ranks than its denominator is off by
+/// a parallel size and looks like any other, so that two scopes must be equal unless the caller says otherwise: each
+/// side is then reduced as its own says.
+class ratio_scope {
+  public:
+    constexpr ratio_scope(const statistic_scope& both)  // NOLINT(google-explicit-constructor): one for both
+        : numerator_(both), denominator_(both) {}
+    constexpr ratio_scope(const statistic_scope& numerator, const statistic_scope& denominator)
+        : ratio_scope(numerator, denominator, different_scopes) {
+        for (const parallel_axis axis : dense_axes) {
+            if (numerator.along(axis) != denominator.along(axis)) {
+                throw error("scope", "the numerator " + numerator.where(axis) + ", the denominator " +
+                                         denominator.where(axis) +
+                                         ": of one sum each, their ratio would be off by the size of " +
+                                         std::string(name_of(axis)) + "; say different_scopes where it is meant");
+            }
+        }
+        if (numerator.along_virtual_stages() != denominator.along_virtual_stages()) {
+            throw error("scope",
+                        "numerator and denominator are not held alike along virtual stages; say "
+                        "different_scopes where it is meant");
+        }
+    }
+    constexpr ratio_scope(const statistic_scope& numerator, const statistic_scope& denominator, different_scopes_t)
+        : numerator_(numerator), denominator_(denominator) {}
+
+    [[nodiscard]] constexpr const statistic_scope& numerator() const { return numerator_; }
+    [[nodiscard]] constexpr const statistic_scope& denominator() const { return denominator_; }
+
+  private:
+    statistic_scope numerator_;
+    statistic_scope denominator_;
+};
 
 /// The scope of each statistic of a tally, of its text and of each tower; `statistic::pairs` is that of all masks.
 class tally_scope {

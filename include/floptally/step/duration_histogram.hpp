@@ -114,4 +114,35 @@ class duration_histogram {
     double max_ = 0;
 };
 
+/// How long most steps take, and the slowest of them, in seconds. Each is that of a `duration_histogram`: the least
+/// duration that so many per cent of all do not exceed, the one at place ⌈p·n/100⌉ of the sorted list, within 1/128 of
+/// it; at the first and the last place it is exact.
+struct duration_percentiles {
+    std::uint64_t left_out = 0;  ///< first steps that do not count
+    std::uint64_t steps = 0;     ///< that do
+    double p10 = 0;
+    double p25 = 0;
+    double p50 = 0;
+    double p75 = 0;
+    double p90 = 0;
+    double p99 = 0;
+
+    [[nodiscard]] friend bool operator==(const duration_percentiles&, const duration_percentiles&) = default;
+};
+
+/// Of durations from which the first were left out already.
+[[nodiscard]] inline duration_percentiles percentiles(const duration_histogram& of, std::uint64_t left_out) {
+    if (of.count() == 0) {
+        throw error("steps", "none has ended after the first " + std::to_string(left_out) + ", which are left out");
+    }
+    return {.left_out = left_out,
+            .steps = of.count(),
+            .p10 = of.percentile(10),
+            .p25 = of.percentile(25),
+            .p50 = of.percentile(50),
+            .p75 = of.percentile(75),
+            .p90 = of.percentile(90),
+            .p99 = of.percentile(99)};
+}
+
 }  // namespace floptally

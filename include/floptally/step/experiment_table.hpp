@@ -45,10 +45,14 @@ struct experiment_row {
         double best = 0;
         for (const train_line& line : run.steps) {
             detail::require_finite_positive(line.milliseconds, "elapsed_time");
-            detail::require_finite_positive(line.tflops, "achieved FLOPS");
-            tflop += line.tflops * line.milliseconds;
+            if (!line.tflops) {
+                throw error("achieved FLOPS", "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
+                                                  "\" says none: its version did not count them");
+            }
+            detail::require_finite_positive(*line.tflops, "achieved FLOPS");
+            tflop += *line.tflops * line.milliseconds;
             milliseconds += line.milliseconds;
-            best = std::max(best, line.tflops);
+            best = std::max(best, *line.tflops);
         }
         if (run.steps.empty()) {
             throw error("steps", "\"" + run.name + "\" has no line of a step in its log");

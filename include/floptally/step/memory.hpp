@@ -54,6 +54,13 @@ constexpr std::uint64_t bytes_of(const logits_shape& logits, std::uint64_t token
     return detail::bytes_of(logits, logits.tokens);
 }
 
+/// Bytes of the logits while they are gathered: the parts as they come from the ranks, and the whole into which they
+/// are put in order. Both stand at once where a framework gathers into a list first (AReaL's
+/// `postprocess_packed_seqs_context_parallel`); a rank that has all tokens itself has one copy.
+[[nodiscard]] constexpr std::uint64_t gathering_logits_bytes(const logits_shape& logits) {
+    return checked_multiply(gathered_logits_bytes(logits), logits.context_parallel == 1 ? 1 : 2, "logits");
+}
+
 /// What is split over data-parallel ranks: the stages of ZeRO (arXiv:1910.02054, section 5).
 enum class zero_stage : std::uint8_t {
     none,       ///< 0: every rank has everything (DDP)

@@ -43,12 +43,14 @@ struct parallel_rank {
     [[nodiscard]] friend constexpr bool operator==(const parallel_rank&, const parallel_rank&) = default;
 };
 
-/// "snapshot_rank03_p0d1c0t1", as AReaL names its files: the rank in two digits at least, without an extension.
-[[nodiscard]] inline std::string snapshot_name(const parallel_rank& at) {
+/// "snapshot_rank03_p0d1c0t1_step7", without an extension: AReaL's name of a file (the rank in two digits at least),
+/// and the step, so that no snapshot takes the place of another. AReaL has a folder for each step instead.
+[[nodiscard]] inline std::string snapshot_name(const parallel_rank& at, std::uint64_t step) {
     std::string name = at.global < 10 ? "snapshot_rank0" : "snapshot_rank";
     name.append(std::to_string(at.global)).append("_p").append(std::to_string(at.pipeline));
     name.append("d").append(std::to_string(at.data)).append("c").append(std::to_string(at.context));
-    return name.append("t").append(std::to_string(at.tensor));
+    name.append("t").append(std::to_string(at.tensor));
+    return name.append("_step").append(std::to_string(step));
 }
 
 /// One profiled step.
@@ -86,9 +88,10 @@ struct memory_probe_options {
     std::vector<std::uint64_t> profile_steps{};  ///< steps that are sampled; no step, no call
     std::size_t max_entries = 100'000;           ///< events that a recorder may keep; AReaL's default
     parallel_rank at{};
-    /// A framework's own recorder: begin to record, at most `max_entries` events; stop and write the file of that name.
+    /// A framework's own recorder: begin to record, at most `max_entries` events; stop and write the file of that name,
+    /// which is of this step.
     std::function<void(std::size_t max_entries)> start{};
-    std::function<void(const std::string& name)> stop{};
+    std::function<void(const std::string& name, std::uint64_t step)> stop{};
 };
 
 /// Memory of chosen steps, beside their MFU. Off by default: without `profile_steps` the backend and the hooks are
@@ -130,7 +133,7 @@ class memory_probe {
         row.after = backend_.sample();
         rows_.push_back(row);
         if (options_.stop) {
-            options_.stop(snapshot_name(options_.at));
+            options_.stop(snapshot_name(options_.at, step), step);
         }
     }
 

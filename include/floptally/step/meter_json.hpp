@@ -58,6 +58,19 @@ template <class Done>
     return out;
 }
 
+/// Null as long as no step counts in them.
+[[nodiscard]] inline nlohmann::ordered_json percentiles_json(const meter& of) {
+    if (of.steady_steps() == 0) {
+        return nullptr;
+    }
+    const duration_percentiles done = of.step_percentiles();
+    nlohmann::ordered_json out{{"steps", std::to_string(done.steps)}, {"left_out", std::to_string(done.left_out)}};
+    for (const auto& [name, seconds] : named(done)) {
+        out[std::string(name)] = seconds;
+    }
+    return out;
+}
+
 /// Reads what a state has, with errors that name the key.
 class state_reader {
   public:
@@ -135,12 +148,14 @@ class state_reader {
     return {{"version", version},
             {"convention", std::string(of.model().counted_as().name)},
             {"gpus", on.gpus},
+            {"counted", of.counted()},
             {"peak_tflops", on.peak_tflops},
             {"accelerator", optional(on.accelerator)},
             {"precision", optional(on.precision)},
             {"step", detail::span_json(of, of.last_step(), of.last_step())},
             {"interval", detail::span_json(of, of.interval().totals, of.interval())},
-            {"run", detail::span_json(of, of.run().totals, of.run())}};
+            {"run", detail::span_json(of, of.run().totals, of.run())},
+            {"step_percentiles", detail::percentiles_json(of)}};
 }
 
 /// One line of a JSON Lines file.

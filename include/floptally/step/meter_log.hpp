@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/error.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/version.hpp>
 
@@ -21,17 +26,36 @@ struct metric {
     double value = 0;
     std::string_view convention{};  ///< as long as the meter lives
     std::string_view version{};
+    std::string_view counted{};  ///< whose FLOPs over whose GPUs; as long as the meter lives
 };
 
 namespace detail {
 
+[[nodiscard]] inline std::array<std::pair<std::string_view, double>, 6> named(const duration_percentiles& done) {
+    return {{{"p10", done.p10},
+             {"p25", done.p25},
+             {"p50", done.p50},
+             {"p75", done.p75},
+             {"p90", done.p90},
+             {"p99", done.p99}}};
+}
+
+/// Precisions of the model that made the totals, and of no other.
+[[nodiscard]] inline mixed_precision_rate mixed_rate(const mixed_precision& precisions, const step_totals& done) {
+    if (precisions.whole().total(done.batch) != done.useful) {
+        throw error("flops", "the precisions are of a model with " + to_string(precisions.whole().total(done.batch)) +
+                                 " FLOPs, and the steps did " + to_string(done.useful));
+    }
+    return precisions.rate(done.batch, done.gpu_seconds);
+}
+
 class metric_list {
   public:
-    metric_list(const meter& of, std::string_view prefix)
-        : convention_(of.model().counted_as().name), prefix_(prefix) {}
+    metric_list(const meter& of, std::string_view prefix) : of_(of), prefix_(prefix) {}
 
     void add(std::string_view name, double value) {
-        metrics_.push_back({std::string(prefix_).append(name), value, convention_, version});
+        metrics_.push_back(
+            {std::string(prefix_).append(name), value, of_.model().counted_as().name, version, of_.counted()});
     }
 
     void add(const step_totals& done) {
@@ -48,12 +72,17 @@ class metric_list {
         add("useful_fraction", rate.useful_fraction);
         add("useful_flops_fraction", rate.useful_flops_fraction);
         add("step_seconds", rate.step_seconds);
+        if (of_.precisions()) {
+            const mixed_precision_rate mixed = mixed_rate(*of_.precisions(), done);
+            add("mfu_mixed_pct", 100 * mixed.mfu);
+            add("mixed_peak_tflops", mixed.peak_tflops);
+        }
     }
 
     [[nodiscard]] std::vector<metric> take() { return std::move(metrics_); }
 
   private:
-    std::string_view convention_;
+    const meter& of_;
     std::string_view prefix_;
     std::vector<metric> metrics_;
 };
@@ -79,6 +108,27 @@ class metric_list {
     list.add("step_seconds_max", done.step_seconds.max());
     list.add("steps", static_cast<double>(done.totals.steps));
     return list.take();
+}
+
+/// How long steps take, of `of.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50", "…_p75",
+/// "…_p90", "…_p99".
+[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const duration_percentiles& done,
+                                                 std::string_view prefix = "train/") {
+    detail::metric_list list(of, prefix);
+    for (const auto& [name, seconds] : detail::named(done)) {
+        list.add(std::string("steady_step_seconds_").append(name), seconds);
+    }
+    return list.take();
+}
+
+/// The same as one line: "step seconds p10 0.4120, p25 0.4151, …, p99 0.5019 (90 steps, the first 10 left out)".
+[[nodiscard]] inline std::string to_string(const duration_percentiles& done) {
+    std::string text;
+    for (const auto& [name, seconds] : detail::named(done)) {
+        append_item(text, std::string(name).append(" ").append(detail::fixed_decimal(seconds, 4)));
+    }
+    return "step seconds " + text + " (" + std::to_string(done.steps) + " steps, the first " +
+           std::to_string(done.left_out) + " left out)";
 }
 
 }  // namespace floptally

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <istream>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/detail/line_scanner.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/statistic.hpp>
@@ -19,28 +18,31 @@
 #include <floptally/utilization.hpp>
 
 /// @file
-/// The two log lines of NVIDIA's recsys-examples (HSTU), written and read.
+/// The two log lines of NVIDIA's recsys-examples (HSTU), written as its scripts read them and read in every shape that
+/// its versions write: `examples/hstu/training/trainer/training.py` and `…/benchmark/…/hstu_layer_benchmark.py`.
 
 namespace floptally {
 
-/// `[train] [iter I, tokens T, elapsed_time X.XX ms, achieved FLOPS F.FF TFLOPS, MFU M.MM%]`
+/// `[train] [iter I, tokens T, elapsed_time X.XX ms, achieved FLOPS F.FF TFLOPS, MFU M.MM%]`, with a tail such as
+/// `: loss 0.691234`.
 struct train_line {
     std::uint64_t iteration = 0;
     std::uint64_t tokens = 0;
     double milliseconds = 0;
-    double tflops = 0;  ///< of all GPUs together
-    double mfu_pct = 0;
+    std::optional<double> tflops{};   ///< of all GPUs together; the first versions say none
+    std::optional<double> mfu_pct{};  ///< of later versions
 
     [[nodiscard]] friend bool operator==(const train_line&, const train_line&) = default;
 };
 
 /// `[LAYER] [train_fwd] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`
 struct layer_line {
-    std::string pass{};  ///< "train_fwd", "train_bwd", …
+    std::string layer = "LAYER";  ///< the kind of layer as the log has it: "FUSED", "NATIVE", "DEBUG"
+    std::string pass{};           ///< "train_fwd" ("fwd" before), "bwd", "e2e"
     std::uint64_t tokens = 0;
-    double milliseconds = 0;  ///< median
-    double tflops = 0;
-    double mfu_pct = 0;
+    double milliseconds = 0;          ///< median; of "e2e" in older logs the sum of the medians of both passes
+    std::optional<double> tflops{};   ///< the first versions say none
+    std::optional<double> mfu_pct{};  ///< of later versions
 
     [[nodiscard]] friend bool operator==(const layer_line&, const layer_line&) = default;
 };
@@ -68,80 +70,64 @@ struct layer_line {
             .mfu_pct = 100 * detail::divide(per_gpu, on.peak_tflops, "peak_tflops")};
 }
 
+/// What is not known is left out, as the versions that do not know it do.
 [[nodiscard]] inline std::string to_string(const train_line& line) {
-    return std::string("[train] [iter ")
-        .append(std::to_string(line.iteration))
-        .append(", tokens ")
-        .append(std::to_string(line.tokens))
-        .append(", elapsed_time ")
-        .append(detail::fixed_decimal(line.milliseconds, 2))
-        .append(" ms, achieved FLOPS ")
-        .append(detail::fixed_decimal(line.tflops, 2))
-        .append(" TFLOPS, MFU ")
-        .append(detail::fixed_decimal(line.mfu_pct, 2))
-        .append("%]");
+    std::string text("[train] [iter ");
+    text.append(std::to_string(line.iteration)).append(", tokens ").append(std::to_string(line.tokens));
+    text.append(", elapsed_time ").append(detail::fixed_decimal(line.milliseconds, 2)).append(" ms");
+    if (line.tflops) {
+        text.append(", achieved FLOPS ").append(detail::fixed_decimal(*line.tflops, 2)).append(" TFLOPS");
+    }
+    if (line.tflops && line.mfu_pct) {
+        text.append(", MFU ").append(detail::fixed_decimal(*line.mfu_pct, 2)).append("%");
+    }
+    return text.append("]");
 }
 
 [[nodiscard]] inline std::string to_string(const layer_line& line) {
-    return std::string("[LAYER] [")
-        .append(line.pass)
-        .append("] tokens ")
-        .append(std::to_string(line.tokens))
-        .append(";time (median): ")
-        .append(detail::fixed_decimal(line.milliseconds, 3))
-        .append(" ms;achieved flops: ")
-        .append(detail::fixed_decimal(line.tflops, 2))
-        .append(" TFLOPS;MFU: ")
-        .append(detail::fixed_decimal(line.mfu_pct, 2))
-        .append("%");
+    std::string text("[");
+    text.append(line.layer).append("] [").append(line.pass).append("] tokens ").append(std::to_string(line.tokens));
+    text.append(";time (median): ").append(detail::fixed_decimal(line.milliseconds, 3)).append(" ms");
+    if (!line.tflops) {
+        return text.append(".");
+    }
+    text.append(";achieved flops: ").append(detail::fixed_decimal(*line.tflops, 2)).append(" TFLOPS");
+    if (line.mfu_pct) {
+        text.append(";MFU: ").append(detail::fixed_decimal(*line.mfu_pct, 2)).append("%");
+    }
+    return text;
 }
 
 namespace detail {
 
-/// Reads a line from left to right; once something does not fit, `good` stays false.
-class line_scanner {
-  public:
-    explicit line_scanner(std::string_view text) : rest_(text) {}
-
-    line_scanner& literal(std::string_view expected) {
-        good_ = good_ && rest_.substr(0, expected.size()) == expected;
-        rest_.remove_prefix(good_ ? expected.size() : 0);
-        return *this;
+/// Where a line of a step begins; npos where none does.
+[[nodiscard]] inline std::size_t find_train_line(std::string_view text) {
+    for (std::size_t at = text.find("[train]"); at != std::string_view::npos; at = text.find("[train]", at + 1)) {
+        if (line_scanner(text.substr(at)).literal("[train]").blanks().literal("[iter").good()) {
+            return at;
+        }
     }
+    return std::string_view::npos;
+}
 
-    line_scanner& number(std::uint64_t& value) { return parse(value); }
-
-    line_scanner& number(double& value) {
-        parse(value);
-        good_ = good_ && std::isfinite(value) && value >= 0 && !std::signbit(value);
-        return *this;
+/// Where a line of a layer begins: two words in brackets, then tokens, or a pass that its benchmark names.
+[[nodiscard]] inline std::size_t find_layer_line(std::string_view text) {
+    for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
+        std::string layer;
+        std::string pass;
+        line_scanner scan(text.substr(at));
+        scan.literal("[").word(layer).literal("]").blanks().literal("[").word(pass);
+        const bool named = pass == "train_fwd" || pass == "fwd" || pass == "bwd" || pass == "e2e";
+        if (scan.good() && (named || scan.literal("]").blanks().literal("tokens").good())) {
+            return at;
+        }
     }
+    return std::string_view::npos;
+}
 
-    /// Letters, digits and underscores up to the next other character.
-    line_scanner& word(std::string& value) {
-        const std::size_t size =
-            rest_.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-        value = std::string(rest_.substr(0, size));
-        good_ = good_ && !value.empty();
-        rest_.remove_prefix(good_ ? value.size() : 0);
-        return *this;
-    }
-
-    /// Nothing is left but the end of the line, which may be a carriage return.
-    [[nodiscard]] bool finished() const { return good_ && (rest_.empty() || rest_ == "\r"); }
-
-  private:
-    template <class Number>
-    line_scanner& parse(Number& value) {
-        const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-        good_ = good_ && problem == std::errc{};
-        rest_.remove_prefix(good_ ? static_cast<std::size_t>(end - rest_.data()) : 0);
-        return *this;
-    }
-
-    std::string_view rest_;
-    bool good_ = true;
-};
+inline constexpr const char* train_form =
+    "[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]";
+inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%";
 
 [[noreturn]] inline void throw_malformed(std::size_t number, std::string_view line, std::string_view form) {
     throw error(std::string("line ").append(std::to_string(number)),
@@ -151,11 +137,20 @@ class line_scanner {
 [[nodiscard]] inline train_line parse_train_line(std::string_view text, std::size_t number) {
     train_line line;
     line_scanner scan(text);
-    scan.literal("[train] [iter ").number(line.iteration).literal(", tokens ").number(line.tokens);
-    scan.literal(", elapsed_time ").number(line.milliseconds).literal(" ms, achieved FLOPS ").number(line.tflops);
-    scan.literal(" TFLOPS, MFU ").number(line.mfu_pct).literal("%]");
-    if (!scan.finished()) {
-        throw_malformed(number, text, "[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]");
+    scan.literal("[train]").blanks().literal("[iter ").number(line.iteration).literal(", tokens ").number(line.tokens);
+    scan.literal(", elapsed_time ").number(line.milliseconds).literal(" ms");
+    if (scan.take(", achieved FLOPS ")) {
+        scan.number(line.tflops).literal(" TFLOPS");
+        if (scan.take(", MFU ")) {
+            scan.number(line.mfu_pct).literal("%");
+        }
+    }
+    scan.literal("]");
+    // What follows is the trainer's: its loss. A second line in it would be of another rank, and lost.
+    const bool ends = scan.finished() || scan.take(":") || scan.take(" ");
+    if (!scan.good() || !ends || find_train_line(scan.rest()) != std::string_view::npos ||
+        find_layer_line(scan.rest()) != std::string_view::npos) {
+        throw_malformed(number, text, train_form);
     }
     return line;
 }
@@ -163,13 +158,27 @@ class line_scanner {
 [[nodiscard]] inline layer_line parse_layer_line(std::string_view text, std::size_t number) {
     layer_line line;
     line_scanner scan(text);
-    scan.literal("[LAYER] [").word(line.pass).literal("] tokens ").number(line.tokens);
-    scan.literal(";time (median): ").number(line.milliseconds).literal(" ms;achieved flops: ").number(line.tflops);
-    scan.literal(" TFLOPS;MFU: ").number(line.mfu_pct).literal("%");
+    scan.literal("[").word(line.layer).literal("]").blanks().literal("[").word(line.pass).literal("]").blanks();
+    scan.literal("tokens ").number(line.tokens).literal(";time");
+    scan.take(" (median)");
+    scan.literal(": ").number(line.milliseconds).literal(" ms");
+    if (!scan.take(".")) {
+        scan.literal(";achieved flops: ").number(line.tflops).literal(" TFLOPS");
+        if (scan.take(";MFU: ")) {
+            scan.number(line.mfu_pct).literal("%");
+        }
+    }
     if (!scan.finished()) {
-        throw_malformed(number, text, "[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%");
+        throw_malformed(number, text, layer_form);
     }
     return line;
+}
+
+/// Words that only these two lines have: a line with one of them and without its begin was cut or mixed with another.
+[[nodiscard]] inline bool has_throughput_words(std::string_view text) {
+    return text.find("achieved FLOPS") != std::string_view::npos ||
+           text.find("achieved flops") != std::string_view::npos ||
+           text.find("time (median):") != std::string_view::npos;
 }
 
 }  // namespace detail
@@ -180,21 +189,30 @@ struct throughput_log {
     std::vector<layer_line> layers{};
 };
 
-/// Reads a log. What stands before "[train] [iter " or "[LAYER] [" in a line (a time, a rank) is skipped, and so are
-/// lines with neither; a line that begins as one of the two and does not end so is an error with its number.
+/// Reads a log. What stands before a line of a step or of a layer (a time, a level, a rank) is skipped, and so are
+/// colours and lines of other kinds; a line that looks like one of the two and cannot be read is an error with its
+/// number, and so is a log that has neither.
 [[nodiscard]] inline throughput_log read_throughput_log(std::istream& text) {
     throughput_log log;
-    std::string line;
-    for (std::size_t number = 1; std::getline(text, line); ++number) {
-        const std::string_view seen = line;
-        if (const std::size_t at = seen.find("[train] [iter "); at != std::string_view::npos) {
-            log.steps.push_back(detail::parse_train_line(seen.substr(at), number));
-        } else if (const std::size_t layer = seen.find("[LAYER] ["); layer != std::string_view::npos) {
-            log.layers.push_back(detail::parse_layer_line(seen.substr(layer), number));
+    std::size_t number = 0;
+    for (std::string line; std::getline(text, line);) {
+        ++number;
+        const std::string seen = detail::without_colours(line);
+        const std::string_view plain = seen;
+        if (const std::size_t at = detail::find_train_line(plain); at != std::string_view::npos) {
+            log.steps.push_back(detail::parse_train_line(plain.substr(at), number));
+        } else if (const std::size_t layer = detail::find_layer_line(plain); layer != std::string_view::npos) {
+            log.layers.push_back(detail::parse_layer_line(plain.substr(layer), number));
+        } else if (detail::has_throughput_words(plain)) {
+            detail::throw_malformed(number, plain, std::string(detail::train_form) + "\" or \"" + detail::layer_form);
         }
     }
     if (text.bad()) {
         throw error("log", "cannot be read to its end");
+    }
+    if (log.steps.empty() && log.layers.empty()) {
+        throw error("log", "says no throughput in its " + std::to_string(number) + " lines: it has none like \"" +
+                               detail::train_form + "\" or \"" + detail::layer_form + "\"");
     }
     return log;
 }

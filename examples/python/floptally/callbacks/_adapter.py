@@ -106,8 +106,9 @@ class MeterAdapter:
     arguments: from a batch to what `Meter.add` takes; `batch_arguments` by default. One of your own is given the batch
         as it is, on its device.
     prefix: before the names of scalars.
-    reduce: from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`); the meter's
-        gpus are then all that work together. Without it they are those that work on this rank's batches.
+    reduce: from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`), where the meter has
+        none of its own; the meter's gpus are then all that work together, `Meter(..., counted="all_gpus")`. With neither
+        they are those that work on this rank's batches.
     clock: seconds as a float. A step lasts from the end of the one before it, so that waiting for data counts, but for
         what `pause` leaves out: evaluation and checkpoints.
     """
@@ -129,6 +130,14 @@ class MeterAdapter:
         self._reduce = reduce
         self._mine: Meter | None = None  # what is counted apart, and then that of all ranks as one
         if reduce is not None:
+            if meter.reduces:
+                raise Error("reduce", "must not be given: the meter has a reduction of its own")
+            compared = getattr(reduce, "convention", meter.convention)
+            if compared != meter.convention:
+                raise Error(
+                    "convention",
+                    f'the reduction compares "{compared}" over the ranks, and the meter counts by "{meter.convention}"',
+                )
             self._mine = Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
         self._clock = clock
         self._mark: float | None = None

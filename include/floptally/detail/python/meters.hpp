@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -14,6 +13,7 @@
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
+#include <floptally/detail/python/meter_arguments.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
@@ -21,30 +21,12 @@
 #include <floptally/meter.hpp>
 #include <floptally/report.hpp>
 #include <floptally/step/meter_log.hpp>
-#include <floptally/step/peak.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/precision_rules.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
-
-[[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
-                                                  const py::object& peak_tflops, const std::string& used) {
-    const chosen_peak peak = to_peak(part, peak_tflops, used);
-    return {.gpus = to_count(gpus, "gpus", 1),
-            .peak_tflops = peak.tflops,
-            .accelerator = peak.accelerator,
-            .precision = peak.precision};
-}
-
-[[nodiscard]] inline meter::seconds_clock to_clock(const py::object& clock) {
-    if (clock.is_none()) {
-        return steady_seconds;
-    }
-    if (PyCallable_Check(clock.ptr()) == 0) {
-        throw error("clock", "must be callable, got " + shown(clock));
-    }
-    return clock.cast<meter::seconds_clock>();
-}
 
 /// Totals of a step, an interval or a run, and what their steps took.
 struct shown_totals {
@@ -67,10 +49,19 @@ class held_meter {
   public:
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
                const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
-               const py::object& clock)
+               const py::object& clock, const py::object& counted, const py::object& reduce,
+               const std::optional<std::string>& precisions)
         : model(measured),
           plan(to_plan(as)),
-          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used), to_clock(clock)) {}
+          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
+             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
+        if (precisions) {
+            const std::string& name = of.hardware().accelerator;
+            of.runs_in(mixed_precision(of.model(), model.model().parts, plan,
+                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name)),
+                                       of.hardware().peak_tflops));
+        }
+    }
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
     void add(const py::kwargs& batch) {
@@ -196,18 +187,24 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
 
     py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
 
-gpus: all that work on the sequences which the meter is given. accelerator: a name as the driver calls it, or an
-Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function that returns seconds.
+gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
+reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
+or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
+accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any
+function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
+"mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
 
     with meter.step():
         for batch in microbatches:
             train(batch)
             meter.add(cu_seqlens=batch.cu_seqlens))")
         .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
-                      const py::object&, const py::object&, const py::object&>(),
-             py::arg("cost"), py::kw_only(), py::arg("gpus"), py::arg("accelerator") = py::none(),
+                      const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
+                      const std::optional<std::string>&>(),
+             py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
              py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
-             py::arg("plan") = py::none(), py::arg("clock") = py::none())
+             py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
+             py::arg("reduce") = py::none(), py::arg("precisions") = py::none())
         .def("begin_step",
              [](held_meter& m) {
                  m.of.begin_step();
@@ -258,6 +255,24 @@ Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any function t
                 with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
             },
             py::arg("state"), "Goes on from a checkpoint, before the first step.")
+        .def_property_readonly(
+            "counted", [](const held_meter& m) { return m.of.counted(); },
+            "Whose FLOPs its numbers are, over whose GPUs: \"summed over 16 ranks\", \"of 1 GPU\".")
+        .def_property_readonly(
+            "reduces", [](const held_meter& m) { return m.of.reduces(); }, "True where it sums over ranks itself.")
+        .def(
+            "step_percentiles",
+            [](const held_meter& m) {
+                py::dict out;
+                for (const auto& [name, seconds] : named(m.of.step_percentiles())) {
+                    out[py::str(std::string(name))] = seconds;
+                }
+                return out;
+            },
+            "Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %.")
+        .def(
+            "leave_out", [](held_meter& m, const py::object& steps) { m.of.leave_out(to_count(steps, "steps")); },
+            py::arg("steps"), "Another number of first steps that step_percentiles leaves out.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
         .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
         .def_property_readonly("convention",

@@ -201,15 +201,17 @@ inline void bind_ranks(py::module_& module) {
 
     py::class_<tally_reduction>(module, "TallyReduction", "The sum of tallies over ranks, step after step.")
         .def(py::init([](const tally& like, const py::object& scope, const parallel_layout& layout,
-                         const py::object& reducer, const std::string& convention, const py::dict& other_scopes) {
+                         const py::object& reducer, const std::optional<std::string>& counted_as,
+                         const py::dict& other_scopes) {
                  const python_reducer over(reducer);
-                 return tally_reduction(like.masks(), to_tally_scope(scope, other_scopes), layout, over,
-                                        convention_named(convention));
+                 return tally_reduction(
+                     like.masks(), to_tally_scope(scope, other_scopes), layout, over,
+                     counted_as ? std::optional<convention>(convention_named(*counted_as)) : std::nullopt);
              }),
              py::arg("like"), py::kw_only(), py::arg("scope"), py::arg("layout"), py::arg("reducer"),
-             py::arg("convention") = "exact", py::arg("other_scopes") = py::dict(),
-             "All ranks of the group make it together: by one MAX they compare masks, scope, layout, convention and "
-             "version, and where one differs all of them raise.")
+             py::arg("convention"), py::arg("other_scopes") = py::dict(),
+             "All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the "
+             "convention that the sum is evaluated in (None: it is not), and where one differs all of them raise.")
         .def(
             "sum",
             [](const tally_reduction& reduction, const tally& mine, const py::object& reducer,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <sstream>
@@ -19,40 +20,44 @@ namespace floptally::detail::python {
 
 inline void bind_reports(py::module_& module) {
     py::class_<train_line>(module, "TrainLine", "A `[train]` line of a log: one step or interval of all GPUs together.")
-        .def(py::init(
-                 [](std::uint64_t iteration, std::uint64_t tokens, double milliseconds, double tflops, double mfu_pct) {
-                     return train_line{.iteration = iteration,
-                                       .tokens = tokens,
-                                       .milliseconds = milliseconds,
-                                       .tflops = tflops,
-                                       .mfu_pct = mfu_pct};
-                 }),
-             py::kw_only(), py::arg("iteration"), py::arg("tokens"), py::arg("milliseconds"), py::arg("tflops"),
-             py::arg("mfu_pct"))
+        .def(py::init([](std::uint64_t iteration, std::uint64_t tokens, double milliseconds,
+                         std::optional<double> tflops, std::optional<double> mfu_pct) {
+                 return train_line{.iteration = iteration,
+                                   .tokens = tokens,
+                                   .milliseconds = milliseconds,
+                                   .tflops = tflops,
+                                   .mfu_pct = mfu_pct};
+             }),
+             py::kw_only(), py::arg("iteration"), py::arg("tokens"), py::arg("milliseconds"),
+             py::arg("tflops") = py::none(), py::arg("mfu_pct") = py::none())
         .def_readonly("iteration", &train_line::iteration)
         .def_readonly("tokens", &train_line::tokens)
         .def_readonly("milliseconds", &train_line::milliseconds)
-        .def_readonly("tflops", &train_line::tflops, "Of all GPUs together.")
-        .def_readonly("mfu_pct", &train_line::mfu_pct)
+        .def_readonly("tflops", &train_line::tflops, "Of all GPUs together; None where the log says none.")
+        .def_readonly("mfu_pct", &train_line::mfu_pct, "None where the log says none.")
         .def(
             "__eq__", [](const train_line& a, const train_line& b) { return a == b; }, py::is_operator())
         .def("__str__", [](const train_line& line) { return to_string(line); })
         .def("__repr__", [](const train_line& line) { return "<TrainLine " + to_string(line) + ">"; });
 
     py::class_<layer_line>(module, "LayerLine", "A `[LAYER]` line of a log: one pass of a layer.")
-        .def(
-            py::init([](const std::string& pass, std::uint64_t tokens, double milliseconds, double tflops,
-                        double mfu_pct) {
-                return layer_line{
-                    .pass = pass, .tokens = tokens, .milliseconds = milliseconds, .tflops = tflops, .mfu_pct = mfu_pct};
-            }),
-            py::kw_only(), py::arg("pass_name"), py::arg("tokens"), py::arg("milliseconds"), py::arg("tflops"),
-            py::arg("mfu_pct"))
-        .def_readonly("pass_name", &layer_line::pass, "\"train_fwd\", \"train_bwd\", …")
+        .def(py::init([](const std::string& pass, std::uint64_t tokens, double milliseconds,
+                         std::optional<double> tflops, std::optional<double> mfu_pct, const std::string& layer) {
+                 return layer_line{.layer = layer,
+                                   .pass = pass,
+                                   .tokens = tokens,
+                                   .milliseconds = milliseconds,
+                                   .tflops = tflops,
+                                   .mfu_pct = mfu_pct};
+             }),
+             py::kw_only(), py::arg("pass_name"), py::arg("tokens"), py::arg("milliseconds"),
+             py::arg("tflops") = py::none(), py::arg("mfu_pct") = py::none(), py::arg("layer") = "LAYER")
+        .def_readonly("layer", &layer_line::layer, "The kind of layer as the log has it: \"FUSED\", …")
+        .def_readonly("pass_name", &layer_line::pass, "\"train_fwd\", \"fwd\", \"bwd\", \"e2e\".")
         .def_readonly("tokens", &layer_line::tokens)
         .def_readonly("milliseconds", &layer_line::milliseconds, "Median.")
-        .def_readonly("tflops", &layer_line::tflops)
-        .def_readonly("mfu_pct", &layer_line::mfu_pct)
+        .def_readonly("tflops", &layer_line::tflops, "None where the log says none.")
+        .def_readonly("mfu_pct", &layer_line::mfu_pct, "None where the log says none.")
         .def(
             "__eq__", [](const layer_line& a, const layer_line& b) { return a == b; }, py::is_operator())
         .def("__str__", [](const layer_line& line) { return to_string(line); })
@@ -70,8 +75,9 @@ inline void bind_reports(py::module_& module) {
             return read_throughput_log(in);
         },
         py::arg("text"),
-        "The `[train]` and `[LAYER]` lines of a log's text. Other lines are skipped; one that begins as these do and "
-        "does not end so is an Error with its number.");
+        "The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines "
+        "are "
+        "skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none.");
 
     py::class_<experiment>(module, "Experiment", "A training run that is compared with others.")
         .def(py::init([](const std::string& name, const py::object& gpus, const py::object& peak_tflops,

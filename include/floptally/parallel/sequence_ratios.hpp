@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/rank_gather.hpp>
+#include <floptally/detail/reduction_schema.hpp>
+#include <floptally/detail/witnessed_sum.hpp>
+#include <floptally/error.hpp>
+#include <floptally/parallel/parallel_axis.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
+
+/// @file
+/// Ratios of numbers that are no counts: a loss, a sequence's log-probability. Floating-point numbers are added in the
+/// order of ranks, so that every rank has the same bits, each time.
+
+namespace floptally {
+
+/// What a numerator or a denominator may be: a count, a signed sum, a floating-point one.
+template <class Number>
+concept ratio_number =
+    std::same_as<Number, std::uint64_t> || std::same_as<Number, std::int64_t> || std::same_as<Number, double>;
+
+/// Ratios of sequences over all ranks: each sequence weighs the same, however long it is.
+struct ratio_summary {
+    std::uint64_t sequences = 0;  ///< that have a ratio
+    std::uint64_t empty = 0;      ///< of which every rank's slice was empty: no loss is over them
+    double sum = 0;               ///< of the ratios
+    double least = 0;
+    double largest = 0;
+
+    [[nodiscard]] double mean() const { return require_any(), sum / static_cast<double>(sequences); }
+    [[nodiscard]] double min() const { return require_any(), least; }
+    [[nodiscard]] double max() const { return require_any(), largest; }
+
+    [[nodiscard]] friend bool operator==(const ratio_summary&, const ratio_summary&) = default;
+
+  private:
+    void require_any() const {
+        if (sequences == 0) {
+            throw error("ratio", "is over nothing: no sequence has a denominator above 0");
+        }
+    }
+};
+
+namespace detail {
+
+template <ratio_number Number>
+[[nodiscard]] Number added(Number sum, Number more, const char* name) {
+    Number result{};
+    if constexpr (std::same_as<Number, double>) {
+        result = sum + more;
+        if (!std::isfinite(result)) {
+            throw error(name, "must be finite, and so must their sum over the ranks");
+        }
+    } else if (__builtin_add_overflow(sum, more, &result)) {
+        throw overflow(name, "the sum over the ranks does not fit 64 bits");
+    }
+    return result;
+}
+
+/// One number of the whole group from those of its ranks, as the scope says: parts are added in the order of ranks,
+/// copies must have the same bits.
+template <ratio_number Number>
+[[nodiscard]] Number whole_of(const rank_gather& all, std::size_t word, const statistic_scope& scope,
+                              const char* name) {
+    const parallel_layout& layout = all.layout();
+    Number sum{};
+    for (std::size_t slot = 0; slot < all.ranks().size(); ++slot) {
+        const parallel_layout there = layout.at(all.ranks()[slot]);
+        const std::uint64_t bits = all.of(slot)[word];
+        if (!scope.holds(there) && std::bit_cast<Number>(bits) != Number{}) {
+            throw error(name, "is of other ranks, as its scope says, and rank " + std::to_string(there.rank()) +
+                                  " has some of it");
+        }
+        parallel_coordinates original = there.coordinates();
+        for (const parallel_axis axis : dense_axes) {
+            if (all.axes().contains(axis) && scope.is_copied(axis)) {
+                (axis == parallel_axis::tp   ? original.tp
+                 : axis == parallel_axis::cp ? original.cp
+                 : axis == parallel_axis::dp ? original.dp
+                                             : original.pp) = 0;
+            }
+        }
+        const std::uint64_t first = layout.rank_of(original);
+        if (first == there.rank()) {
+            sum = added(sum, std::bit_cast<Number>(bits), name);
+        } else if (all.of(all.slot_of(first))[word] != bits) {
+            throw error(name, "is declared replicated, and ranks " + std::to_string(first) + " and " +
+                                  std::to_string(there.rank()) + " have different ones");
+        }
+    }
+    return sum;
+}
+
+/// The axes of `among` whose ranks take part: all but those that both scopes trust.
+[[nodiscard]] inline axis_set axes_seen(const ratio_scope& scope, axis_set among) {
+    axis_set axes;
+    for (const parallel_axis axis : dense_axes) {
+        const bool trusted =
+            scope.numerator().along(axis) == share::trusted && scope.denominator().along(axis) == share::trusted;
+        axes = among.contains(axis) && !trusted ? axes | axis : axes;
+    }
+    return axes;
+}
+
+/// Throws on every rank where they are not configured alike, or have not as many numbers.
+template <class Reducer>
+void agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, std::size_t numbers, Reducer& over) {
+    const witnessed_sum words(layout,
+                              {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+    agree(reduction_schema(words, {}, std::nullopt), over);
+    std::uint64_t ends[] = {numbers, ~std::uint64_t{numbers}};
+    over.max(std::span<std::uint64_t>(ends));
+    if (ends[0] != ~ends[1]) {
+        throw error("sequences", "the ranks that share them have from " + std::to_string(~ends[1]) + " to " +
+                                     std::to_string(ends[0]));
+    }
+}
+
+/// The ratio of one sequence; none where it is empty.
+[[nodiscard]] inline std::optional<double> ratio_of(double numerator, double denominator, std::size_t index) {
+    if (denominator < 0 || (denominator == 0 && numerator != 0)) {
+        throw error(indexed("denominators", index), "must be above 0, or 0 beside a numerator of 0, got " +
+                                                        std::to_string(denominator) + " below " +
+                                                        std::to_string(numerator));
+    }
+    return denominator == 0 ? std::optional<double>() : numerator / denominator;
+}
+
+inline void add_ratio(ratio_summary& to, std::optional<double> value) {
+    if (!value) {
+        ++to.empty;
+        return;
+    }
+    if (!std::isfinite(*value)) {
+        throw error("ratio", "of a sequence must be finite, got " + std::to_string(*value));
+    }
+    to.least = to.sequences == 0 ? *value : std::min(to.least, *value);
+    to.largest = to.sequences == 0 ? *value : std::max(to.largest, *value);
+    to.sum = added(to.sum, *value, "ratio");
+    ++to.sequences;
+}
+
+}  // namespace detail
+
+/// A ratio whose sides are signed or floating-point: a loss over its tokens.
+template <ratio_number Numerator, ratio_number Denominator = std::uint64_t>
+struct number_ratio {
+    Numerator numerator{};
+    Denominator denominator{};
+
+    [[nodiscard]] double value() const {
+        const std::optional<double> found =
+            detail::ratio_of(static_cast<double>(numerator), static_cast<double>(denominator), 0);
+        if (!found) {
+            throw error("ratio", "is over nothing: every slice was empty");
+        }
+        return *found;
+    }
+};
+
+/// Numerator and denominator of all ranks, of which one scope holds, or one each: `over` is the group of all ranks but
+/// those that the scopes trust. Three collectives.
+template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer>
+[[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
+                                                          const ratio_scope& scope, const parallel_layout& layout,
+                                                          Reducer& over) {
+    detail::agree_on_ratios(scope, layout, 1, over);
+    detail::rank_gather all(layout, detail::axes_seen(scope, every_axis));
+    all.collect(2, over, [&] {
+        return std::vector<std::uint64_t>{std::bit_cast<std::uint64_t>(mine.numerator),
+                                          std::bit_cast<std::uint64_t>(mine.denominator)};
+    });
+    return {.numerator = detail::whole_of<Numerator>(all, 0, scope.numerator(), "numerator"),
+            .denominator = detail::whole_of<Denominator>(all, 1, scope.denominator(), "denominator")};
+}
+
+/// Ratios of ratios, in two levels: first numerator and denominator of each sequence over the ranks that share it, then
+/// mean, least and largest of `of(numerator ÷ denominator)` over the sequences of all data-parallel ranks. So
+/// perplexity, `of` = exp(−x), does not depend on how context parallelism cuts a sequence, but for the rounding of a
+/// sum.
+///
+/// `within` is the group of this rank over cp, tp and pp, without axes that both scopes trust; `over_dp` that over dp.
+/// The ranks of `within` have the same sequences in the same order; a slice without any is 0 over 0. Sums are in the
+/// order of ranks, then of sequences: the same bits on every rank.
+template <ratio_number Numerator, ratio_number Denominator, word_reducer Within, word_reducer Data,
+          class Of = std::identity>
+[[nodiscard]] ratio_summary reduce_sequences(std::span<const Numerator> numerators,
+                                             std::span<const Denominator> denominators, const ratio_scope& scope,
+                                             const parallel_layout& layout, Within& within, Data& over_dp, Of of = {}) {
+    constexpr axis_set sharing = parallel_axis::cp | parallel_axis::tp | parallel_axis::pp;
+    const std::size_t sequences = numerators.size();
+    const auto mine = [&] {
+        if (denominators.size() != sequences) {
+            throw error("denominators", "must be as many as the numerators, " + std::to_string(sequences) + ", got " +
+                                            std::to_string(denominators.size()));
+        }
+        if (scope.numerator().along(parallel_axis::dp) != share::sharded ||
+            scope.denominator().along(parallel_axis::dp) != share::sharded) {
+            throw error("scope", "must be sharded over dp, whose ranks have sequences of their own");
+        }
+        std::vector<std::uint64_t> words;
+        for (std::size_t i = 0; i < sequences; ++i) {
+            words.push_back(std::bit_cast<std::uint64_t>(detail::added(Numerator{}, numerators[i], "numerators")));
+            words.push_back(
+                std::bit_cast<std::uint64_t>(detail::added(Denominator{}, denominators[i], "denominators")));
+        }
+        return words;
+    };
+    const auto of_replica = [&] {
+        detail::agree_on_ratios(scope, layout, sequences, within);
+        detail::rank_gather all(layout, detail::axes_seen(scope, sharing));
+        all.collect(2 * sequences, within, mine);
+        ratio_summary found;
+        for (std::size_t i = 0; i < sequences; ++i) {
+            const auto n = detail::whole_of<Numerator>(all, 2 * i, scope.numerator(), "numerators");
+            const auto d = detail::whole_of<Denominator>(all, 2 * i + 1, scope.denominator(), "denominators");
+            const std::optional<double> value = detail::ratio_of(static_cast<double>(n), static_cast<double>(d), i);
+            detail::add_ratio(found, value ? std::optional<double>(of(*value)) : value);
+        }
+        return std::vector<std::uint64_t>{found.sequences, found.empty, std::bit_cast<std::uint64_t>(found.sum),
+                                          std::bit_cast<std::uint64_t>(found.least),
+                                          std::bit_cast<std::uint64_t>(found.largest)};
+    };
+    constexpr std::size_t words_of_replica = 5;
+    detail::agree_on_ratios(scope, layout, words_of_replica, over_dp);
+    detail::rank_gather replicas(layout, parallel_axis::dp);
+    replicas.collect(words_of_replica, over_dp, of_replica);
+    ratio_summary found;
+    for (std::size_t slot = 0; slot < replicas.ranks().size(); ++slot) {
+        const std::span<const std::uint64_t> one = replicas.of(slot);
+        found.empty = checked_add(found.empty, one[1], "sequences");
+        if (one[0] == 0) {
+            continue;
+        }
+        const auto least = std::bit_cast<double>(one[3]);
+        const auto largest = std::bit_cast<double>(one[4]);
+        found.least = found.sequences == 0 ? least : std::min(found.least, least);
+        found.largest = found.sequences == 0 ? largest : std::max(found.largest, largest);
+        found.sum = detail::added(found.sum, std::bit_cast<double>(one[2]), "ratio");
+        found.sequences = checked_add(found.sequences, one[0], "sequences");
+    }
+    return found;
+}
+
+}  // namespace floptally
