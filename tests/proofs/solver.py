@@ -19,7 +19,7 @@ import z3
 WORD = 2**64
 LONGEST = 2**32 - 1  # max_sequence_length
 PARAMETER = 2**31 - 1  # the largest parameter of a mask
-TIMEOUT_MS = 15_000
+EFFORT = 60_000_000  # what z3 may spend on one claim, in units of its own: no matter how busy the machine is
 
 _scene = None
 
@@ -31,6 +31,7 @@ class Tally:
         self.proven = 0
         self.failed = []
         self.seconds = {}
+        self.efforts = {}
 
 
 results = Tally()
@@ -39,17 +40,19 @@ results = Tally()
 def decide(name, facts, claim):
     """One claim: proven where z3 finds its negation unsatisfiable; `unknown` is a failure."""
     solver = z3.Solver()
-    solver.set("timeout", TIMEOUT_MS)
+    solver.set("rlimit", EFFORT)
     solver.add(*facts)
     solver.add(z3.Not(claim))
     started = time.perf_counter()
     found = solver.check()
     results.seconds[name] = results.seconds.get(name, 0) + time.perf_counter() - started
+    spent = solver.statistics()
+    results.efforts[name] = spent.get_key_value("rlimit count") if "rlimit count" in spent.keys() else 0
     if found == z3.unsat:
         results.proven += 1
         return
     why = f"false: {solver.model()}" if found == z3.sat else f"not decided: {solver.reason_unknown()}"
-    results.failed.append(f"{name}: {why}")
+    results.failed.append(f"{name}: {' '.join(str(claim).split())[:300]} is {why}")
 
 
 def fresh(name):
@@ -109,7 +112,7 @@ class Scene:
         if z3.is_true(plain) or z3.is_false(plain):
             return z3.is_true(plain)
         solver = z3.Solver()
-        solver.set("timeout", 100)
+        solver.set("rlimit", EFFORT // 1000)
         solver.add(*self.given, *self.path, z3.Not(condition))
         return solver.check() == z3.unsat
 
@@ -129,7 +132,7 @@ class Scene:
             return
         self._consistent = True
         solver = z3.Solver()
-        solver.set("timeout", 50)
+        solver.set("rlimit", EFFORT // 1000)
         solver.add(*self.facts, *more)
         if solver.check() == z3.unsat:
             results.failed.append(f"{name}: the facts contradict each other")
@@ -137,7 +140,7 @@ class Scene:
     def prove_no_wrap(self, name, *more):
         """All obligations up to now: what the C++ computes on the way is what integers are."""
         for number, claim in enumerate(self.obligations, 1):
-            decide(f"{name}: use {number} of a value is within its type ({' '.join(str(claim).split())[:200]})", [*self.facts, *more], claim)
+            decide(f"{name}: use {number} of a value is within its type", [*self.facts, *more], claim)
         self.obligations = []
 
 

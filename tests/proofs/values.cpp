@@ -30,6 +30,15 @@ struct parameters {
     std::int64_t d = 0;
 };
 
+/// Its three flags are bits of the third parameter: bidirectional, without context, targets without limit.
+mask hstu_of(const parameters& p) {
+    return mask::hstu({.is_causal = p.c % 2 == 0,
+                       .contextual = p.c / 2 % 2 == 0,
+                       .max_attn_len = p.a,
+                       .min_full_attn_seq_len = p.b,
+                       .windowed_targets = p.c / 4 % 2 == 0});
+}
+
 /// The rules, by the names that the table of tests/proofs/rules.py has for them.
 mask rule_of(const std::string& name, const parameters& p) {
     if (name == "causal")
@@ -62,17 +71,12 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::within_window(p.a);
     if (name == "limited_by_window")
         return mask::limited_by_window(p.a);
-    const mask hstu = mask::hstu({.is_causal = p.c % 2 == 0,
-                                  .contextual = p.c / 2 % 2 == 0,
-                                  .max_attn_len = p.a,
-                                  .min_full_attn_seq_len = p.b,
-                                  .windowed_targets = p.c / 4 % 2 == 0});
     if (name == "hstu")
-        return hstu;
+        return hstu_of(p);
     if (name == "hstu_history_squares")
-        return mask::hstu_history_squares_of(hstu);
+        return mask::hstu_history_squares_of(hstu_of(p));
     if (name == "hstu_others")
-        return mask::hstu_others_of(hstu);
+        return mask::hstu_others_of(hstu_of(p));
     if (name == "hstu_part")
         return mask::hstu_part(static_cast<hstu_rows>(p.a), p.b);
     if (name == "grid_windows")
