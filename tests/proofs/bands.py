@@ -3,8 +3,8 @@
 
 import z3
 
-from formulas import band, capped_ramp, sliding_window, value_of, within
-from solver import LONGEST, PARAMETER, I64, Scene, decide, product_of, prove_rule, variable
+from formulas import band, capped_ramp, within
+from solver import LONGEST, PARAMETER, I64, Scene, decide, prove_rule, value_of, variable
 
 
 def sees_window(i, j, left, right):

@@ -6,7 +6,7 @@ import z3
 import formulas
 from block_formulas import BLOCK, LONGEST_OF, LengthBlock
 from formulas import within
-from solver import I64, LONGEST, PARAMETER, WORD, Scene, U64, decide, product_of, quotient, rest, value_of, variable
+from solver import I64, PARAMETER, WORD, Scene, U64, decide, product_of, rest, value_of, variable
 
 LENGTH, PARAM = z3.Ints("length parameter")
 
@@ -14,7 +14,7 @@ LENGTH, PARAM = z3.Ints("length parameter")
 def prove_product_sum_16():
     """product_sum<std::int16_t>: 512 products in two words of 32 bits, exactly.
 
-    By induction over the products: high = Σ (a >> 7)·b and low = Σ (a & 127)·b are within these bounds for k of them.
+    By induction over the products: high = Σ (a >> 7)·b and low = Σ (a & 127)·b have these bounds for k of them.
     """
     longest = LONGEST_OF[16]
     k, high, low, a, b, wrapped = z3.Ints("k high low a b wrapped")
@@ -32,12 +32,12 @@ def prove_product_sum_16():
     decide("product_sum<int16>: 128·high + low is Σ a·b, product by product", factors,
            128 * (top * b) + bottom * b == a * b)
     # After at most 512: high did not wrap; low is the wrapped sum less 128·high, modulo 2^32.
-    turns, difference = z3.Ints("turns difference")
+    turns, laps, difference = z3.Ints("turns laps difference")
     done = [within(0, k, BLOCK), within(0, high, k * most_high), within(0, low, k * most_low)]
     decide("product_sum<int16>: high fits 32 bits, low 31", done, z3.And(high < 2**32, low < 2**31))
     decide("product_sum<int16>: total() is the sum",
            done + [within(0, wrapped, 2**32 - 1), 128 * high + low == wrapped + 2**32 * turns,
-                   within(0, difference, 2**32 - 1), z3.Exists([turns], wrapped - 128 * high == difference - 2**32 * turns)],
+                   within(0, difference, 2**32 - 1), wrapped - 128 * high == difference - 2**32 * laps],
            128 * high + difference == 128 * high + low)
 
 
@@ -130,7 +130,8 @@ def prove_forms(bits, longest):
             scene.obligations = []
             scene.prove(f"{name}, {bits} bits: a length adds the divisor times its pairs", numerator == divisor * pairs,
                         product_of(LENGTH, LENGTH))
-            scene.prove(f"{name}, {bits} bits: and no more than 2n² + 2n", numerator <= 2 * LENGTH * LENGTH + 2 * LENGTH,
+            scene.prove(f"{name}, {bits} bits: and no more than 2n² + 2n",
+                        numerator <= 2 * LENGTH * LENGTH + 2 * LENGTH,
                         numerator == divisor * pairs, product_of(LENGTH, LENGTH))
             for x in factors:
                 scene.prove(f"{name}, {bits} bits: a factor is from 0 to the longest", within(0, x, longest))
@@ -147,7 +148,8 @@ def prove_division():
     decide("a length more adds its pairs to the quotient", [total == d * pairs, numerator == d * of_one],
            total + numerator == d * (pairs + of_one))
     longest = LONGEST_OF[32]
-    decide("512 numerators of at most 2n² + 2n fit 64 bits", [], z3.BoolVal(BLOCK * (2 * longest**2 + 2 * longest) < WORD))
+    decide("512 numerators of at most 2n² + 2n fit 64 bits", [],
+           z3.BoolVal(BLOCK * (2 * longest**2 + 2 * longest) < WORD))
 
 
 def prove():

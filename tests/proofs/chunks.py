@@ -4,7 +4,7 @@
 import z3
 
 from formulas import chunk_square_rows, chunk_squares, chunked, chunked_rows, compressed_keys, compressed_rows, within
-from solver import LONGEST, PARAMETER, product_of, prove_rule, quotient, rest
+from solver import PARAMETER, prove_rule, quotient
 
 
 def positive(parameter):

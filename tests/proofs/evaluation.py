@@ -53,8 +53,8 @@ def prove_squares():
         with Scene(0 <= n, n <= LONGEST, within(least, p, PARAMETER), within(-1, other, PARAMETER)) as scene:
             pairs = value_of(rule(variable("n"), variable("parameter", I64)))
             scene.obligations = []
-            scene.prove(f"{name}: at most the square of the length", z3.And(0 <= pairs, pairs <= n * n), product_of(n, n),
-                        n * n >= n)
+            scene.prove(f"{name}: at most the square of the length", z3.And(0 <= pairs, pairs <= n * n),
+                        product_of(n, n), n * n >= n)
     squares, total, added = z3.Ints("squares total added")
     decide("a sum that is at most Σ L² stays so", [0 <= total, total <= squares, within(0, added, n * n)],
            total + added <= squares + n * n)

@@ -6,7 +6,21 @@
 
 import z3
 
-from solver import I64, LONGEST, PARAMETER, U64, both, lemma_multiple, lemma_shift, product_of, quotient, rest, running_sum, smaller, value_of, when
+from solver import (
+    I64,
+    LONGEST,
+    PARAMETER,
+    U64,
+    both,
+    lemma_multiple,
+    lemma_shift,
+    product_of,
+    quotient,
+    rest,
+    running_sum,
+    smaller,
+    when,
+)
 
 
 def within(low, x, high):

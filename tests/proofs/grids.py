@@ -13,20 +13,7 @@ from formulas import (
     windowed_frame,
     within,
 )
-from solver import (
-    I64,
-    LONGEST,
-    PARAMETER,
-    Scene,
-    U64,
-    decide,
-    product_of,
-    prove_count,
-    quotient,
-    rest,
-    value_of,
-    variable,
-)
+from solver import I64, LONGEST, PARAMETER, Scene, U64, decide, product_of, prove_count, quotient, value_of, variable
 
 
 def window_of(cell, window, shift):
@@ -35,7 +22,7 @@ def window_of(cell, window, shift):
 
 
 def prove_windows():
-    """Pairs of cells in one window, along one axis: a new cell sees those before it in its window, they it, it itself."""
+    """Pairs of cells in one window of one axis: a new cell sees those before it in its window, they it, it itself."""
     n, window, shift = z3.Ints("n window shift")
     axis = [within(1, window, LONGEST), within(0, shift, LONGEST), 0 <= n, n < LONGEST]
     with Scene(*axis) as scene:
@@ -100,7 +87,7 @@ def prove_strides():
         scene.prove("strided: nothing where the kernel does not fit", of(n, field, stride) == 0)
     # Two convolutions are one. Where the second is all padding (a field below 1) it would make cells of none.
     field2, stride2 = z3.Ints("field2 stride2")
-    with Scene(*given, within(1, field2, 2**15), within(1, stride2, 2**15), stride <= 2**15, within(-2**15, field, 2**15)) as scene:
+    with Scene(*given, within(1, field2, PARAMETER), within(1, stride2, PARAMETER)) as scene:
         first = of(n, field, stride)
         second = of(first, field2, stride2)
         combined_field, combined_stride = field + (field2 - 1) * stride, stride * stride2

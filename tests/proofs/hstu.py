@@ -29,7 +29,6 @@ from solver import (
     product_of,
     prove_count,
     quotient,
-    rest,
     value_of,
     variable,
 )

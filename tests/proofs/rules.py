@@ -101,7 +101,8 @@ class Random:
 
     def upto(self, most, least=0):
         """Of every number of bits equally often."""
-        return least + self.random.randrange(((most - least) >> self.random.randrange((most - least).bit_length() or 1)) + 1)
+        span = most - least
+        return least + self.random.randrange((span >> self.random.randrange(span.bit_length() or 1)) + 1)
 
     def sequence(self):
         past = self.upto(LONGEST)

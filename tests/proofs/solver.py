@@ -404,7 +404,8 @@ def prove_count(name, facts, predicate, domain, *intervals, hints=()):
         holds = predicate(j, scene)
         listed = z3.Or(*(z3.And(a <= j, j < b) for a, b in intervals))
         more = [hint(j) for hint in hints]
-        scene.prove(f"{name}: a key is seen that stands within the bounds", z3.Implies(listed, z3.And(inside, holds)), *more)
+        scene.prove(f"{name}: a key is seen that stands within the bounds",
+                    z3.Implies(listed, z3.And(inside, holds)), *more)
         scene.prove(f"{name}: and no other", z3.Implies(z3.And(inside, holds), listed), *more)
         in_order = [a <= b for a, b in intervals] + [x[1] <= y[0] for x, y in zip(intervals, intervals[1:])]
         scene.prove(f"{name}: bounds are in order", z3.And(*in_order), *more)
@@ -416,7 +417,7 @@ def prove_count(name, facts, predicate, domain, *intervals, hints=()):
 class RunningSum:
     """A function of C++ that is a sum over the first rows, for parameters for which `given` holds.
 
-    `prove` shows it. Other proofs, which never stand before it, know that its values are in order. A scene to which it is opaque knows, in
+    `prove` shows it. Proofs of what calls it know that its values are in order. A scene to which it is opaque knows, in
     place of the formula, that one row more adds its term.
     """
 
@@ -493,8 +494,12 @@ def running_sum(names, given, term, hints=_no_hints, cases=_one_case, opaque=())
     return lambda function: RunningSum(function, names, given, term, hints, cases, opaque)
 
 
-def prove_rule(name, formula, given, sees, row, column=None, weigh=lambda i, seen, *parameters: seen, names="", when_fits=None):
-    """formula(length, past, …) is the number of pairs (query, key) with `sees`, for all lengths, pasts and parameters.
+def _number(i, seen, *parameters):
+    return seen
+
+
+def prove_rule(name, formula, given, sees, row, column=None, weigh=_number, names="", when_fits=None):
+    """formula(length, past, …) is the number of pairs (query, key) with `sees`, for all lengths, pasts, parameters.
 
     By induction on the length: no token has no pairs; one token more, at position i = past + length, adds the keys that
     its query sees (`row`: their bounds) and the earlier queries that see its key (`column`: theirs). Both are shown to

@@ -4,7 +4,7 @@
 import subprocess
 
 from block_formulas import LONGEST_OF, LengthBlock
-from rules import SEQUENCES, Random, questions
+from rules import Random, questions
 
 # Rules that have a form of their own over a block of lengths: how the C++ is asked, and the form.
 BLOCKS = {
