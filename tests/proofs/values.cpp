@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the library computes, for the proofs' formulas to be compared with: a line in, a number out.
+//
+//     pairs RULE A B C D LENGTH PAST KEYS CONTEXT TARGETS GROUP      of a sequence; A … D are the rule's parameters
+//     patches RULE A B C D T H W                                     of a grid
+//     frames RULE A B C D FRAMES                                     of a clip of sound
+//     block RULE A B C D N LENGTH…                                   of N lengths, which a tally adds up in blocks
+//     mod16 D X, mod32 D X                                           of detail::modulus
+//     products16 N A… B…                                             of detail::product_sum<std::int16_t>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <floptally/detail/length_block.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
+
+namespace {
+
+using floptally::hstu_rows;
+using floptally::mask;
+
+struct parameters {
+    std::int64_t a = 0;
+    std::int64_t b = 0;
+    std::int64_t c = 0;
+    std::int64_t d = 0;
+};
+
+/// Its three flags are bits of the third parameter: bidirectional, without context, targets without limit.
+mask hstu_of(const parameters& p) {
+    return mask::hstu({.is_causal = p.c % 2 == 0,
+                       .contextual = p.c / 2 % 2 == 0,
+                       .max_attn_len = p.a,
+                       .min_full_attn_seq_len = p.b,
+                       .windowed_targets = p.c / 4 % 2 == 0});
+}
+
+/// The rules, by the names that the table of tests/proofs/rules.py has for them.
+mask rule_of(const std::string& name, const parameters& p) {
+    if (name == "causal")
+        return mask::causal();
+    if (name == "bidirectional")
+        return mask::bidirectional();
+    if (name == "sliding_window")
+        return mask::sliding_window(p.a);
+    if (name == "window")
+        return mask::window(p.a, p.b);
+    if (name == "chunked")
+        return mask::chunked(p.a);
+    if (name == "top_k")
+        return mask::top_k(p.a);
+    if (name == "compressed_keys")
+        return mask::compressed_keys(p.a);
+    if (name == "cross_attention")
+        return mask::cross_attention();
+    if (name == "encoder")
+        return mask::encoder();
+    if (name == "prefix_lm")
+        return mask::prefix_lm(p.a);
+    if (name == "box")
+        return mask::box(p.a);
+    if (name == "window_squares")
+        return mask::window_squares(p.a);
+    if (name == "chunk_squares")
+        return mask::chunk_squares(p.a);
+    if (name == "within_window")
+        return mask::within_window(p.a);
+    if (name == "limited_by_window")
+        return mask::limited_by_window(p.a);
+    if (name == "hstu")
+        return hstu_of(p);
+    if (name == "hstu_history_squares")
+        return mask::hstu_history_squares_of(hstu_of(p));
+    if (name == "hstu_others")
+        return mask::hstu_others_of(hstu_of(p));
+    if (name == "hstu_part")
+        return mask::hstu_part(static_cast<hstu_rows>(p.a), p.b);
+    if (name == "grid_windows")
+        return mask::grid_windows(p.a, p.b);
+    if (name == "merged_patches")
+        return mask::merged_patches(p.a, p.b);
+    if (name == "pooled_patches")
+        return mask::pooled_patches(p.a);
+    if (name == "pooled_clips")
+        return mask::pooled_clips(p.a);
+    if (name == "clip_squares")
+        return mask::clip_squares(p.a);
+    if (name == "later_image_tokens")
+        return mask::later_image_tokens(p.a, p.b);
+    if (name == "strided_cells")
+        return mask::strided_cells(p.a, p.b);
+    if (name == "level_windows")
+        return mask::level_windows(p.a, p.b, p.c != 0, p.d != 0);
+    if (name == "strided_frames")
+        return mask::strided_frames(p.a, p.b, p.c);
+    if (name == "strided_squares")
+        return mask::strided_squares(p.a, p.b, p.c, p.d);
+    std::cerr << "no rule has the name " << name << '\n';
+    std::exit(2);
+}
+
+std::uint64_t of_block(const mask& rule, const std::vector<std::uint32_t>& lengths) {
+    floptally::mask_set masks;
+    masks.find_or_add(rule, "masks");
+    floptally::tally sum{masks};
+    sum.add_lengths(lengths);
+    return sum.pairs(floptally::view::useful, rule);
+}
+
+template <class T>
+T next() {
+    T number{};
+    std::cin >> number;
+    return number;
+}
+
+std::uint64_t value_of(const std::string& what) {
+    if (what == "mod16") {
+        const floptally::detail::modulus<std::int16_t> remainder(next<std::int16_t>());
+        return static_cast<std::uint64_t>(remainder(next<std::int16_t>()));
+    }
+    if (what == "mod32") {
+        const floptally::detail::modulus<std::int32_t> remainder(next<std::int32_t>());
+        return static_cast<std::uint64_t>(remainder(next<std::int32_t>()));
+    }
+    if (what == "products16") {
+        std::vector<std::int16_t> factors(2 * next<std::size_t>());
+        for (std::int16_t& one : factors) {
+            one = next<std::int16_t>();
+        }
+        floptally::detail::product_sum<std::int16_t> sum;
+        for (std::size_t i = 0; i < factors.size() / 2; ++i) {
+            sum.add(factors[i], factors[factors.size() / 2 + i]);
+        }
+        return sum.total();
+    }
+    const auto name = next<std::string>();
+    parameters p;
+    std::cin >> p.a >> p.b >> p.c >> p.d;
+    const mask rule = rule_of(name, p);
+    if (what == "patches") {
+        floptally::grid g;
+        std::cin >> g.t >> g.h >> g.w;
+        return rule.pairs(g);
+    }
+    if (what == "frames") {
+        return rule.pairs(floptally::audio_clip{next<std::uint32_t>()});
+    }
+    if (what == "block") {
+        std::vector<std::uint32_t> lengths(next<std::size_t>());
+        for (std::uint32_t& one : lengths) {
+            one = next<std::uint32_t>();
+        }
+        return of_block(rule, lengths);
+    }
+    floptally::sequence s;
+    std::cin >> s.length >> s.past >> s.keys >> s.context >> s.targets >> s.target_group;
+    return rule.pairs(s);
+}
+
+}  // namespace
+
+int main() {
+    for (std::string what; std::cin >> what;) {
+        std::cout << value_of(what) << '\n';
+    }
+}
