@@ -100,7 +100,7 @@ class constant_cost {
     detail::bounded_vector<component_name, Components> components_;
     detail::bounded_vector<cost_row, Rows> rows_;
     detail::bounded_vector<component_name, Weights> weights_;
-    detail::bounded_vector<mask, Masks> masks_;
+    detail::bounded_vector<rule, Masks> masks_;
     bool has_[modality_count] = {};
 };
 

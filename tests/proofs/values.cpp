@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/detail/length_block.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>
@@ -64,19 +65,19 @@ mask rule_of(const std::string& name, const parameters& p) {
     if (name == "box")
         return mask::box(p.a);
     if (name == "window_squares")
-        return mask::window_squares(p.a);
+        return floptally::make_rule<floptally::maxtext::window_squares>(p.a);
     if (name == "chunk_squares")
-        return mask::chunk_squares(p.a);
+        return floptally::make_rule<floptally::maxtext::chunk_squares>(p.a);
     if (name == "within_window")
-        return mask::within_window(p.a);
+        return floptally::make_rule<floptally::megatron_bridge::within_window>(p.a);
     if (name == "limited_by_window")
-        return mask::limited_by_window(p.a);
+        return floptally::make_rule<floptally::megatron_bridge::limited_by_window>(p.a);
     if (name == "hstu")
         return hstu_of(p);
     if (name == "hstu_history_squares")
-        return mask::hstu_history_squares_of(hstu_of(p));
+        return floptally::recsys_examples::history_squares{hstu_of(p).as<floptally::masks::hstu>().flags & 3};
     if (name == "hstu_others")
-        return mask::hstu_others_of(hstu_of(p));
+        return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::masks::hstu>().flags & 3};
     if (name == "hstu_part")
         return mask::hstu_part(static_cast<hstu_rows>(p.a), p.b);
     if (name == "grid_windows")

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <floptally/convention.hpp>
 #include <floptally/detail/rank_agreement.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
+#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
@@ -71,7 +73,17 @@ class reduction_schema {
         hash << how.name << static_cast<std::uint64_t>(how.causal) << static_cast<std::uint64_t>(how.windows)
              << static_cast<std::uint64_t>(how.backward) << std::uint64_t{how.delta_rule_flops}
              << std::uint64_t{how.scan_flops} << static_cast<std::uint64_t>(how.head)
-             << static_cast<std::uint64_t>(how.parameters) << static_cast<std::uint64_t>(how.hstu);
+             << static_cast<std::uint64_t>(how.parameters);
+        // Its function, by what it makes of masks of every kind.
+        for (const mask& probe :
+             {mask::causal(), mask::bidirectional(), mask::sliding_window(4), mask::chunked(4), mask::top_k(4),
+              mask::prefix_lm(4), mask::hstu(), mask::hstu({.is_causal = false}), mask::later_image_tokens(2)}) {
+            for (const bool alternating : {false, true}) {
+                for (const auto& [what, divisor] : how.pairs(probe, how, {.has_layer_without_window = alternating})) {
+                    hash << std::string_view(what.name()) << std::uint64_t{divisor};
+                }
+            }
+        }
         for (std::size_t kind = 0; kind < term_count; ++kind) {
             hash << std::uint64_t{how.counted.contains(static_cast<term>(kind))};
         }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/convention.hpp>
+#include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/list.hpp>
+#include <floptally/detail/plan_walk.hpp>
+#include <floptally/detail/tally_words.hpp>
+#include <floptally/detail/word_table.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally::detail {
+
+/// The rows of a cost over words of a tally, as a convention and a plan count them: what a `flop_counter` is made of.
+class word_coefficients {
+  public:
+    /// Forward FLOPs of one component per unit of one word of a tally.
+    struct entry {
+        std::uint32_t word;
+        std::uint64_t useful;
+        std::uint64_t padded;
+    };
+
+    /// Entries that stand together: one component, one set of passes.
+    struct group {
+        std::uint32_t component;
+        bool continues;  ///< the group before is of the same component
+        passes run;
+        std::uint32_t first;
+        std::uint32_t last;
+    };
+
+  private:  // next, since clang evaluates templates in constant expressions only where they stand above their use
+    /// All rows of one component with the passes of the first of them; nothing where another came before it.
+    constexpr void add_planned(const plan_walk& walk, std::size_t first, const convention& how,
+                               const attention_context& context) {
+        for (std::size_t i = 0; i < walk.rows.size(); ++i) {
+            const auto& [component, row, run] = walk.rows[i];
+            if (component != walk.rows[first].component || !(run == walk.rows[first].run)) {
+                continue;
+            }
+            if (i < first) {
+                return;
+            }
+            const rule attends = has_rule(row.what) ? walk.masks[row.mask] : rule{};
+            add(walk.components[component], attends, row, run, how, context);
+        }
+    }
+
+    /// The words of one statistic: the moments that it follows from, or its own.
+    template <class At>
+    constexpr void add_counted(const rule& what, std::uint64_t divisor, At at) {
+        const moment_form form = what.moments();
+        if (!form.exists) {
+            const std::size_t index = masks.find_or_add(what.canonical(), "masks");
+            at(tally_words::before_masks(masks) + index, 1, divisor);
+            return;
+        }
+        const auto moment = [&](statistic which, std::uint64_t times, std::uint64_t of) {
+            if (times != 0) {
+                const std::uint64_t shared = times % 2 == 0 && of % 2 == 0 ? 2 : 1;
+                at(tally_words::index_of(what.in(), which), times / shared, of / shared);
+            }
+        };
+        moment(statistic::squares, form.half_squares, 2 * divisor);
+        moment(statistic::tokens, form.half_tokens, 2 * divisor);
+        moment(statistic::cached, form.cached, divisor);
+        moment(statistic::crossed, form.crossed, divisor);
+        moment(statistic::count, form.count, divisor);
+        moment(statistic::keys, form.keys, divisor);
+        moment(statistic::routed, form.routed, divisor);
+    }
+
+    /// Replaces the mask of a row by words of a tally, as the convention counts it.
+    constexpr void add(const component_name& name, const rule& attends, const cost_row& row, const passes& run,
+                       const convention& how, const attention_context& context) {
+        const auto component = static_cast<std::uint32_t>(names.find_or_add(name, "components"));
+        const bool known = !groups.empty() && groups.back().component == component;
+        if (!known || !(groups.back().run == run)) {
+            const auto end = static_cast<std::uint32_t>(entries.size());
+            groups.push_back(group{component, known, run, end, end}, "rows");
+        }
+        const auto at = [&](std::size_t word, std::uint64_t times, std::uint64_t divisor) {
+            const std::uint64_t useful = checked_multiply(row.useful, times, "cost");
+            const std::uint64_t padded = checked_multiply(row.padded, times, "cost");
+            if (useful % divisor != 0 || padded % divisor != 0) {
+                throw error("convention", "half of an odd number of FLOPs per pair: the softmax of oddly many heads");
+            }
+            entry& e = entry_of(groups.back(), static_cast<std::uint32_t>(word));
+            e.useful = checked_add(e.useful, useful / divisor, "cost");
+            e.padded = checked_add(e.padded, padded / divisor, "cost");
+        };
+        if (row.what == statistic::pairs) {
+            for (const auto& [what, divisor] : how.pairs(attends, how, context)) {
+                add_counted(what.in() == attends.in() ? what : what.in(attends.in()), divisor, at);
+            }
+            return;
+        }
+        if (row.what == statistic::routed) {
+            add_counted(attends, 1, at);
+            needs.routed = needs.routed || (row.useful != 0 && attends.is_polynomial());
+            needs.words = needs.words || (row.useful != 0 && !attends.is_polynomial());
+            return;
+        }
+        at(tally_words::index_of(row.in, row.what), 1, 1);
+    }
+
+    constexpr entry& entry_of(group& last, std::uint32_t word) {
+        for (std::size_t i = last.first; i < last.last; ++i) {
+            if (entries[i].word == word) {
+                return entries[i];
+            }
+        }
+        ++last.last;
+        return entries.push_back(entry{word, 0, 0}, "rows");
+    }
+
+  public:
+    /// Everything trains: the rows of a cost, kind by kind, so that those with equal passes stand together.
+    constexpr void add_rows(const cost& model, const convention& how, const training_plan& plan) {
+        const attention_context context = context_of(model);
+        for (std::size_t component = 0; component < model.components().size(); ++component) {
+            const component_name& name = model.components()[component];
+            const bool named = plan.recomputed_components.find(name) < plan.recomputed_components.size();
+            for (std::size_t kind = 0; kind < term_count; ++kind) {
+                for (const cost_row& row : model.rows()) {
+                    if (row.component == component && row.kind == static_cast<term>(kind) &&
+                        how.counted.contains(row.kind)) {
+                        const bool again = named || is_recomputed(row.kind, plan);
+                        const rule attends = has_rule(row.what) ? model.masks()[row.mask] : rule{};
+                        add(name, attends, counted_row(model, row, how), passes_of(row.kind, how, plan, again), how,
+                            context);
+                    }
+                }
+            }
+        }
+    }
+
+    constexpr void add_planned(std::span<const model_part> stages, const cost& model, const convention& how,
+                               const training_plan& plan) {
+        const plan_walk walk(stages, model, how, plan);
+        is_upper_bound = walk.is_upper_bound;
+        const attention_context context = context_of(model);
+        for (std::size_t component = 0; component < walk.components.size(); ++component) {
+            for (std::size_t first = 0; first < walk.rows.size(); ++first) {
+                if (walk.rows[first].component == component) {
+                    add_planned(walk, first, how, context);
+                }
+            }
+        }
+    }
+
+    mask_set masks;  ///< those whose words are counted
+    measured_needs needs;
+    bool is_upper_bound = false;
+    cost::component_list names;
+    list<group> groups;
+    list<entry> entries;
+};
+
+}  // namespace floptally::detail
