@@ -461,8 +461,8 @@ TEST_CASE("sums that do not fit name their word and change nothing, under 40 mas
     CHECK(batch == before);
     CHECK(error_of([&] { batch.add_encoder_decoder(too_many, too_many); }).find("squares: ") == 0);
     CHECK(batch == before);
-    batch.add(sequence{.length = 2});
+    batch.add_encoder_decoder(std::vector<u64>{2}, std::vector<u64>{3});
     tally again = before;
-    again.add(sequence{.length = 2});
+    again.add(sequence{.length = 2, .keys = 3});
     CHECK(batch == again);  // nothing of what was refused is left
 }
