@@ -60,7 +60,7 @@ static_assert(std::is_trivially_copyable_v<constant_cost<>>);
 
 // ---- a cost that no bound of before would hold, with the sums by hand beside it ----
 
-constexpr u64 components = 200;
+constexpr u64 components = 300;  // more than a byte numbers
 constexpr u64 masks = 40;
 constexpr u64 attentions = 20;  // under each mask
 
@@ -139,7 +139,7 @@ void add_samples(Tally& batch) {
 
 }  // namespace
 
-TEST_CASE("a cost of 200 components, 1200 rows and 40 masks counts as by hand", "[sizes]") {
+TEST_CASE("a cost of 300 components, 1400 rows and 40 masks counts as by hand", "[sizes]") {
     const cost model = large_cost();
     CHECK(model.components().size() == components);
     CHECK(model.rows().size() == 2 * components + masks * attentions);
@@ -303,11 +303,11 @@ TEST_CASE("a cost of a UNet's size folds, and is a constant of a bound that says
     CHECK(error_of([&] { static_cast<void>(constant_cost<78, 124>(model)); }) ==
           "rows: 125 are more than the 124 of this constant_cost");
     const cost large = large_cost();
-    CHECK(error_of([&] { static_cast<void>(constant_cost<200, 1200, 60, 16>(large)); }) ==
+    CHECK(error_of([&] { static_cast<void>(constant_cost<components, 1400, 60, 16>(large)); }) ==
           "masks: 40 are more than the 16 of this constant_cost");
-    CHECK(error_of([&] { static_cast<void>(constant_cost<200, 1200, 59, 40>(large)); }) ==
+    CHECK(error_of([&] { static_cast<void>(constant_cost<components, 1400, 59, 40>(large)); }) ==
           "weights: 60 are more than the 59 of this constant_cost");
-    CHECK(cost(constant_cost<200, 1200, 60, 40>(large)) == large);
+    CHECK(cost(constant_cost<components, 1400, 60, 40>(large)) == large);
     const cost towers = model.in(modality::vision);
     CHECK(cost(constant_cost<78, 125>(towers)) == towers);
     CHECK(constant_cost<78, 125>(towers).masks() == towers.masks());
@@ -461,8 +461,8 @@ TEST_CASE("sums that do not fit name their word and change nothing, under 40 mas
     CHECK(batch == before);
     CHECK(error_of([&] { batch.add_encoder_decoder(too_many, too_many); }).find("squares: ") == 0);
     CHECK(batch == before);
-    batch.add(sequence{.length = 2});
+    batch.add_encoder_decoder(std::vector<u64>{2}, std::vector<u64>{3});
     tally again = before;
-    again.add(sequence{.length = 2});
+    again.add(sequence{.length = 2, .keys = 3});
     CHECK(batch == again);  // nothing of what was refused is left
 }
