@@ -115,6 +115,22 @@ TEST_CASE("every part of the own format") {
     CHECK(linear(", 'rows': 'count'") == expected(statistic::count));
     CHECK(own("{'type': 'state', 'component': 'mamba.state', 'multiply_adds': 64}") ==
           cost{}.add_state("mamba.state", 64));
+    // How tensor parallelism deals what no part describes.
+    const auto split_of = [](const std::string& part) { return own(part).rows()[0].dealt; };
+    const auto with_split = [&](const char* said) {
+        return "{'type': 'linear', 'component': 'adapter.down', 'in_features': 12, 'out_features': 5, 'split': '" +
+               std::string(said) + "'}";
+    };
+    CHECK(split_of(with_split("columns")) == floptally::dealing::columns(5));
+    CHECK(split_of(with_split("rows")) == floptally::dealing::rows(12));
+    CHECK(split_of(with_split("replicated")) == floptally::dealing::replicated());
+    CHECK(split_of(with_split("repeated")) == floptally::dealing::repeated());
+    const std::string state = "{'type': 'state', 'component': 'memory', 'multiply_adds': 64, 'split': '";
+    CHECK(split_of(state + "even'}") == floptally::dealing::even());
+    CHECK(error_of([&] { return own(with_split("halves")); }) ==
+          "layers[0].parts[0].split: must be one of columns, rows, even, replicated, repeated, got \"halves\"");
+    CHECK(error_of([&] { return own(state + "columns'}"); }) ==
+          "layers[0].parts[0].split: must be one of even, replicated, repeated, got \"columns\"");
 }
 
 TEST_CASE("latent and sparse attention of the own format") {

@@ -8,6 +8,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/written_split.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/feed_forward.hpp>
 #include <floptally/model/latent_attention.hpp>
@@ -278,7 +279,7 @@ struct written_part {
 }
 
 [[nodiscard]] inline cost linear_cost(const written_part& of) {
-    of.part.allow_only({"type", "component", "in_features", "out_features", "rows"});
+    of.part.allow_only({"type", "component", "in_features", "out_features", "rows", "split"});
     const std::string rows = of.part.text("rows", "tokens");
     if (rows != "tokens" && rows != "keys" && rows != "count") {
         throw error(of.part.field("rows"), R"(must be "tokens", "keys" or "count", got ")" + rows + "\"");
@@ -288,14 +289,16 @@ struct written_part {
                                             .out_features = of.size("out_features"),
                                             .rows = rows == "tokens" ? statistic::tokens
                                                     : rows == "keys" ? statistic::keys
-                                                                     : statistic::count});
+                                                                     : statistic::count,
+                                            .dealt = read_split(of.part, true)});
     return sum;
 }
 
 [[nodiscard]] inline cost state_cost(const written_part& of) {
-    of.part.allow_only({"type", "component", "multiply_adds"});
+    of.part.allow_only({"type", "component", "multiply_adds", "split"});
     cost sum;
-    sum.add_state(read_component(of.part), of.part.integer({"multiply_adds"}, required, 1, std::uint64_t{1} << 48));
+    sum.add_state(read_component(of.part), of.part.integer({"multiply_adds"}, required, 1, std::uint64_t{1} << 48),
+                  term::state, 0, 0, read_split(of.part, false));
     return sum;
 }
 

@@ -17,6 +17,10 @@ namespace floptally::detail {
 
 [[nodiscard]] inline std::uint64_t hidden_width(const hf_model& model) { return model.sizes.hidden_size; }
 [[nodiscard]] inline std::uint64_t vocabulary_width(const hf_model& model) { return model.sizes.vocab_size; }
+/// A vocabulary is cut, a classifier is whole on every rank.
+[[nodiscard]] inline dealing dealing_of(const head_linear& last) {
+    return last.out == vocabulary_width ? dealing::vocabulary() : dealing::replicated();
+}
 template <std::uint64_t Width>
 [[nodiscard]] std::uint64_t fixed_width(const hf_model&) {
     return Width;

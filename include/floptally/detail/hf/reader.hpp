@@ -242,16 +242,14 @@ class hf_reader {
             if (width == 0) {
                 continue;
             }
-            cost matrix;
-            matrix.add("lm_head",
-                       linear{.in_features = after.in(model_),
-                              .out_features = width,
-                              .padded_out_features = padded_width(model_, after, width),
-                              .rows = after.rows,
-                              .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
-                              .reads = value::stream,
-                              .dealt = after.out == vocabulary_width ? dealing::vocabulary() : dealing::replicated()});
-            matrix = over_last_units(model_, matrix);
+            const linear last_linear{.in_features = after.in(model_),
+                                     .out_features = width,
+                                     .padded_out_features = padded_width(model_, after, width),
+                                     .rows = after.rows,
+                                     .kind = after.detached && !pooled ? term::detached_head : term::lm_head,
+                                     .reads = value::stream,
+                                     .dealt = dealing_of(after)};
+            const cost matrix = over_last_units(model_, cost{}.add("lm_head", last_linear));
             cost elementwise;
             if (after.bias && (after.bias_key.empty() || config().flag(after.bias_key, after.bias_otherwise))) {
                 elementwise.add_parameters("bias", term::bias, after.second_bias && !tied_ ? 2 * width : width);
