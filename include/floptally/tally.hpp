@@ -31,14 +31,6 @@ namespace floptally {
 /// Everything is O(1) in memory. An error leaves the tally as it was.
 class tally : public adds_batches<tally> {
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
-    template <batch_sample Sample>
-    constexpr void add_sample(const Sample& real, const Sample& slot) {
-        detail::check_sample(real, masks());
-        detail::check_sample(slot, masks());
-        detail::require_room(real, slot);
-        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
-    }
-
     template <std::derived_from<detail::fixed_sums> Sums>
     [[nodiscard]] static constexpr const Sums& amounts_of(const Sums& sums) {
         return sums;
@@ -46,6 +38,20 @@ class tally : public adds_batches<tally> {
     template <batch_sample Sample>
     [[nodiscard]] constexpr auto amounts_of(const equal_samples<Sample>& samples) const {
         return words_.amounts_of(samples.one(), samples.times());
+    }
+
+    /// What fills its slot is handed in twice, and counted once.
+    template <batch_sample Sample>
+    constexpr void add_sample(const Sample& real, const Sample& slot) {
+        detail::check_sample(real, masks());
+        if (&real == &slot) {
+            const auto both = words_.amounts_of(real, 1);
+            words_.commit(both, both);
+            return;
+        }
+        detail::check_sample(slot, masks());
+        detail::require_room(real, slot);
+        words_.commit(words_.amounts_of(real, 1), words_.amounts_of(slot, 1));
     }
 
   public:
@@ -68,6 +74,14 @@ class tally : public adds_batches<tally> {
             source.each([&sum](const auto& real, const auto& slot) { sum.add_sample(real, slot); });
             *this += sum;
         }
+    }
+
+    /// So many equal samples.
+    template <batch_sample Sample>
+    constexpr void add(const equal_samples<Sample>& samples) {
+        detail::check_sample(samples.one(), masks());
+        const auto amounts = amounts_of(samples);
+        words_.commit(amounts, amounts);
     }
 
     /// One sequence that fills its slot.
