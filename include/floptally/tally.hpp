@@ -34,18 +34,6 @@ namespace floptally {
 /// moved from can be assigned to, and nothing else.
 class tally : public adds_batches<tally> {
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
-    template <batch_sample Sample>
-    constexpr void check(const Sample& real, const Sample& slot) const {
-        detail::check_sample(real, masks());
-        detail::check_sample(slot, masks());
-        detail::require_room(real, slot);
-    }
-    template <batch_sample Sample>
-    constexpr void add_sample(const Sample& real, const Sample& slot) {
-        check(real, slot);
-        words_.commit(words_.amounts_of(view::useful, real), words_.amounts_of(view::padded, slot));
-    }
-
     template <std::derived_from<detail::fixed_sums> Sums>
     [[nodiscard]] static constexpr const Sums& amounts_of(view /*seen*/, const Sums& sums) {
         return sums;
@@ -53,6 +41,21 @@ class tally : public adds_batches<tally> {
     template <batch_sample Sample>
     [[nodiscard]] constexpr auto amounts_of(view seen, const equal_samples<Sample>& samples) {
         return words_.amounts_of(seen, samples.one(), samples.times());
+    }
+
+    template <batch_sample Sample>
+    constexpr void check(const Sample& real, const Sample& slot) const {
+        detail::check_sample(real, masks());
+        if (&real != &slot) {  // what fills its slot is handed in twice
+            detail::check_sample(slot, masks());
+            detail::require_room(real, slot);
+        }
+    }
+    template <batch_sample Sample>
+    constexpr void add_sample(const Sample& real, const Sample& slot) {
+        check(real, slot);
+        const auto useful = words_.amounts_of(view::useful, real);
+        words_.commit(useful, &real == &slot ? useful : words_.amounts_of(view::padded, slot));
     }
 
   public:
@@ -78,6 +81,14 @@ class tally : public adds_batches<tally> {
             });
             words_.commit();
         }
+    }
+
+    /// So many equal samples.
+    template <batch_sample Sample>
+    constexpr void add(const equal_samples<Sample>& samples) {
+        detail::check_sample(samples.one(), masks());
+        const auto amounts = amounts_of(samples);
+        words_.commit(amounts, amounts);
     }
 
     /// One sequence that fills its slot.

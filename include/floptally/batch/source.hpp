@@ -10,6 +10,7 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/sample_checks.hpp>
+#include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
 
 /// @file
@@ -66,13 +67,19 @@ concept summed_source = batch_source<Source> && requires(const Source& source, c
 
 namespace detail {
 
-/// As `source.each(visit)`, with the errors of a tally of `masks` first, where the source knows them at once.
+/// As `source.each(visit)`; where that throws, and the source knows sums, with the error that a tally of `masks` has.
 template <batch_source Source, class Visit>
 constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {
     if constexpr (summed_source<Source>) {
-        source.sum(masks, takes_sums{});
+        try {
+            source.each(visit);
+        } catch (const error&) {
+            source.sum(masks, takes_sums{});
+            throw;
+        }
+    } else {
+        source.each(visit);
     }
-    source.each(visit);
 }
 
 }  // namespace detail

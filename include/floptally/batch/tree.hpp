@@ -13,6 +13,7 @@
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/tally.hpp>
 
 namespace floptally {
 

@@ -12,15 +12,15 @@
 namespace floptally::detail {
 
 // Told nothing, clang picks vectors by the 32-bit sums and leaves half of each 16-bit vector empty. Where it may not
-// vectorise (-Os, sanitizers) it need not complain. g++ counts and jumps once for two vectors if it is told to.
+// vectorise (-Os, sanitizers) it need not complain. g++, told so, counts and jumps once for two vectors.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define FLOPTALLY_VECTOR_LOOP _Pragma("clang loop vectorize_width(8) interleave_count(1)")
-#elif defined(__CUDACC__)  // whose front end does not know the pragma
-#define FLOPTALLY_VECTOR_LOOP
-#else
+#elif !defined(__CUDACC__)  // whose front end does not know the pragma
 #define FLOPTALLY_VECTOR_LOOP _Pragma("GCC unroll 2")
+#else
+#define FLOPTALLY_VECTOR_LOOP
 #endif
 
 /// Small enough for the 32-bit halves of `product_sum<std::int16_t>`.
@@ -30,8 +30,7 @@ inline constexpr std::size_t block_size = 512;
 template <class N>
 inline constexpr std::int64_t longest = std::is_same_v<N, std::int16_t> ? 0x7FFF : 0x3F'FFFF;
 
-/// std::max without <algorithm>, which costs a fifth of the umbrella's compile time. A conditional expression in its
-/// place, and g++ 12 compares in 32 bits.
+/// std::max without <algorithm>, a fifth of the umbrella's compile time; a bare ?: is compared in 32 bits by g++ 12.
 template <class N>
 [[nodiscard]] constexpr const N& larger(const N& a, const N& b) {
     return a < b ? b : a;

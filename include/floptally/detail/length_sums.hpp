@@ -220,7 +220,7 @@ constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& ma
 
 /// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
 template <class List, class Commit>
-[[gnu::noinline]] constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
+constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
     const length_sums sums = add_up(list, n, space.masks(), space.sums(view::useful));
     commit(sums, sums);
 }
@@ -296,8 +296,11 @@ template <integer T, integer S>
 constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences,
                             std::string_view slots_field) {
     for (std::size_t i = 0; i < sequences; ++i) {
-        require_slot(i, static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]),
-                     static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]), slots_field);
+        const auto length = static_cast<std::uint64_t>(cu_seqlens[i + 1] - cu_seqlens[i]);
+        const auto slot = static_cast<std::uint64_t>(cu_seqlens_padded[i + 1] - cu_seqlens_padded[i]);
+        if (slot < length) {
+            require_slot(i, length, slot, slots_field);
+        }
     }
 }
 

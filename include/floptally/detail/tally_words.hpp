@@ -110,7 +110,7 @@ class tally_words {
 
     /// Adds both, or, where a sum would not fit, neither.
     template <class Useful, class Padded>
-    constexpr void commit(const Useful& useful, const Padded& padded) {
+    [[gnu::always_inline]] constexpr void commit(const Useful& useful, const Padded& padded) {
         const std::size_t n = stride();
         bool wraps = false;
         const auto check = [&](std::size_t at, std::uint64_t amount) { wraps |= words_[at] + amount < amount; };
