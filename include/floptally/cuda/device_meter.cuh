@@ -27,8 +27,9 @@ class basic_device_meter {
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
-            throw error("meter", "sums over ranks as its steps end: a device's steps reach it when they are done, which "
-                                 "no two ranks see at once; reduce them on the device (device_reduction)");
+            throw error("meter",
+                        "sums over ranks as its steps end: a device's steps reach it when they are done, which "
+                        "no two ranks see at once; reduce them on the device (device_reduction)");
         }
     }
 
