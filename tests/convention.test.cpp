@@ -74,12 +74,12 @@ pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
 }
 
 pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
-    if (m.attends.is<masks::compressed_keys>()) {
+    if (m.attends.is<mask_rules::compressed_keys>()) {
         return m.pairs;
     }
     if (m.is_windowed && how.pairs == floptally::maxtext::count_pairs) {
-        if (m.attends.is<masks::top_k>()) {  // as many pairs as a window
-            const auto keys = static_cast<std::uint64_t>(m.attends.as<masks::top_k>().keys);
+        if (m.attends.is<mask_rules::top_k>()) {  // as many pairs as a window
+            const auto keys = static_cast<std::uint64_t>(m.attends.as<mask_rules::top_k>().keys);
             return half_squares(matmul_trace::sliding_window(keys), keys);
         }
         if (m.is_causal) {

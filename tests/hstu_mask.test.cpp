@@ -17,8 +17,8 @@ using namespace floptally;
 using hstu_definition::parts;
 
 /// What recsys-examples counts half of, and all of, for a mask.
-mask history_squares_of(const mask& m) { return recsys_examples::history_squares{m.as<masks::hstu>().flags & 3}; }
-mask other_pairs_of(const mask& m) { return recsys_examples::other_pairs{m.as<masks::hstu>().flags & 3}; }
+mask history_squares_of(const mask& m) { return recsys_examples::history_squares{m.as<mask_rules::hstu>().flags & 3}; }
+mask other_pairs_of(const mask& m) { return recsys_examples::other_pairs{m.as<mask_rules::hstu>().flags & 3}; }
 
 /// What the library and an enumeration disagree on first, or nothing.
 struct comparison {

@@ -22,7 +22,7 @@ namespace {
 using floptally::make_rule;
 using floptally::mask;
 using floptally::pair_shape;
-namespace masks = floptally::masks;
+namespace mask_rules = floptally::mask_rules;
 namespace maxtext = floptally::maxtext;
 namespace megatron_bridge = floptally::megatron_bridge;
 using floptally::max_sequence_length;
@@ -738,21 +738,21 @@ TEST_CASE("a mask has the name that reports print") {
 }
 
 TEST_CASE("a rule tells its struct, with its parameters") {
-    CHECK(mask::window(7, 5).is<masks::band>());
-    CHECK(mask::window(7, 5).as<masks::band>().left == 7);
-    CHECK(mask::window(7, 5).as<masks::band>().right == 5);
-    CHECK(mask::causal().as<masks::band>().left == -1);
-    CHECK(mask::causal().as<masks::band>().right == 0);
-    CHECK(mask::sliding_window(8).as<masks::band>().left == 7);
-    CHECK(mask::chunked(8).as<masks::chunked>().tokens == 8);
-    CHECK_FALSE(mask::chunked(8).is<masks::band>());
-    CHECK(mask::top_k(8).as<masks::top_k>().keys == 8);
-    CHECK(mask::compressed_keys(8).as<masks::compressed_keys>().ratio == 8);
-    CHECK(mask::cross_attention().is<masks::cross_attention>());
+    CHECK(mask::window(7, 5).is<mask_rules::band>());
+    CHECK(mask::window(7, 5).as<mask_rules::band>().left == 7);
+    CHECK(mask::window(7, 5).as<mask_rules::band>().right == 5);
+    CHECK(mask::causal().as<mask_rules::band>().left == -1);
+    CHECK(mask::causal().as<mask_rules::band>().right == 0);
+    CHECK(mask::sliding_window(8).as<mask_rules::band>().left == 7);
+    CHECK(mask::chunked(8).as<mask_rules::chunked>().tokens == 8);
+    CHECK_FALSE(mask::chunked(8).is<mask_rules::band>());
+    CHECK(mask::top_k(8).as<mask_rules::top_k>().keys == 8);
+    CHECK(mask::compressed_keys(8).as<mask_rules::compressed_keys>().ratio == 8);
+    CHECK(mask::cross_attention().is<mask_rules::cross_attention>());
     CHECK(mask::encoder().is_of_other_side());
     CHECK(mask::cross_attention().reads_other_side());
     CHECK_FALSE(mask::cross_attention().is_of_other_side());
-    CHECK(mask::prefix_lm(8).as<masks::prefix_lm>().tokens == 8);
+    CHECK(mask::prefix_lm(8).as<mask_rules::prefix_lm>().tokens == 8);
 }
 
 TEST_CASE("only causal, bidirectional and cross attention follow from the fixed statistics") {

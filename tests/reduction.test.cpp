@@ -499,10 +499,10 @@ TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no
         CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
                   return rank == odd ? floptally::conventions::megatron : exact;
               }) == every("convention: the ranks do not agree on it, so nothing was added up"));
-        // F6: another rule for HSTU's pairs under the same name.
+        // F6: another function for HSTU's pairs under the same name.
         CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
                   floptally::convention how = exact;
-                  how.hstu = rank == odd ? floptally::hstu_pairs::history_squares : how.hstu;
+                  how.pairs = rank == odd ? floptally::recsys_examples::count_pairs : how.pairs;
                   return how;
               }) == every("convention: the ranks do not agree on it, so nothing was added up"));
     }

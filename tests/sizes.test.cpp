@@ -377,7 +377,7 @@ TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[
     // Neither does a tally with other masks than the counter's, whose words are found one by one.
     mask_set more;
     more.find_or_add(mask::sliding_window(5000), "masks");
-    for (const mask& one : counter.masks()) {
+    for (const rule& one : counter.masks()) {
         more.find_or_add(one, "masks");
     }
     tally wider{more};

@@ -107,7 +107,7 @@ struct convention {
 
 constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                          const attention_context& /*model*/) {
-    const auto square = [&] { return counted_statistics(moments::squares{}).also(moments::cached{}); };
+    const auto square = [&] { return counted_statistics(moment_rules::squares{}).also(moment_rules::cached{}); };
     switch (attends.shape()) {
         case pair_shape::units:
             break;
@@ -124,11 +124,11 @@ constexpr counted_statistics count_pairs(const rule& attends, const convention& 
                 return square();
             }
             // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.
-            counted_statistics triangle(moments::squares{}, 2);
+            counted_statistics triangle(moment_rules::squares{}, 2);
             if (how.causal == causal_pairs::exact) {
-                triangle.also(moments::tokens{}, 2);
+                triangle.also(moment_rules::tokens{}, 2);
             }
-            return triangle.also(moments::cached{});
+            return triangle.also(moment_rules::cached{});
     }
     return attends;
 }

@@ -46,95 +46,99 @@ class mask : public rule {
     constexpr mask(const Rule& made) : rule(made) {}  // NOLINT(google-explicit-constructor)
 
     /// Every query sees every key: L².
-    [[nodiscard]] static constexpr mask bidirectional() { return masks::band{-1, -1}; }
+    [[nodiscard]] static constexpr mask bidirectional() { return mask_rules::band{-1, -1}; }
     /// A query sees itself and what came before: L(L+1)/2.
-    [[nodiscard]] static constexpr mask causal() { return masks::band{}; }
+    [[nodiscard]] static constexpr mask causal() { return mask_rules::band{}; }
     /// Causal, over the last `tokens` tokens; the window counts the token itself, as Hugging Face's `sliding_window`.
     [[nodiscard]] static constexpr mask sliding_window(std::int64_t tokens) {
-        return masks::band{detail::in_range({"sliding_window", 1}, tokens) - 1, 0};
+        return mask_rules::band{detail::in_range({"sliding_window", 1}, tokens) - 1, 0};
     }
     /// `left` keys before the query and `right` after it, besides its own; −1 is unlimited.
     [[nodiscard]] static constexpr mask window(std::int64_t left, std::int64_t right) {
-        return make_rule<masks::band>(left, right);
+        return make_rule<mask_rules::band>(left, right);
     }
     /// Causal within consecutive chunks of `tokens` tokens.
-    [[nodiscard]] static constexpr mask chunked(std::int64_t tokens) { return make_rule<masks::chunked>(tokens); }
+    [[nodiscard]] static constexpr mask chunked(std::int64_t tokens) { return make_rule<mask_rules::chunked>(tokens); }
     /// Causal, over the `keys` best keys only.
-    [[nodiscard]] static constexpr mask top_k(std::int64_t keys) { return make_rule<masks::top_k>(keys); }
+    [[nodiscard]] static constexpr mask top_k(std::int64_t keys) { return make_rule<mask_rules::top_k>(keys); }
     /// Causal over compressed keys: each complete block of `ratio` tokens is one key.
     [[nodiscard]] static constexpr mask compressed_keys(std::int64_t ratio) {
-        return make_rule<masks::compressed_keys>(ratio);
+        return make_rule<mask_rules::compressed_keys>(ratio);
     }
     /// Every query sees every token of the other side: q·k.
-    [[nodiscard]] static constexpr mask cross_attention() { return masks::cross_attention{}; }
+    [[nodiscard]] static constexpr mask cross_attention() { return mask_rules::cross_attention{}; }
     /// Every token of the other side sees every other: k².
-    [[nodiscard]] static constexpr mask encoder() { return masks::encoder{}; }
+    [[nodiscard]] static constexpr mask encoder() { return mask_rules::encoder{}; }
     /// Causal, but the first `tokens` keys are seen by every query.
-    [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) { return make_rule<masks::prefix_lm>(tokens); }
+    [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) {
+        return make_rule<mask_rules::prefix_lm>(tokens);
+    }
     /// L·min(L, W): rows times columns of a product with a table of positions.
-    [[nodiscard]] static constexpr mask box(std::int64_t tokens) { return make_rule<masks::box>(tokens); }
+    [[nodiscard]] static constexpr mask box(std::int64_t tokens) { return make_rule<mask_rules::box>(tokens); }
 
     /// Contextual rows, history and targets.
     [[nodiscard]] static constexpr mask hstu(const hstu_mask& which = {}) {
         static_cast<void>(detail::in_range({"max_attn_len", 0}, which.max_attn_len));
         static_cast<void>(detail::in_range({"min_full_attn_seq_len", 0}, which.min_full_attn_seq_len));
-        return masks::hstu::of(which);
+        return mask_rules::hstu::of(which);
     }
     /// Rows of one part of a sequence, of every `stride` the first.
     [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
-        return make_rule<units::hstu_part>(static_cast<int>(part), stride);
+        return make_rule<unit_rules::hstu_part>(static_cast<int>(part), stride);
     }
 
     /// Within windows of `patches` x `patches` of a frame; the first of each axis ends after `shift`, if above 0.
     [[nodiscard]] static constexpr mask grid_windows(std::int64_t patches, std::int64_t shift = 0) {
-        return make_rule<masks::grid_windows>(patches, shift);
+        return make_rule<mask_rules::grid_windows>(patches, shift);
     }
     /// Every patch of a clip sees every other, of all frames, with `prefix` tokens of each frame besides.
     [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
-        return make_rule<masks::clip_squares>(prefix);
+        return make_rule<mask_rules::clip_squares>(prefix);
     }
     /// Patches after `side` x `side` of them were merged into one, and `line_ends` more for each line of them.
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
-        return make_rule<units::merged_patches>(side, line_ends);
+        return make_rule<unit_rules::merged_patches>(side, line_ends);
     }
     /// The same after the frames of a clip were pooled into one.
     [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
-        return make_rule<units::pooled_patches>(side);
+        return make_rule<unit_rules::pooled_patches>(side);
     }
     /// 1 for a grid, however many frames it has.
-    [[nodiscard]] static constexpr mask clips() { return units::clips{}; }
+    [[nodiscard]] static constexpr mask clips() { return unit_rules::clips{}; }
     /// Patches, of which `side` x `side` are pooled into one in clips of several frames.
-    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) { return make_rule<units::pooled_clips>(side); }
+    [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
+        return make_rule<unit_rules::pooled_clips>(side);
+    }
     /// What tokens of an image see of each other besides a causal mask, or one with a window.
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return make_rule<masks::later_image_tokens>(side, window);
+        return make_rule<mask_rules::later_image_tokens>(side, window);
     }
     /// What is left of the frames of a clip of sound after convolutions.
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
                                                        std::int64_t chunk = 0) {
-        return make_rule<units::strided_frames>(field, stride, chunk);
+        return make_rule<unit_rules::strided_frames>(field, stride, chunk);
     }
     /// The square of that, or the pairs within windows of them.
     [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
                                                         std::int64_t window = 0) {
-        return make_rule<masks::strided_squares>(field, stride, chunk, window);
+        return make_rule<mask_rules::strided_squares>(field, stride, chunk, window);
     }
     /// Cells after convolutions.
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
-        return make_rule<units::strided_cells>(field, stride);
+        return make_rule<unit_rules::strided_cells>(field, stride);
     }
     /// `grid_windows` of the cells after `level` halvings.
     [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
                                                       bool shrinking) {
-        return make_rule<masks::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
+        return make_rule<mask_rules::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
     }
     /// What is left of a frame's patches where a share of them, in parts per million, is left out at random.
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
-        return make_rule<units::kept_patches>(millionths, prefix);
+        return make_rule<unit_rules::kept_patches>(millionths, prefix);
     }
     /// The square of that.
     [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
-        return make_rule<units::kept_squares>(millionths, prefix);
+        return make_rule<unit_rules::kept_squares>(millionths, prefix);
     }
 
     using rule::in;

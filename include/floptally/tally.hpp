@@ -87,7 +87,7 @@ class tally : public adds_batches<tally> {
     template <batch_sample Sample>
     constexpr void add(const equal_samples<Sample>& samples) {
         detail::check_sample(samples.one(), masks());
-        const auto amounts = amounts_of(samples);
+        const auto amounts = amounts_of(view::useful, samples);
         words_.commit(amounts, amounts);
     }
 

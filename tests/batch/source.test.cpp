@@ -130,7 +130,7 @@ slot_list slotted(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& le
 floptally::flop_counter small_model() {
     floptally::cost model;
     const floptally::attention_core core{.num_heads = 2, .qk_head_dim = 4, .v_head_dim = 4};
-    for (const mask& m : masks()) {
+    for (const floptally::rule& m : masks()) {
         model.add("attention.core", core, m);
     }
     return floptally::flop_counter(model);
@@ -260,7 +260,7 @@ struct jagged_without_holes {
         floptally::packed_sequences(offsets).each(visit);
     }
     template <class Commit>
-    constexpr void sum(const mask_set& of, Commit commit) const {
+    constexpr void sum(const floptally::detail::sum_space& of, Commit commit) const {
         floptally::packed_sequences(offsets).sum(of, commit);
     }
 };
@@ -436,7 +436,7 @@ TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs sa
 TEST_CASE("F13: a batch as a user names it takes the boundaries of the real sequences") {
     floptally::model_config model;
     model.model_type = "own";
-    for (const mask& m : masks()) {
+    for (const floptally::rule& m : masks()) {
         model.cost.add("attention.core", floptally::attention_core{.num_heads = 1, .qk_head_dim = 1, .v_head_dim = 1},
                        m);
     }
@@ -511,7 +511,7 @@ namespace {
 
 constexpr std::array<std::int64_t, 3> constant_offsets{0, 6, 11};
 constexpr std::array<std::int32_t, 2> constant_lengths{4, 5};
-constexpr split_tally constant_split = [] {
+constexpr auto constant_split = [] {
     split_tally sum;
     sum.add(jagged{constant_offsets, constant_lengths});
     sum.add_cu_seqlens(constant_offsets, constant_offsets, 1);
@@ -521,11 +521,12 @@ constexpr split_tally constant_split = [] {
     sum.add_attention_mask(std::array{true, false, true, true}, 2, 2);
     sum.add_encoder_decoder(constant_lengths, constant_lengths);
     sum.add_lengths(constant_lengths);
-    return sum;
+    return std::array{sum.real().get(view::useful, statistic::tokens), sum.real().get(view::padded, statistic::tokens),
+                      sum.mock().get(view::padded, statistic::tokens)};
 }();
-static_assert(constant_split.real().get(view::useful, statistic::tokens) == 9 + 6 + 6 + 9 + 6 + 3 + 9 + 9);
-static_assert(constant_split.real().get(view::padded, statistic::tokens) == 11 + 6 + 6 + 18 + 6 + 4 + 9 + 9);
-static_assert(constant_split.mock().get(view::padded, statistic::tokens) == 5 + 5);
+static_assert(constant_split[0] == 9 + 6 + 6 + 9 + 6 + 3 + 9 + 9);
+static_assert(constant_split[1] == 11 + 6 + 6 + 18 + 6 + 4 + 9 + 9);
+static_assert(constant_split[2] == 5 + 5);
 
 }  // namespace
 

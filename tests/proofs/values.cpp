@@ -75,9 +75,9 @@ mask rule_of(const std::string& name, const parameters& p) {
     if (name == "hstu")
         return hstu_of(p);
     if (name == "hstu_history_squares")
-        return floptally::recsys_examples::history_squares{hstu_of(p).as<floptally::masks::hstu>().flags & 3};
+        return floptally::recsys_examples::history_squares{hstu_of(p).as<floptally::mask_rules::hstu>().flags & 3};
     if (name == "hstu_others")
-        return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::masks::hstu>().flags & 3};
+        return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::mask_rules::hstu>().flags & 3};
     if (name == "hstu_part")
         return mask::hstu_part(static_cast<hstu_rows>(p.a), p.b);
     if (name == "grid_windows")

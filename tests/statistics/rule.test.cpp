@@ -55,7 +55,7 @@ struct own_attention {
 
 // In a constant: the rule, a descriptor with it, its tally and its FLOPs.
 static_assert(rule(every_third)(sequence{.length = 7}) == 1 * 3 + 2 * 3 + 3);
-constexpr cost constant = own_attention{every_third}.cost(layer{.hidden_size = 2});
+constexpr constant_cost<> constant = own_attention{every_third}.cost(layer{.hidden_size = 2});
 static_assert(statistic_rule<dilated_window> && statistic_rule<block_sparse>);
 
 }  // namespace
@@ -267,8 +267,8 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::kept_squares(750'000, 1),
                                 measured("routed"),
                                 measured("loss_mask_tokens"),
-                                moments::squares{},
-                                rule(moments::tokens{}).in(modality::vision),
+                                moment_rules::squares{},
+                                rule(moment_rules::tokens{}).in(modality::vision),
                                 make_rule<maxtext::window_squares>(8),
                                 maxtext::chunk_squares{8},
                                 make_rule<megatron_bridge::within_window>(8),
@@ -343,7 +343,7 @@ namespace {
 /// Counts a quarter of every causal square: what no tool does, and a user may.
 counted_statistics a_quarter(const rule& attends, const convention& how, const attention_context& model) {
     if (attends.shape() == pair_shape::causal) {
-        return {moments::squares{}, 4};
+        return {moment_rules::squares{}, 4};
     }
     return count_pairs(attends, how, model);
 }

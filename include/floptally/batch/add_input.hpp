@@ -171,7 +171,7 @@ class input_adder {
 
     void add_sequences(tally& sum) const {
         if (!batch_.sequences.empty() && std::none_of(masks().begin(), masks().end(), [](const rule& m) {
-                return m.is<masks::hstu>() || m.is<units::hstu_part>();
+                return m.is<mask_rules::hstu>() || m.is<unit_rules::hstu_part>();
             })) {
             refuse("sequences",
                    subject(" has no HSTU mask, which sees contextual tokens and targets; use ") + option("lengths"));

@@ -38,7 +38,7 @@ struct window_squares {
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());
-        return detail::window_square_rows(masks::end_of(s), limit) - detail::window_square_rows(s.past, limit);
+        return detail::window_square_rows(mask_rules::end_of(s), limit) - detail::window_square_rows(s.past, limit);
     }
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
@@ -64,7 +64,7 @@ struct chunk_squares {
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto chunk = static_cast<std::uint64_t>(tokens);
-        return detail::chunk_square_rows(masks::end_of(s), chunk) - detail::chunk_square_rows(s.past, chunk);
+        return detail::chunk_square_rows(mask_rules::end_of(s), chunk) - detail::chunk_square_rows(s.past, chunk);
     }
     /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
     template <class N>
@@ -78,14 +78,14 @@ struct chunk_squares {
 /// Half of the squares of a causal window, of chunks and of top-k; what is not causal as attended.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (attends.is<masks::band>() && attends.as<masks::band>().is_sliding_window()) {
-        return {window_squares{attends.as<masks::band>().left}, 2};
+    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+        return {window_squares{attends.as<mask_rules::band>().left}, 2};
     }
-    if (attends.is<masks::top_k>()) {
-        return {window_squares{attends.as<masks::top_k>().keys - 1}, 2};
+    if (attends.is<mask_rules::top_k>()) {
+        return {window_squares{attends.as<mask_rules::top_k>().keys - 1}, 2};
     }
-    if (attends.is<masks::chunked>()) {
-        return {chunk_squares{attends.as<masks::chunked>().tokens}, 2};
+    if (attends.is<mask_rules::chunked>()) {
+        return {chunk_squares{attends.as<mask_rules::chunked>().tokens}, 2};
     }
     return floptally::count_pairs(attends, how, model);
 }

@@ -36,7 +36,7 @@ struct within_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        const std::uint64_t end = masks::end_of(s);
+        const std::uint64_t end = mask_rules::end_of(s);
         return end <= static_cast<std::uint64_t>(window()) ? end * end - std::uint64_t{s.past} * s.past : 0;
     }
     template <class N>
@@ -72,21 +72,21 @@ struct limited_by_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return masks::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : masks::band{left, 0}(s);
+        return mask_rules::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : mask_rules::band{left, 0}(s);
     }
     /// The pairs of all lengths, less the triangles of those that the window does not limit.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
         const within_window inside{left};
-        return masks::band{left, 0}.over(block) - (inside.sum(block, true) + inside.sum(block, false)) / 2;
+        return mask_rules::band{left, 0}.over(block) - (inside.sum(block, true) + inside.sum(block, false)) / 2;
     }
 };
 
 /// A sliding window as attended where it is shorter than the sequence, else n²/2; other masks as attended.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (attends.is<masks::band>() && attends.as<masks::band>().is_sliding_window()) {
-        const std::int32_t left = attends.as<masks::band>().left;
+    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+        const std::int32_t left = attends.as<mask_rules::band>().left;
         return counted_statistics(within_window{left}, 2).also(limited_by_window{left});
     }
     return floptally::count_pairs(attends, how, model);

@@ -50,10 +50,10 @@ struct other_pairs {
 /// Windows are ignored, the triangle of the history is h²/2, and of its group a target sees itself only.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (!attends.is<masks::hstu>()) {
+    if (!attends.is<mask_rules::hstu>()) {
         return floptally::count_pairs(attends, how, model);
     }
-    const masks::hstu mask = attends.as<masks::hstu>();
+    const mask_rules::hstu mask = attends.as<mask_rules::hstu>();
     const std::int32_t flags = detail::unlimited_flags(static_cast<std::uint8_t>(mask.flags));
     counted_statistics counted;
     if (!mask.has(detail::hstu_bidirectional)) {

@@ -125,7 +125,7 @@ struct gradients {
 /// What a convention may know of the attention of a model.
 [[nodiscard]] constexpr attention_context context_of(const cost& model) {
     for (const rule& m : model.masks()) {
-        const bool slides = m.is<masks::band>() && m.as<masks::band>().is_sliding_window();
+        const bool slides = m.is<mask_rules::band>() && m.as<mask_rules::band>().is_sliding_window();
         if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !slides) {
             return {.has_layer_without_window = true};
         }

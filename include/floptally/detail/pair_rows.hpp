@@ -83,7 +83,7 @@ namespace floptally::detail {
     return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond / stride + 1);
 }
 
-/// Pairs of one frame within windows of the cells that `level` halvings leave: `masks::level_windows`.
+/// Pairs of one frame within windows of the cells that `level` halvings leave: `mask_rules::level_windows`.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t level_frame(const grid& g, std::uint64_t window,
                                                                         std::int32_t level, bool shifted,
                                                                         bool shrinking) {

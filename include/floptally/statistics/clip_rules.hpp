@@ -12,7 +12,7 @@
 /// @file
 /// Rules over clips of sound. Enumerated in tests/tower.test.cpp, proven in tests/proofs.
 
-namespace floptally::units {
+namespace floptally::unit_rules {
 
 /// What is left of the frames of a clip after convolutions: ⌊(frames − field)/stride⌋ + 1. With a `chunk` the clip is
 /// cut into chunks of so many frames before them, and the last is shorter.
@@ -29,11 +29,11 @@ struct strided_frames {
     }
 };
 
-}  // namespace floptally::units
+}  // namespace floptally::unit_rules
 
-namespace floptally::masks {
+namespace floptally::mask_rules {
 
-/// The square of `units::strided_frames`: each of them sees every other. With a `window` only within consecutive
+/// The square of `unit_rules::strided_frames`: each of them sees every other. With a `window` only within consecutive
 /// windows of so many, which do not stop at chunks.
 struct strided_squares {
     std::int32_t field;
@@ -46,9 +46,9 @@ struct strided_squares {
         {"field", -0x7FFF'FFFF}, {"stride", 1}, {"chunk", 0, 0xFFFF, 0}, {"window", 0, 0xFFFF, 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
-        const std::uint64_t frames = units::strided_frames{field, stride, chunk}(clip);
+        const std::uint64_t frames = unit_rules::strided_frames{field, stride, chunk}(clip);
         return window == 0 ? frames * frames : detail::chunk_square_rows(frames, static_cast<std::uint64_t>(window));
     }
 };
 
-}  // namespace floptally::masks
+}  // namespace floptally::mask_rules

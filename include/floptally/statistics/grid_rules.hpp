@@ -15,7 +15,7 @@
 /// count a frame, and a grid is t of them; `operator()(grid)` is of those that see a clip as a whole. Enumerated in
 /// tests/tower.test.cpp, proven in tests/proofs.
 
-namespace floptally::masks {
+namespace floptally::mask_rules {
 
 /// Within windows of `patches` x `patches` of a frame, ragged at its right and lower border; the first window of each
 /// axis ends after `shift` patches, where that is above 0. What windows of a vision tower attend.
@@ -90,9 +90,9 @@ struct later_image_tokens {
     }
 };
 
-}  // namespace floptally::masks
+}  // namespace floptally::mask_rules
 
-namespace floptally::units {
+namespace floptally::unit_rules {
 
 /// Patches after `side` x `side` of them were merged into one, and `line_ends` more for each line of them. A grid that
 /// does not divide is an error.
@@ -194,4 +194,4 @@ struct kept_squares {
     }
 };
 
-}  // namespace floptally::units
+}  // namespace floptally::unit_rules

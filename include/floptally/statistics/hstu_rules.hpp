@@ -18,7 +18,7 @@
 /// Rules over sequences of HSTU: contextual rows, history, targets. Enumerated in tests/hstu_mask.test.cpp, proven in
 /// tests/proofs.
 
-namespace floptally::masks {
+namespace floptally::mask_rules {
 
 /// What `hstu_mask` says: L² − tL − h(h − 1)/2 + T_g with T_g pairs of targets with their groups, where nothing is
 /// limited.
@@ -97,9 +97,9 @@ struct hstu {
     }
 };
 
-}  // namespace floptally::masks
+}  // namespace floptally::mask_rules
 
-namespace floptally::units {
+namespace floptally::unit_rules {
 
 /// Rows of one part of a sequence, of every `stride` the first.
 struct hstu_part {
@@ -131,4 +131,4 @@ struct hstu_part {
     }
 };
 
-}  // namespace floptally::units
+}  // namespace floptally::unit_rules

@@ -12,7 +12,7 @@
 
 namespace floptally {
 
-namespace units {
+namespace unit_rules {
 
 /// A named word that a caller measures and adds by `tally::add_measured`: visits of experts, tokens of a loss mask. No
 /// sample adds to it.
@@ -55,9 +55,9 @@ struct measured {
     }
 };
 
-}  // namespace units
+}  // namespace unit_rules
 
 /// A word that a caller measures, by its name.
-[[nodiscard]] constexpr rule measured(std::string_view name) { return units::measured::of(name); }
+[[nodiscard]] constexpr rule measured(std::string_view name) { return unit_rules::measured::of(name); }
 
 }  // namespace floptally

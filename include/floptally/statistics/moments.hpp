@@ -11,7 +11,7 @@
 /// @file
 /// The moments of a batch, which every tally keeps of every modality: rules that need no word of their own.
 
-namespace floptally::moments {
+namespace floptally::moment_rules {
 
 /// Sequences with at least one token.
 struct count {
@@ -69,4 +69,4 @@ struct crossed {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .crossed = 1}; }
 };
 
-}  // namespace floptally::moments
+}  // namespace floptally::moment_rules

@@ -64,8 +64,8 @@ class rule {
 
     /// What one sample adds; of a grid it can be above 64 bits.
     [[nodiscard]] constexpr uint128 amount(const sequence& sample) const {
-        if (id_ == detail::id_of<masks::band>) {  // most of all masks: no call through the table
-            return detail::rule_from<masks::band>(parameters_)(sample);
+        if (id_ == detail::id_of<mask_rules::band>) {  // most of all masks: no call through the table
+            return detail::rule_from<mask_rules::band>(parameters_)(sample);
         }
         return call(table_->of_sequence, sample, modality::text);
     }
@@ -167,7 +167,7 @@ class rule {
     modality in_ = modality::text;
 };
 
-constexpr rule::rule() : rule(masks::band{}) {}
+constexpr rule::rule() : rule(mask_rules::band{}) {}
 
 static_assert(sizeof(rule) == 32);
 

@@ -19,7 +19,7 @@
 /// sequence with `past` cached tokens stands at position past + i; keys stand at 0 … past + length − 1. Each closed
 /// form is enumerated in tests/mask.test.cpp and proven in tests/proofs.
 
-namespace floptally::masks {
+namespace floptally::mask_rules {
 
 /// Past and new tokens of a sequence.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t end_of(const sequence& s) {
@@ -267,4 +267,4 @@ struct box {
     }
 };
 
-}  // namespace floptally::masks
+}  // namespace floptally::mask_rules

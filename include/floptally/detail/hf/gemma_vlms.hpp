@@ -29,10 +29,10 @@ namespace floptally::detail {
 [[nodiscard]] inline cost image_attention(const hf_joined& model, std::uint64_t side, char letter, bool beyond_window) {
     const hf_dimensions& sizes = model.text.sizes;
     const mask own = mask_of_letter(model.text, letter);
-    if (!own.is<masks::band>() || own.shape() != pair_shape::causal) {
+    if (!own.is<mask_rules::band>() || own.shape() != pair_shape::causal) {
         throw error(model.config.field("text_config.use_bidirectional_attention"), "must be false or absent");
     }
-    const std::int64_t left = own.as<masks::band>().left;
+    const std::int64_t left = own.as<mask_rules::band>().left;
     const std::int64_t window = beyond_window && left >= 0 ? left + 1 : -1;
     cost sum;
     sum.add("attention.core",
