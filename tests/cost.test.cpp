@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <set>
 #include <string>
@@ -596,4 +599,63 @@ TEST_CASE("rows of one weight that are dealt differently are one row, which says
     cost layer;
     layer.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = dealing::columns()});
     CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
+}
+
+TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]") {
+    const auto of = [](term kind) { return meaning_of(kind).name; };
+    const std::string_view names[] = {of(term::linear),
+                                      of(term::input_linear),
+                                      of(term::preprocessing),
+                                      of(term::router),
+                                      of(term::lm_head),
+                                      of(term::scores),
+                                      of(term::values),
+                                      of(term::state),
+                                      of(term::delta_rule),
+                                      of(term::scan),
+                                      of(term::scan_convolution),
+                                      of(term::detached),
+                                      of(term::detached_head),
+                                      of(term::embedding),
+                                      of(term::tied_embedding),
+                                      of(term::position_embedding),
+                                      of(term::norm),
+                                      of(term::latent_norm),
+                                      of(term::bias),
+                                      of(term::softmax),
+                                      of(term::gating),
+                                      of(term::residual)};
+    const std::string_view expected[] = {"linear",
+                                         "input_linear",
+                                         "preprocessing",
+                                         "router",
+                                         "lm_head",
+                                         "scores",
+                                         "values",
+                                         "state",
+                                         "delta_rule",
+                                         "scan",
+                                         "scan_convolution",
+                                         "detached",
+                                         "detached_head",
+                                         "embedding",
+                                         "tied_embedding",
+                                         "position_embedding",
+                                         "norm",
+                                         "latent_norm",
+                                         "bias",
+                                         "softmax",
+                                         "gating",
+                                         "residual"};
+    CHECK(std::equal(std::begin(names), std::end(names), std::begin(expected), std::end(expected)));
+    // What is detached has no detached form but itself, and what is element-wise stays what it is.
+    for (std::size_t kind = 0; kind < term_count; ++kind) {
+        const auto one = static_cast<term>(kind);
+        const term detached = meaning_of(one).when_detached;
+        CHECK(meaning_of(detached).when_detached == detached);
+        CHECK(is_product(one) == is_product(detached));
+        CHECK((is_product(one) ? is_detached(detached) : detached == one));
+        CHECK(products.contains(one) == is_product(one));
+        CHECK(is_elementwise_weight(one) == (has_weight(one) && !products.contains(one)));
+    }
 }

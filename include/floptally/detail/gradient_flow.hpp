@@ -45,7 +45,7 @@ class gradient_flow {
             elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(row.kind));
         }
         // What trains in a cost alone may stand before everything else, or after it.
-        values most{anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
+        values most{anything_trains_, anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
         values least = everything_trains_ ? most : values{};
         if (part.role != part_role::anywhere) {
             // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
@@ -56,9 +56,9 @@ class gradient_flow {
             };
             // What is not said is read from the stream, or from the other side where a model has one.
             const bool other_side = entering.context && has_context_;
-            most = {started || other_side || some_train, with_stream(started)};
+            most = {started || some_train, started || other_side || some_train, with_stream(started)};
             const bool both = entering.stream && (other_side || !has_context_);
-            least = everything_trains_ ? most : values{both, with_stream(entering.stream)};
+            least = everything_trains_ ? most : values{entering.stream, both, with_stream(entering.stream)};
         }
         const bool says_all = most == least;
         most = through(part, layer, most);
@@ -76,7 +76,8 @@ class gradient_flow {
   private:
     /// The values of a part that require a gradient.
     struct values {
-        bool unsaid = false;  ///< what a row reads that says nothing
+        bool elementwise = false;  ///< what a norm or a bias is applied to: never the other side itself
+        bool unsaid = false;       ///< what another row reads that says nothing
         value::set known = 0;
 
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
@@ -96,7 +97,10 @@ class gradient_flow {
 
     [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_row& row,
                                                    const values& in) const {
-        const auto requires_grad = [&in](value::set reads) { return reads == 0 ? in.unsaid : (in.known & reads) != 0; };
+        const bool unsaid = is_elementwise_weight(row.kind) ? in.elementwise : in.unsaid;
+        const auto requires_grad = [&in, unsaid](value::set reads) {
+            return reads == 0 ? unsaid : (in.known & reads) != 0;
+        };
         gradients needed;
         needed.first = requires_grad(row.flow.reads);
         needed.second = row.flow.also_reads == 0 ? needed.first : requires_grad(row.flow.also_reads);
