@@ -27,6 +27,7 @@
 #include <floptally/presets.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
+#include <floptally/step/meter_worker.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -17,6 +17,7 @@
 #include <floptally/meter.hpp>
 #include <floptally/report.hpp>
 #include <floptally/step/meter_state.hpp>
+#include <floptally/step/meter_worker.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

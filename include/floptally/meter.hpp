@@ -260,49 +260,4 @@ class meter {
     std::optional<mixed_precision> precisions_;
 };
 
-/// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock
-/// or contention, and hands it in with `publish`, once a step, before the step is ended.
-class meter_worker {
-  public:
-    explicit meter_worker(meter& of) : gate_(of.gate_), own_(gate_.masks()) { gate_.enter(ticket_); }
-    meter_worker(const meter_worker&) = delete;
-    meter_worker& operator=(const meter_worker&) = delete;
-    /// Publishes what was not; where its step is over, the meter's next `end_step` is an error that says so.
-    ~meter_worker() { gate_.leave(ticket_, own_); }
-
-    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: that is what is checked.
-    [[nodiscard]] tally& microbatch() {
-        const std::uint64_t step = gate_.open_step();
-        if (step == 0) {
-            throw error("microbatch", "is outside a step: begin_step() comes first");
-        }
-        const std::uint64_t pending = ticket_.pending.load(std::memory_order_relaxed);
-        if (pending != step) {
-            if (pending != 0) {
-                publish();  // throws: that step is over
-            }
-            own_.clear();  // of a step that was discarded
-            ticket_.pending.store(step, std::memory_order_relaxed);
-        }
-        return own_;
-    }
-
-    /// Adds this thread's microbatches to the step. Those of a step that is over are dropped, with an error.
-    void publish() {
-        try {
-            gate_.publish(ticket_, own_);
-        } catch (const overflow&) {
-            throw;  // the step is open: they can still be handed in
-        } catch (const error&) {
-            ticket_.pending.store(0, std::memory_order_relaxed);
-            throw;
-        }
-    }
-
-  private:
-    detail::step_gate& gate_;
-    detail::step_gate::ticket ticket_;
-    tally own_;
-};
-
 }  // namespace floptally

@@ -162,6 +162,7 @@ class tally : public adds_batches<tally> {
     /// The sum of a rule, of a mask Σ attended pairs: one that follows from the moments, or one that this tally was
     /// built with.
     [[nodiscard]] constexpr std::uint64_t pairs(view seen, const rule& which) const {
+        detail::require_amounts(seen);
         const auto moment = [&](statistic what) { return uint128{get(seen, what, which.in())}; };
         if (const moment_form form = which.moments(); form.exists) {
             const uint128 halves =

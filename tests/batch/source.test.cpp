@@ -17,6 +17,7 @@
 #include <floptally/batch/packing.hpp>
 #include <floptally/batch/tree.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/step/meter_worker.hpp>
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"

@@ -8,6 +8,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/floptally_masks.hpp>
 #include <floptally/detail/written_split.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/feed_forward.hpp>
@@ -40,81 +41,6 @@ struct written_part {
     [[nodiscard]] layer where() const { return {.hidden_size = hidden_size}; }
     [[nodiscard]] layer under(const rule& attends) const { return {.hidden_size = hidden_size, .attends = attends}; }
 };
-
-// ---- masks ----
-
-/// [left, right], besides the token itself; −1 is unlimited.
-[[nodiscard]] inline mask read_window(const config_fields& kind) {
-    const json* sides = kind.array("window");
-    if (sides == nullptr || sides->size() != 2) {
-        throw error(kind.field("window"), "must be [left, right], got " + shown(*kind.find("window")));
-    }
-    std::int64_t tokens[2];
-    for (std::size_t i = 0; i < 2; ++i) {
-        const json& side = (*sides)[i];
-        const bool fits = side.is_number_unsigned() ? side.get<std::uint64_t>() <= 0x7FFF'FFFF
-                                                    : side.is_number_integer() && side >= -1 && side <= 0x7FFF'FFFF;
-        if (!fits) {
-            throw error(indexed(kind.field("window"), i),
-                        "must be an integer from -1 to 2147483647, got " + shown(side));
-        }
-        tokens[i] = side.get<std::int64_t>();
-    }
-    return mask::window(tokens[0], tokens[1]);
-}
-
-/// "sliding_window(4096)": as reports name it.
-[[nodiscard]] inline mask mask_of_text(const config_fields& part, const std::string& text) {
-    rule made;
-    try {
-        made = rule_named(text);
-    } catch (const error& e) {
-        throw error(
-            part.field("mask"),
-            "must be \"causal\", \"bidirectional\", another mask as reports name it (\"sliding_window(4096)\"), or "
-            "an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, "
-            "got \"" +
-                text + "\" (" + e.what() + ")");
-    }
-    if (made.in() != modality::text || made.is_measured()) {
-        throw error(part.field("mask"), "must be a mask over sequences, got " + made.name());
-    }
-    return made;
-}
-
-[[nodiscard]] inline mask read_mask(const config_fields& part) {
-    const json* given = part.find("mask");
-    if (given == nullptr) {
-        return mask::causal();
-    }
-    if (given->is_string()) {
-        return mask_of_text(part, given->get<std::string>());
-    }
-    struct mask_key {
-        std::string_view key;
-        mask (*of)(std::int64_t);
-    };
-    constexpr mask_key keys[] = {{"sliding_window", &mask::sliding_window},
-                                 {"chunked", &mask::chunked},
-                                 {"top_k", &mask::top_k},
-                                 {"compressed_keys", &mask::compressed_keys},
-                                 {"prefix_lm", &mask::prefix_lm}};
-    if (!given->is_object() || given->size() != 1) {
-        throw error(
-            part.field("mask"),
-            "must be \"causal\", \"bidirectional\", another mask as reports name it, or an object with one of the keys "
-            "sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got " +
-                shown(*given));
-    }
-    const config_fields kind(*given, part.field("mask"));
-    kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});
-    for (const mask_key& known : keys) {
-        if (kind.contains(known.key)) {
-            return known.of(static_cast<std::int64_t>(kind.integer({known.key}, required, 1, 0x7FFF'FFFF)));
-        }
-    }
-    return read_window(kind);
-}
 
 // ---- attention ----
 
