@@ -18,6 +18,8 @@
 #include <floptally/detail/hf/composites.hpp>
 #include <floptally/detail/hf/reader.hpp>
 #include <floptally/detail/hstu_format.hpp>
+#include <floptally/detail/pages/from_nlohmann.hpp>
+#include <floptally/detail/pages/read.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
@@ -51,6 +53,13 @@ namespace detail {
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
 /// out of range or contradictory is an `error` that names it.
 [[nodiscard]] inline model_config read_config(const nlohmann::json& config, const read_options& options = {}) {
+    if (!options.pages.empty()) {
+        detail::pages::library pages;
+        for (const std::string& text : options.pages) {
+            pages.add(text);
+        }
+        return detail::pages::read_pages(detail::pages::tree_of(config), options, pages, pages.first());
+    }
     const detail::config_fields fields(config, "");
     if (!fields.contains("model_type")) {
         throw error("model_type", "is missing; known: " + detail::known_families());

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+
+/// @file
+/// The functions that pages may call: masks and units, numbers, lists.
+
+namespace floptally::detail::pages {
+
+/// One call: what it was given.
+struct function_call {
+    scope& in;
+    const page& where;
+    unsigned line;
+    std::string_view name;
+    std::vector<value> given;
+    std::string_view null_key{};  ///< a key of the config that was given to it, and is null
+
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
+        page_error(where.name, line, std::string(name).append(": ").append(what));
+    }
+    [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
+    [[nodiscard]] std::int64_t number(std::size_t at) const {
+        if (given[at].is_none() && !null_key.empty()) {
+            throw error(in.config().field(null_key), "must be a number here, got null");
+        }
+        if (!given[at].counts()) {
+            fail("argument " + std::to_string(at + 1) + " must be a number, got " + in.shown(given[at]));
+        }
+        return given[at].number;
+    }
+    [[nodiscard]] std::int64_t number_or(std::size_t at, std::int64_t otherwise) const {
+        return has(at) ? number(at) : otherwise;
+    }
+    [[nodiscard]] double real(std::size_t at) const {
+        if (given[at].is != value::kind::real) {
+            return static_cast<double>(number(at));
+        }
+        return given[at].real;
+    }
+    [[nodiscard]] std::vector<value> list(std::size_t at) const {
+        if (given[at].is != value::kind::list) {
+            fail("argument " + std::to_string(at + 1) + " must be a list, got " + in.shown(given[at]));
+        }
+        return in.items_of(given[at]);
+    }
+    /// Numbers of a list, or one number that stands for `size` of them.
+    [[nodiscard]] std::vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
+        if (given[at].counts()) {
+            return std::vector<std::int64_t>(size, given[at].number);
+        }
+        std::vector<std::int64_t> all;
+        for (const value& one : list(at)) {
+            if (!one.counts()) {
+                if (given[at].given != nullptr) {
+                    throw error(indexed(in.config().field(given[at].given->key), all.size()),
+                                "must be an integer, got " + in.shown(one));
+                }
+                fail("a list of numbers has " + in.shown(one));
+            }
+            all.push_back(one.number);
+        }
+        return all;
+    }
+    [[nodiscard]] value whole(double real) const {
+        if (!(real > -1e15 && real < 1e15)) {
+            fail("beyond 10^15");
+        }
+        return number_value(static_cast<std::int64_t>(real));
+    }
+};
+
+// ---- masks: what attends what; units: how many there are ----
+
+inline value window_of(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
+inline value around_of(const function_call& c) { return mask_value_of(mask::window(c.number(0), c.number(1))); }
+inline value chunk_of(const function_call& c) { return mask_value_of(mask::chunked(c.number(0))); }
+inline value top_of(const function_call& c) { return mask_value_of(mask::top_k(c.number(0))); }
+inline value compressed_of(const function_call& c) { return mask_value_of(mask::compressed_keys(c.number(0))); }
+inline value prefix_of(const function_call& c) { return mask_value_of(mask::prefix_lm(c.number(0))); }
+inline value box_of(const function_call& c) { return mask_value_of(mask::box(c.number(0))); }
+inline value across_of(const function_call&) { return mask_value_of(mask::cross_attention()); }
+inline value grid_of(const function_call& c) {
+    return mask_value_of(mask::grid_windows(c.number(0), c.number_or(1, 0)));
+}
+inline value clip_of(const function_call& c) { return mask_value_of(mask::clip_squares(c.number_or(0, 0))); }
+inline value merged_of(const function_call& c) {
+    return mask_value_of(mask::merged_patches(c.number(0), c.number_or(1, 0)));
+}
+inline value pooled_of(const function_call& c) { return mask_value_of(mask::pooled_patches(c.number(0))); }
+inline value clips_of(const function_call&) { return mask_value_of(mask::clips()); }
+inline value pooled_clips_of(const function_call& c) { return mask_value_of(mask::pooled_clips(c.number(0))); }
+inline value later_of(const function_call& c) {
+    return mask_value_of(mask::later_image_tokens(c.number(0), c.number_or(1, -1)));
+}
+inline value cells_of(const function_call& c) { return mask_value_of(mask::strided_cells(c.number(0), c.number(1))); }
+inline value level_windows_of(const function_call& c) {
+    return mask_value_of(mask::level_windows(c.number(0), c.number(1), c.number(2) != 0, c.number(3) != 0));
+}
+inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
+inline value kept_squares_of(const function_call& c) {
+    return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
+}
+inline value frames_of(const function_call& c) {
+    return mask_value_of(mask::strided_frames(c.number(0), c.number(1), c.number_or(2, 0)));
+}
+inline value frame_squares_of(const function_call& c) {
+    return mask_value_of(mask::strided_squares(c.number(0), c.number(1), c.number_or(2, 0), c.number_or(3, 0)));
+}
+/// Frames that a stack of convolutions reads for one that leaves, less their padding on both sides:
+/// field(kernels, strides, paddings, dilations, first), each a list or a number for all.
+inline value field_of(const function_call& c) {
+    std::size_t size = 1;
+    for (const value& one : c.given) {
+        size = one.is == value::kind::list ? one.size() : size;
+    }
+    const std::vector<std::int64_t> kernels = c.numbers(0, size);
+    const std::vector<std::int64_t> strides = c.numbers(1, kernels.size());
+    const std::vector<std::int64_t> paddings =
+        c.has(2) ? c.numbers(2, kernels.size()) : std::vector<std::int64_t>(kernels.size(), 0);
+    const std::vector<std::int64_t> dilations =
+        c.has(3) ? c.numbers(3, kernels.size()) : std::vector<std::int64_t>(kernels.size(), 1);
+    if (strides.size() != kernels.size() || paddings.size() != kernels.size() || dilations.size() != kernels.size()) {
+        c.fail("lists of different sizes");
+    }
+    std::int64_t field = 1;
+    std::int64_t stride = 1;
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+        for (const std::int64_t one : {kernels[k], strides[k], paddings[k], dilations[k]}) {
+            if (one < 0 || one > 0xFFFF) {
+                c.fail("numbers must be from 0 to 65535, got " + std::to_string(one));
+            }
+        }
+        field += ((kernels[k] - 1) * dilations[k] - 2 * paddings[k]) * stride;
+        stride *= strides[k];
+        if (stride > 0x7FFF'FFFF) {
+            c.fail("strides multiply beyond 2^31");
+        }
+    }
+    return number_value(field);
+}
+
+// ---- numbers ----
+
+inline value ceil_of(const function_call& c) {
+    if (c.given.size() == 1) {
+        return c.whole(std::ceil(c.real(0)));
+    }
+    if (c.number(1) < 1 || c.number(0) < 0) {
+        c.fail("must divide by a number of at least 1");
+    }
+    return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
+}
+inline value floor_of(const function_call& c) { return c.whole(std::floor(c.real(0))); }
+/// Halves go to the even neighbour, as in Python.
+inline value round_of(const function_call& c) { return c.whole(std::nearbyint(c.real(0))); }
+inline value min_of(const function_call& c) {
+    return number_value(c.number(0) < c.number(1) ? c.number(0) : c.number(1));
+}
+inline value max_of(const function_call& c) {
+    return number_value(c.number(0) > c.number(1) ? c.number(0) : c.number(1));
+}
+inline value power_of(const function_call& c) {
+    std::int64_t power = 1;
+    for (std::int64_t k = 0; k < c.number(1); ++k) {
+        if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
+            c.fail("beyond 2^62");
+        }
+    }
+    return number_value(power);
+}
+
+// ---- lists ----
+
+inline value given_of(const function_call& c) { return flag_value(!c.given[0].is_none()); }
+inline value size_of(const function_call& c) { return number_value(static_cast<std::int64_t>(c.given[0].size())); }
+/// 1 of what is no list.
+inline value count_of(const function_call& c) {
+    return c.given[0].is == value::kind::list ? size_of(c) : number_value(c.given[0].is_none() ? 0 : 1);
+}
+inline value is_list_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::list); }
+inline value is_text_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::text); }
+inline value is_number_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::number); }
+inline value sum_of(const function_call& c) {
+    std::int64_t sum = 0;
+    for (const std::int64_t one : c.numbers(0)) {
+        if (__builtin_add_overflow(sum, one, &sum) || sum > max_number) {
+            c.fail("beyond 2^62");
+        }
+    }
+    return number_value(sum);
+}
+inline value product_of(const function_call& c) {
+    std::int64_t product = 1;
+    for (const std::int64_t one : c.numbers(0)) {
+        if (__builtin_mul_overflow(product, one, &product) || product > max_number) {
+            c.fail("beyond 2^62");
+        }
+    }
+    return number_value(product);
+}
+inline value last_of(const function_call& c) {
+    const std::vector<value> all = c.list(0);
+    return all.empty() ? value{} : all.back();
+}
+/// How often a value is in a list, before a position where one is given.
+inline value times_of(const function_call& c) {
+    const std::vector<value> all = c.list(0);
+    std::int64_t found = 0;
+    for (std::size_t k = 0; k < all.size() && (!c.has(2) || static_cast<std::int64_t>(k) < c.number(2)); ++k) {
+        const value& wanted = c.given[1];
+        found += all[k].is == wanted.is && all[k].number == wanted.number && all[k].text == wanted.text ? 1 : 0;
+    }
+    return number_value(found);
+}
+/// level(depths, i): in which group of so many layers that layer is; place(depths, i): the how-manieth of its group.
+inline value level_or_place(const function_call& c, bool place) {
+    std::int64_t at = c.number(1);
+    std::int64_t level = 0;
+    const std::vector<std::int64_t> depths = c.numbers(0);
+    while (static_cast<std::size_t>(level) + 1 < depths.size() && at >= depths[static_cast<std::size_t>(level)]) {
+        at -= depths[static_cast<std::size_t>(level)];
+        ++level;
+    }
+    return number_value(place ? at : level);
+}
+inline value level_of(const function_call& c) { return level_or_place(c, false); }
+inline value place_of(const function_call& c) { return level_or_place(c, true); }
+/// Layers that run before the hidden states of that number, from either end; the deepest of a list.
+inline value depth_of(const function_call& c) {
+    const std::int64_t most = c.number(1);
+    const std::string field = c.in.config().field("vision_feature_layer");
+    std::int64_t deepest = 0;
+    const std::vector<value> all = c.given[0].is == value::kind::list ? c.list(0) : std::vector<value>{c.given[0]};
+    for (const value& one : all) {
+        if (one.is != value::kind::number || one.number > most || one.number < -most - 1) {
+            throw error(field, "must be an integer from " + std::to_string(-most - 1) + " to " + std::to_string(most) +
+                                   ", got " + c.in.shown(one));
+        }
+        const std::int64_t layers = one.number < 0 ? one.number + most + 1 : one.number;
+        deepest = layers > deepest ? layers : deepest;
+    }
+    return number_value(deepest);
+}
+
+struct page_function {
+    std::string_view name;
+    std::size_t least;  ///< arguments
+    std::size_t most;
+    value (*call)(const function_call&);
+};
+
+inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
+                                                   {"around", 2, 2, around_of},
+                                                   {"chunk", 1, 1, chunk_of},
+                                                   {"top", 1, 1, top_of},
+                                                   {"compressed", 1, 1, compressed_of},
+                                                   {"prefix_lm", 1, 1, prefix_of},
+                                                   {"box", 1, 1, box_of},
+                                                   {"across", 0, 0, across_of},
+                                                   {"grid", 1, 2, grid_of},
+                                                   {"clip_squares", 0, 1, clip_of},
+                                                   {"merged", 1, 2, merged_of},
+                                                   {"pooled", 1, 1, pooled_of},
+                                                   {"clips", 0, 0, clips_of},
+                                                   {"pooled_clips", 1, 1, pooled_clips_of},
+                                                   {"later_image_tokens", 1, 2, later_of},
+                                                   {"cells", 2, 2, cells_of},
+                                                   {"level_windows", 4, 4, level_windows_of},
+                                                   {"kept", 2, 2, kept_of},
+                                                   {"kept_squares", 2, 2, kept_squares_of},
+                                                   {"frames", 2, 3, frames_of},
+                                                   {"frame_squares", 2, 4, frame_squares_of},
+                                                   {"field", 2, 4, field_of},
+                                                   {"ceil", 1, 2, ceil_of},
+                                                   {"floor", 1, 1, floor_of},
+                                                   {"round", 1, 1, round_of},
+                                                   {"min", 2, 2, min_of},
+                                                   {"max", 2, 2, max_of},
+                                                   {"power", 2, 2, power_of},
+                                                   {"given", 1, 1, given_of},
+                                                   {"size", 1, 1, size_of},
+                                                   {"count", 1, 1, count_of},
+                                                   {"is_list", 1, 1, is_list_of},
+                                                   {"is_text", 1, 1, is_text_of},
+                                                   {"is_number", 1, 1, is_number_of},
+                                                   {"sum", 1, 1, sum_of},
+                                                   {"product", 1, 1, product_of},
+                                                   {"last", 1, 1, last_of},
+                                                   {"times", 2, 3, times_of},
+                                                   {"level", 2, 2, level_of},
+                                                   {"place", 2, 2, place_of},
+                                                   {"depth", 2, 2, depth_of}};
+
+[[nodiscard]] inline const page_function* find_function(std::string_view name) {
+    for (const page_function& one : page_functions) {
+        if (one.name == name) {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+[[nodiscard]] inline value call_function(const function_call& c) {
+    const page_function* function = find_function(c.name);
+    if (function == nullptr) {
+        c.fail("unknown function");
+    }
+    if (c.given.size() < function->least || c.given.size() > function->most) {
+        c.fail("takes " + std::to_string(function->least) + " to " + std::to_string(function->most) +
+               " arguments, got " + std::to_string(c.given.size()));
+    }
+    return function->call(c);
+}
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace floptally::models {
+
+inline constexpr char deepseek_v32[] = R"page(
+page deepseek_v32 : deepseek_v3 prefix DeepseekV32
+with index_n_heads 64, index_head_dim 128, index_topk 2048, num_nextn_predict_layers 0?
+sees = top(.index_topk)
+mixer:
+  mla heads heads, q q, c c, nope .qk_nope_head_dim, rope rope, dim dim, norm q + c, bias bias
+  indexer heads .index_n_heads, dim .index_head_dim, q q, norm 2*.index_head_dim
+classes ForCausalLM Model
+)page";
+
+}  // namespace floptally::models
