@@ -25,6 +25,7 @@
 #include <floptally/models/qwen2.hpp>
 #include <floptally/models/qwen2_5_vl.hpp>
 #include <floptally/models/qwen2_5_vl_text.hpp>
+#include <floptally/models/qwen2_5_vl_vision.hpp>
 #include <floptally/models/qwen3.hpp>
 #include <floptally/models/qwen3_moe.hpp>
 #include <floptally/models/qwen3_next.hpp>
@@ -65,6 +66,7 @@ inline constexpr model_page model_pages[] = {
     {"qwen2", {models::qwen2, sizeof models::qwen2 - 1}},
     {"qwen2_5_vl", {models::qwen2_5_vl, sizeof models::qwen2_5_vl - 1}},
     {"qwen2_5_vl_text", {models::qwen2_5_vl_text, sizeof models::qwen2_5_vl_text - 1}},
+    {"qwen2_5_vl_vision", {models::qwen2_5_vl_vision, sizeof models::qwen2_5_vl_vision - 1}},
     {"qwen3", {models::qwen3, sizeof models::qwen3 - 1}},
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},

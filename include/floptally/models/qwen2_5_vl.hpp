@@ -6,28 +6,10 @@ namespace floptally::models {
 inline constexpr char qwen2_5_vl[] = R"page(
 page qwen2_5_vl : base.composite prefix Qwen2_5_VL
 inner text .text_config: qwen2_5_vl_text, flat
-inner vision .vision_config: qwen2_5_vl.vision, always
+inner vision .vision_config: qwen2_5_vl_vision, always
 tied   = .tie_word_embeddings
 class ForConditionalGeneration: text ForConditionalGeneration
 class Model: text TextModel
-
-page qwen2_5_vl.vision : base.tower prefix Qwen2_5_
-with hidden_size 3584, intermediate_size 3420, depth 32, num_heads 16, in_channels 3, patch_size 14, temporal_patch_size 2
-with spatial_merge_size 2, window_size 112, out_hidden_size 3584, fullatt_block_indexes list?
-layers = .num_hidden_layers // .depth
-heads  = .num_attention_heads // .num_heads
-norms  = 2*h
-bias   = 4*h
-final_norm = 0
-side   = .spatial_merge_size
-full   = given(.fullatt_block_indexes) ? .fullatt_block_indexes has i : i % 8 == 7 and i < 32
-sees   = full ? both : grid(.window_size / side / .patch_size * side)
-tokens_for = merged(side)
-stem:  patches channels .in_channels, side .patch_size, frames .temporal_patch_size
-mixer: gqa heads heads, dim dim, bias bias, fused
-feed:  gated inner f, bias 2*f + h
-after: merger side side, out .out_hidden_size, norm h, bias side*side*h + .out_hidden_size
-class VisionTransformerPretrainedModel:
 )page";
 
 }  // namespace floptally::models

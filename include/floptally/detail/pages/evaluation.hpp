@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/functions.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
@@ -72,7 +73,7 @@ class evaluation {
             }
             case op::equal:
             case op::differs:
-                return flag_value(same(operand(e, 0), operand(e, 1)) == (e.what == op::equal));
+                return flag_value(same_value(operand(e, 0), operand(e, 1)) == (e.what == op::equal));
             case op::less:
             case op::at_most:
             case op::more:
@@ -227,13 +228,6 @@ class evaluation {
 
     // ---- signs ----
 
-    [[nodiscard]] static bool same(const value& a, const value& b) {
-        if (a.is == value::kind::real || b.is == value::kind::real) {
-            return (a.counts() || a.is == b.is) && (b.counts() || a.is == b.is) && a.as_real() == b.as_real();
-        }
-        return a.is == b.is && a.number == b.number && a.text == b.text &&
-               (a.is != value::kind::mask || a.attends == b.attends) && a.given == b.given && a.items == b.items;
-    }
     [[nodiscard]] value counted(const expression& e, std::size_t at) {
         const value one = operand(e, at);
         if (!one.counts() && one.is != value::kind::real) {
@@ -263,8 +257,9 @@ class evaluation {
             fail(e, "expected a list before \"has\", got " + in_.shown(list));
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
-            if (same(list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i)),
-                     wanted)) {
+            if (same_value(
+                    list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i)),
+                    wanted)) {
                 return true;
             }
         }
@@ -283,35 +278,12 @@ class evaluation {
         }
         const value a = counted(e, 0);
         const value b = counted(e, 1);
-        const bool divides = e.what == op::divide || e.what == op::remainder;
-        if (divides && b.as_real() == 0) {
-            fail(e, "divides by zero");
+        std::string problem;
+        const value made = computed(e.what, a, b, problem);
+        if (!problem.empty()) {
+            fail(e, problem);
         }
-        if (a.is == value::kind::real || b.is == value::kind::real) {
-            const double x = a.as_real();
-            const double y = b.as_real();
-            if (e.what == op::remainder) {
-                fail(e, "a remainder of numbers that are no integers");
-            }
-            return real_value(e.what == op::add        ? x + y
-                              : e.what == op::subtract ? x - y
-                              : e.what == op::multiply ? x * y
-                                                       : x / y);
-        }
-        if (divides) {
-            if (a.number < 0 || b.number < 0) {
-                fail(e, "divides a number below zero");
-            }
-            return number_value(e.what == op::divide ? a.number / b.number : a.number % b.number);
-        }
-        std::int64_t sum = 0;
-        const bool wraps = e.what == op::add        ? __builtin_add_overflow(a.number, b.number, &sum)
-                           : e.what == op::subtract ? __builtin_sub_overflow(a.number, b.number, &sum)
-                                                    : __builtin_mul_overflow(a.number, b.number, &sum);
-        if (wraps || sum > max_number || sum < -max_number) {
-            fail(e, std::to_string(a.number) + " and " + std::to_string(b.number) + " make a number beyond 2^62");
-        }
-        return number_value(sum);
+        return made;
     }
 
     scope& in_;

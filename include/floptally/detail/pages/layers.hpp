@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
@@ -18,11 +19,6 @@
 #include <floptally/model_config.hpp>
 
 namespace floptally::detail::pages {
-
-[[nodiscard]] inline bool same_value(const value& a, const value& b) {
-    return a.is == b.is && a.number == b.number && a.text == b.text && a.given == b.given && a.items == b.items &&
-           (a.is != value::kind::real || a.real == b.real) && (a.is != value::kind::mask || a.attends == b.attends);
-}
 
 /// One block of a page as a part of each layer. What is equal in many layers is made once.
 class block_reader {
