@@ -10,7 +10,7 @@ with mlp_bias no, use_bias no, layer_types list?, layers_block_type list?, hybri
 with n_routed_experts 8, num_experts_per_tok 2, moe_intermediate_size 7688, moe_shared_expert_intermediate_size 7688
 with moe_latent_size number?, ssm_state_size 128, conv_kernel 4, mamba_num_heads 128, mamba_head_dim 64, n_groups 8
 with use_conv_bias yes, num_nextn_predict_layers 0? from 0
-without num_hidden_layers
+with num_hidden_layers number?
 list   = .layers_block_type // .layer_types
 layers = given(list) ? size(list) : size(.hybrid_override_pattern)
 kind   = given(list) ? list[i] : .hybrid_override_pattern[i]
@@ -29,7 +29,7 @@ l      = .moe_latent_size ?? 0
 shared = .moe_shared_expert_intermediate_size
 norms  = h
 mtp    = .num_nextn_predict_layers
-mtp_norms = norms + 3*h
+no_mtp = "whose prediction layers have a pattern of their own"
 mixer:
   mamba2 heads p, dim .mamba_head_dim, groups g, state s, kernel .mamba_d_conv // .conv_kernel, norm inner,
          bias 3*p + .mamba_conv_bias // .use_conv_bias * conv + .use_bias * (inner + conv + p + h)  if mamba
@@ -39,6 +39,7 @@ feed:
   experts of .num_local_experts // .n_routed_experts, top .num_experts_per_tok, inner .moe_intermediate_size,
           shared shared, latent l, plain, bias .mlp_bias * (shared + h + (l == 0 ? 0 : l + h))  if moe
 require mamba or full or mlp or moe: .hybrid_override_pattern must be of the letters M, *, - and E
+require p % g == 0: .n_groups must divide the {p} heads of mamba_num_heads
 require .tie_word_embeddings == no: .tie_word_embeddings is not supported; must be false or absent
 classes ForCausalLM Model
 )page";

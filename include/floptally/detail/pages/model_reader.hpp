@@ -317,6 +317,10 @@ class model_reader {
             }
             return;
         }
+        if (scope_.has("no_mtp")) {
+            throw error("mtp", "is not supported for model_type " + std::string(scope_.of().name) + ", " +
+                                   std::string(scope_.named("no_mtp").text));
+        }
         if (!over_vocabulary_) {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
