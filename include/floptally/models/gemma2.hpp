@@ -10,8 +10,6 @@ with num_key_value_heads 4, head_dim 256, tie_word_embeddings yes, attention_bia
 norms  = 4*h
 bias   = .attention_bias ? (heads + 2*kv) * dim + h : 0
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : i % 2 == 0
-sees   = slides ? (both_ways ? around(.sliding_window / 2, .sliding_window / 2) : window(.sliding_window)) : both_ways ? both : causal
-honours_both_ways = yes
 divides = yes
 classes ForCausalLM Model ForSequenceClassification ForTokenClassification
 )page";

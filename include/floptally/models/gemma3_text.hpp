@@ -8,6 +8,9 @@ page gemma3_text : gemma2 prefix Gemma3
 with vocab_size 262208, sliding_window_pattern 6
 qk_norm = 2*dim
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : (i + 1) % .sliding_window_pattern != 0
+# As an encoder, it sees half of the window on each side.
+sees   = slides ? (both_ways ? around(.sliding_window / 2, .sliding_window / 2) : window(.sliding_window)) : both_ways ? both : causal
+honours_both_ways = yes
 class ForCausalLM: head out v, words
 class TextModel:
 class TextForSequenceClassification: head out labels
