@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/detail/pages/function_call.hpp>
@@ -47,6 +48,15 @@ inline value power_of(const function_call& c) {
     }
     return number_value(power);
 }
+/// The largest whole number whose square is at most that.
+inline value root_of(const function_call& c) {
+    const std::int64_t square = c.number(0);
+    std::int64_t root = 0;
+    while (root < 0x7FFF && (root + 1) * (root + 1) <= square) {
+        ++root;
+    }
+    return number_value(root);
+}
 
 // ---- lists ----
 
@@ -80,6 +90,49 @@ inline value product_of(const function_call& c) {
 inline value last_of(const function_call& c) {
     const std::vector<value> all = c.list(0);
     return all.empty() ? value{} : all.back();
+}
+/// How many texts a list has, each counted once.
+inline value different_of(const function_call& c) {
+    const std::vector<value> all = c.list(0);
+    std::int64_t found = 0;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+        if (all[k].is != value::kind::text && c.given[0].given != nullptr) {
+            throw error(indexed(c.in.config().field(c.given[0].given->key), k),
+                        "must be a string, got " + c.in.shown(all[k]));
+        }
+        bool first = true;
+        for (std::size_t before = 0; before < k && first; ++before) {
+            first = all[before].text != all[k].text;
+        }
+        found += first ? 1 : 0;
+    }
+    return number_value(found);
+}
+/// Of a list of [[value, ...], times], every value as often as it says: [[["a", "b"], 2]] is a b a b.
+inline value repeated_of(const function_call& c) {
+    std::vector<value> all;
+    const auto refuse = [&c] {
+        const std::string what = "must be a list of [[name, ...], times], of at most 10000 names altogether";
+        if (c.given[0].given != nullptr) {
+            throw error(c.in.config().field(c.given[0].given->key), what + ", got " + c.in.shown(c.given[0]));
+        }
+        c.fail(what);
+    };
+    for (const value& group : c.list(0)) {
+        const std::vector<value> pair = group.is == value::kind::list ? c.in.items_of(group) : std::vector<value>{};
+        if (pair.size() != 2 || pair[0].is != value::kind::list || pair[1].is != value::kind::number ||
+            pair[1].number < 0 || pair[1].number > 10'000) {
+            refuse();
+        }
+        const std::vector<value> names = c.in.items_of(pair[0]);
+        for (std::int64_t k = 0; k < pair[1].number; ++k) {
+            all.insert(all.end(), names.begin(), names.end());
+            if (all.size() > 10'000) {
+                refuse();
+            }
+        }
+    }
+    return c.in.list_of(std::move(all));
 }
 /// How often a value is in a list, before a position where one is given.
 inline value times_of(const function_call& c) {
@@ -156,6 +209,7 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"min", 2, 2, min_of},
                                                    {"max", 2, 2, max_of},
                                                    {"power", 2, 2, power_of},
+                                                   {"root", 1, 1, root_of},
                                                    {"given", 1, 1, given_of},
                                                    {"size", 1, 1, size_of},
                                                    {"count", 1, 1, count_of},
@@ -166,6 +220,8 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"product", 1, 1, product_of},
                                                    {"last", 1, 1, last_of},
                                                    {"times", 2, 3, times_of},
+                                                   {"different", 1, 1, different_of},
+                                                   {"repeated", 1, 1, repeated_of},
                                                    {"level", 2, 2, level_of},
                                                    {"place", 2, 2, place_of},
                                                    {"depth", 2, 2, depth_of}};

@@ -68,6 +68,19 @@ class lexer {
         }
         return found;
     }
+    /// The name of a page, or a value of a config: with dots and dashes between the letters ("gpt-sw3", "t5.encoder").
+    [[nodiscard]] std::string_view required_name(const char* what) {
+        std::size_t end = 0;
+        while (is_word(peek(end)) || (end != 0 && (peek(end) == '.' || peek(end) == '-') && is_word(peek(end + 1)))) {
+            ++end;
+        }
+        if (end == 0) {
+            fail(std::string("expected ") + what + " before " + next());
+        }
+        const std::string_view found = text_.substr(0, end);
+        advance(end);
+        return found;
+    }
     /// What stands before the next comma, or the end.
     [[nodiscard]] std::string_view until_comma() {
         const std::size_t end = text_.find(',');

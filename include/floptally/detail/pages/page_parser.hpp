@@ -36,9 +36,9 @@ class page_parser {
         from.expect("page");
         page made;
         made.line = number;
-        made.name = from.required_word("the name of the page", true);
+        made.name = from.required_name("the name of the page");
         if (from.take(":")) {
-            made.base_name = from.required_word("the name of its base", true);
+            made.base_name = from.required_name("the name of its base");
         }
         if (from.take("prefix")) {
             made.prefix = from.required_word("a prefix of class names");
@@ -86,7 +86,7 @@ class page_parser {
         } else if (word == "class") {
             open(from.required_word("the rest of a class's name"), true, from);
         } else if (word == "encoder") {
-            page_.encoder = from.required_word("the name of a page", true);
+            page_.encoder = from.required_name("the name of a page");
         } else if (word == "inner") {
             inner(from);
         } else if (word == "note" || word == "require") {
@@ -190,7 +190,7 @@ class page_parser {
         }
         if (from.take("of")) {
             while (!from.at_end() && from.peek() != ',') {
-                key.words.push_back(from.required_word("a word"));
+                key.words.push_back(from.required_name("a word"));
             }
         }
         page_.keys.push_back(key);
@@ -253,7 +253,7 @@ class page_parser {
         from.expect(".");
         made.key = from.required_word("the name of a key", true);
         from.expect(":");
-        made.page = from.required_word("the name of a page", true);
+        made.page = from.required_name("the name of a page");
         while (from.take(",")) {
             if (from.take("always")) {
                 made.always = true;
@@ -262,9 +262,9 @@ class page_parser {
             } else if (from.take("optional")) {
                 made.optional = true;
             } else if (from.take("absent")) {
-                made.absent = from.required_word("the name of a page", true);
+                made.absent = from.required_name("the name of a page");
             } else if (from.take("older")) {
-                made.older = from.required_word("a type");
+                made.older = from.required_name("a type");
             } else if (from.take("ignores")) {
                 made.ignores = from.required_word("the name of a key");
             } else if (from.take("class")) {
