@@ -25,6 +25,7 @@ mixer: gqa heads heads, kv kv, dim dim, norm qk_norm, bias bias, sees sees
 feed:  gated inner f
 both_ways = .use_bidirectional_attention == yes or .use_bidirectional_attention == "all"
 honours_both_ways = no
+honours_per_layer_config = no
 divides = no                      # whether the class refuses heads that do not divide hidden_size
 require dim > 0: .num_attention_heads must be at most hidden_size ({h})
 require not divides or h % heads == 0: .num_attention_heads must divide hidden_size ({h})
@@ -32,7 +33,7 @@ require not .add_cross_attention: .add_cross_attention is not supported; must be
 require not .is_folding_model: .is_folding_model is not supported; must be false or absent
 require .is_causal: .is_causal is not supported; must be true or absent
 require honours_both_ways or not both_ways: .use_bidirectional_attention is not supported; must be false or absent
-require size(.per_layer_config) == 0: .per_layer_config is not supported; must be empty or absent
+require honours_per_layer_config or size(.per_layer_config) == 0: .per_layer_config is not supported; must be empty or absent
 require size(.pruned_heads) == 0: .pruned_heads is not supported; must be empty or absent
 
 # A decoder over a vocabulary, with the classes that most have.

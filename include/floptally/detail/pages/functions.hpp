@@ -144,6 +144,51 @@ inline value times_of(const function_call& c) {
     }
     return number_value(found);
 }
+/// Half of each number of a list, rounded down: the padding with which a convolution of that kernel keeps its length.
+inline value halves_of(const function_call& c) {
+    std::vector<value> all;
+    for (const std::int64_t one : c.numbers(0)) {
+        all.push_back(number_value(one / 2));
+    }
+    return c.in.list_of(std::move(all));
+}
+/// filled(n, a, b): n numbers, all a but the last, which is b.
+inline value filled_of(const function_call& c) {
+    if (c.number(0) < 1 || c.number(0) > 10'000) {
+        c.fail("a list must have from 1 to 10000 numbers, got " + std::to_string(c.number(0)));
+    }
+    std::vector<value> all(static_cast<std::size_t>(c.number(0)), c.given[1]);
+    all.back() = c.given[2];
+    return c.in.list_of(std::move(all));
+}
+/// of_layer(object, i, "key"): a size in the object of a layer, of an object that has one under the index of each layer
+/// (with zeros before it or without) or not; null where it says nothing.
+inline value of_layer_of(const function_call& c) {
+    const config_node* layers = c.given[0].given;
+    value found;
+    for (std::size_t k = 0; layers != nullptr && k < layers->count; ++k) {
+        const config_node& one = c.in.config().tree().child(*layers, k);
+        const std::string field = c.in.config().field(layers->key) + "." + one.key;
+        const std::size_t digits = one.key.find_first_not_of("0123456789");
+        if (one.key.empty() || one.key.size() > 9 || digits != std::string::npos) {
+            throw error(field, "must be named by the index of a layer");
+        }
+        if (std::stoll(one.key) != c.number(1)) {
+            continue;
+        }
+        if (one.is != config_node::kind::object) {
+            throw error(field, "must be an object, got " + c.in.config().shown(one));
+        }
+        const config_node* size = c.in.config().tree().find(one, c.given[2].text);
+        if (size != nullptr && (size->is != config_node::kind::integer || size->beyond || size->number < 1 ||
+                                size->number > std::int64_t{1} << 24)) {
+            throw error(field + "." + size->key,
+                        "must be an integer from 1 to 16777216, got " + c.in.config().shown(*size));
+        }
+        found = size != nullptr ? value_of(*size) : value{};
+    }
+    return found;
+}
 /// level(depths, i): in which group of so many layers that layer is; place(depths, i): the how-manieth of its group.
 inline value level_or_place(const function_call& c, bool place) {
     std::int64_t at = c.number(1);
@@ -222,6 +267,9 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"times", 2, 3, times_of},
                                                    {"different", 1, 1, different_of},
                                                    {"repeated", 1, 1, repeated_of},
+                                                   {"halves", 1, 1, halves_of},
+                                                   {"filled", 3, 3, filled_of},
+                                                   {"of_layer", 3, 3, of_layer_of},
                                                    {"level", 2, 2, level_of},
                                                    {"place", 2, 2, place_of},
                                                    {"depth", 2, 2, depth_of}};

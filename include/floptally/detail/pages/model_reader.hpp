@@ -195,6 +195,8 @@ class model_reader {
     /// This model as the other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
+        std::vector<std::string> said;  // by the decoder too
+        rule_checker(scope_, said).check(scope_.of());
         add_layers();
         if (!is_tower_) {
             cost positions;
