@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -125,10 +126,37 @@ class rule_checker {
             notes_.push_back(filled_in(in_, where, rule.line, rule.text));
         }
         if (!rule.is_note && !holds.on()) {
-            const config_node* given = in_.config().find(rule.key);
-            throw error(in_.config().field(rule.key),
-                        filled_in(in_, where, rule.line, rule.text) +
-                            (given == nullptr ? "" : ", got " + in_.config().shown(*given)));
+            const std::string_view key = spelled(rule.key);
+            const config_node* given = in_.config().find(key);
+            throw error(in_.config().field(key), filled_in(in_, where, rule.line, rule.text) +
+                                                     (given == nullptr ? "" : ", got " + in_.config().shown(*given)));
+        }
+    }
+
+    /// The name that the config gives a key by, where a page reads `.num_attention_heads // .n_head`.
+    [[nodiscard]] std::string_view spelled(std::string_view key) const {
+        for (const page* p = &in_.of(); p != nullptr && in_.config().find(key) == nullptr; p = p->base) {
+            for (const expression& one : p->expressions) {
+                std::vector<std::string_view> names;
+                names_of(*p, one, names);
+                if (std::find(names.begin(), names.end(), key) == names.end()) {
+                    continue;
+                }
+                for (const std::string_view name : names) {
+                    if (in_.config().find(name) != nullptr) {
+                        return name;
+                    }
+                }
+            }
+        }
+        return key;
+    }
+    static void names_of(const page& of, const expression& one, std::vector<std::string_view>& names) {
+        if (one.what == op::key) {
+            names.push_back(one.text);
+        }
+        for (std::size_t k = 0; one.what == op::or_absent && k < one.count; ++k) {
+            names_of(of, of.expressions[of.operands[one.first + k]], names);
         }
     }
 
