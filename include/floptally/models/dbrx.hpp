@@ -7,6 +7,7 @@ inline constexpr char dbrx[] = R"page(
 page dbrx : base.decoder prefix Dbrx
 with vocab_size 32000, d_model 2048, n_layers 24, n_heads 16, attn_config object?, attn_config.kv_n_heads 1
 with ffn_config object?, ffn_config.moe_num_experts 4, ffn_config.moe_top_k 1, ffn_config.ffn_hidden_size 3584
+with num_key_value_heads any?     # follows from attn_config
 without intermediate_size
 divides = yes
 h      = .hidden_size // .d_model

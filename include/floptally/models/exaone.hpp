@@ -6,6 +6,7 @@ namespace floptally::models {
 inline constexpr char exaone[] = R"page(
 page exaone : base.decoder prefix Exaone
 with num_layers number, intermediate_size number?, num_key_value_heads number?, tie_word_embeddings yes
+with head_dim any?                # stated, and not read: always h / heads
 divides = yes
 layers = .num_hidden_layers // .num_layers
 kv     = .num_key_value_heads ?? heads

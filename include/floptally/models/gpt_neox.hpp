@@ -5,7 +5,8 @@ namespace floptally::models {
 
 inline constexpr char gpt_neox[] = R"page(
 page gpt_neox : base.decoder prefix GPTNeoX
-with vocab_size 50432, hidden_size 6144, intermediate_size 24576, num_hidden_layers 44, num_attention_heads 64, attention_bias yes
+with vocab_size 50432, hidden_size 6144, intermediate_size 24576, num_hidden_layers 44, num_attention_heads 64
+with attention_bias yes
 norms  = 4*h
 final_norm = 2*h
 mtp_norms = norms + 6*h

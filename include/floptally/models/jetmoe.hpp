@@ -9,6 +9,7 @@ inline constexpr char jetmoe[] = R"page(
 page jetmoe : base.decoder prefix JetMoe
 with vocab_size 32000, hidden_size 2048, intermediate_size 5632, num_hidden_layers 12, num_attention_heads 32
 with num_key_value_heads 16, kv_channels 128, num_local_experts 8, num_experts_per_tok 2, tie_word_embeddings yes
+with num_layers any?, ffn_hidden_size any?, moe_num_experts any?, moe_top_k any?      # older names, which are not read
 experts = .num_local_experts
 top    = .num_experts_per_tok
 kv     = .num_key_value_heads

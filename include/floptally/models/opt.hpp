@@ -5,8 +5,8 @@ namespace floptally::models {
 
 inline constexpr char opt[] = R"page(
 page opt : base.decoder prefix OPT
-with vocab_size 50272, hidden_size 768, ffn_dim 3072, num_hidden_layers 12, num_attention_heads 12, tie_word_embeddings yes
-with enable_bias yes, word_embed_proj_dim number?, max_position_embeddings 2048
+with vocab_size 50272, hidden_size 768, ffn_dim 3072, num_hidden_layers 12, num_attention_heads 12
+with tie_word_embeddings yes, enable_bias yes, word_embed_proj_dim number?, max_position_embeddings 2048
 with layer_norm_elementwise_affine yes, do_layer_norm_before yes, _remove_final_layer_norm no
 without intermediate_size
 divides = yes

@@ -7,7 +7,8 @@ inline constexpr char qwen2_moe[] = R"page(
 page qwen2_moe : qwen3_moe prefix Qwen2Moe
 with intermediate_size 5632, num_attention_heads 16, num_key_value_heads 16, qkv_bias yes
 with num_experts 60 from 0, num_experts_per_tok 4, moe_intermediate_size 1408, shared_expert_intermediate_size 5632
-with sliding_window 4096? from 0, max_window_layers 28 from 0, layer_types list? each of full_attention attention sliding_attention
+with sliding_window 4096? from 0, max_window_layers 28 from 0
+with layer_types list? each of full_attention attention sliding_attention
 without attention_bias
 experts = .num_experts
 qk_norm = 0

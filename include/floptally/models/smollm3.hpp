@@ -11,9 +11,10 @@ with num_key_value_heads 4?, head_dim number absent, mlp_bias no, tie_word_embed
 with no_rope_layers list?, no_rope_layer_interval 4
 without max_window_layers
 qk_norm = 0
-rope   = given(.no_rope_layers) ? .no_rope_layers[i] == 1 : (i + 1) % .no_rope_layer_interval != 0
+listed = given(.no_rope_layers)
+rope   = listed ? .no_rope_layers[i] == 1 : (i + 1) % .no_rope_layer_interval != 0
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : not rope
-require not .use_sliding_window or given(.layer_types) or not given(.no_rope_layers) or rope or .no_rope_layers[i] == 0: .no_rope_layers must be 0 or 1 for each layer
+require not .use_sliding_window or not listed or rope or .no_rope_layers[i] == 0: .no_rope_layers must be of 0 and 1
 )page";
 
 }  // namespace floptally::models
