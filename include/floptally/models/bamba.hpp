@@ -7,7 +7,7 @@ inline constexpr char bamba[] = R"page(
 page bamba : llama prefix Bamba
 with vocab_size 128000, intermediate_size 14336, num_key_value_heads 8?, head_dim number absent, attn_layer_indices list?
 with mamba_expand 2, mamba_d_state 256, mamba_d_conv 4, mamba_n_heads 128, mamba_d_head number or text absent
-with mamba_n_groups 1, mamba_proj_bias no, mamba_conv_bias yes
+with mamba_n_groups 1, mamba_proj_bias no, mamba_conv_bias yes, mamba_chunk_size any?
 with layer_types null, layers_block_type null, layers_num_experts null
 divides = no
 full   = .attn_layer_indices has i

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char mamba2[] = R"page(
 page mamba2 : base.decoder prefix Mamba2
 with vocab_size 32768, hidden_size 4096, num_hidden_layers 64, num_attention_heads 1
-with expand 2, state_size 128, conv_kernel 4, num_heads 128, head_dim 64, n_groups 8, use_bias no, use_conv_bias yes
+with expand 2, state_size 128, conv_kernel 4, num_heads 128, head_dim 64, n_groups 8, use_bias no, use_conv_bias yes, chunk_size any?
 with layer_types null, layers_block_type null, layers_num_experts null
 without intermediate_size
 inner  = .expand * h

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char minimax[] = R"page(
 page minimax : mixtral prefix MiniMax
-with layer_types list? each of full_attention attention linear_attention mamba, num_experts 8
+with layer_types list? each of full_attention attention linear_attention mamba, num_experts 8, block_size any?
 full   = given(.layer_types) ? .layer_types[i] == "full_attention" or .layer_types[i] == "attention" : i % 2 == 0
 mixer:
   gqa heads heads, kv kv, dim dim  if full

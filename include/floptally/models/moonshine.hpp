@@ -21,7 +21,7 @@ class Model:
 
 page moonshine.encoder : base.tower prefix Moonshine
 with vocab_size 32768, hidden_size 288, intermediate_size 1152, tie_word_embeddings yes, attention_bias no, is_decoder no
-with head_dim number?, encoder_num_hidden_layers 6, encoder_num_attention_heads 8, encoder_num_key_value_heads number?
+with head_dim number?, pad_head_dim_to_multiple_of any?, encoder_num_hidden_layers 6, encoder_num_attention_heads 8, encoder_num_key_value_heads number?
 stands = "audio"
 v      = .vocab_size
 tied   = .tie_word_embeddings

@@ -10,7 +10,7 @@ with mlp_bias no, use_bias no, layer_types list?, layers_block_type list?, hybri
 with n_routed_experts 8, num_experts_per_tok 2, moe_intermediate_size 7688, moe_shared_expert_intermediate_size 7688
 with moe_latent_size number?, ssm_state_size 128, conv_kernel 4, mamba_num_heads 128, mamba_head_dim 64, n_groups 8
 with use_conv_bias yes, num_nextn_predict_layers 0? from 0
-with num_hidden_layers number?
+with num_hidden_layers number absent, chunk_size any?
 list   = .layers_block_type // .layer_types
 layers = given(list) ? size(list) : size(.hybrid_override_pattern)
 kind   = given(list) ? list[i] : .hybrid_override_pattern[i]

@@ -22,7 +22,7 @@ class ForTokenClassification: as t5.encoder
 class ForQuestionAnswering: head out labels, bias
 
 page t5.encoder : base.decoder prefix T5
-with vocab_size 32128, d_model 512, d_ff 2048, d_kv 64, num_layers 6, num_heads 8, relative_attention_num_buckets 32
+with vocab_size 32128, d_model 512, d_ff 2048, d_kv 64, num_layers 6, num_heads 8, relative_attention_num_buckets 32, relative_attention_max_distance any?
 with feed_forward_proj "relu", is_gated_act flag absent, tie_word_embeddings yes
 h      = .hidden_size // .d_model
 layers = .num_hidden_layers // .num_layers

@@ -9,7 +9,7 @@ with hidden_size 2560, intermediate_size number?, num_hidden_layers 54, tie_word
 with head_dim number absent, attention_hidden_size number?
 with layers_block_type list? each of linear_attention mamba hybrid, layer_types null, hybrid_layer_ids list?
 with num_mem_blocks 1, adapter_rank 128, use_shared_attention_adapter no, add_bias_linear no
-with mamba_expand 2, mamba_d_state 64, mamba_d_conv 4, n_mamba_heads 8, mamba_headdim number or text absent, mamba_ngroups 1
+with mamba_expand 2, mamba_d_state 64, mamba_d_conv 4, n_mamba_heads 8, mamba_headdim number or text absent, mamba_ngroups 1, chunk_size any?
 without attention_bias, mlp_bias
 divides = no
 norms  = h

@@ -33,6 +33,16 @@ struct as_part {
     bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
 };
 
+/// The page of the other side of an encoder-decoder; empty: there is none.
+[[nodiscard]] inline std::string_view encoder_of(const page& read) {
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        if (!p->encoder.empty()) {
+            return p->encoder == "none" ? std::string_view{} : p->encoder;
+        }
+    }
+    return {};
+}
+
 /// Reads the config of one model by its page: layers, then the head. A model with models inside is
 /// `composite_reader`'s.
 class model_reader {
@@ -84,15 +94,7 @@ class model_reader {
         return {std::string(scope_.of().name), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
-    /// The page of the other side; empty: there is none.
-    [[nodiscard]] std::string_view encoder_page() const {
-        for (const page* p = &scope_.of(); p != nullptr; p = p->base) {
-            if (!p->encoder.empty()) {
-                return p->encoder == "none" ? std::string_view{} : p->encoder;
-            }
-        }
-        return {};
-    }
+    [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()); }
     [[nodiscard]] modality stands_in() {
         return scope_.has("stands") && scope_.named("stands").text == "audio" ? modality::audio : modality::vision;
     }

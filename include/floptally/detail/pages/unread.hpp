@@ -73,9 +73,14 @@ inline void declared_keys(const page& read, std::vector<std::string_view>& all) 
     }
 }
 
-inline void note_unread(const page& read, const fields& config, bool strict, std::vector<std::string>& notes) {
+/// `other_side`: the page of the encoder, which reads the same config.
+inline void note_unread(const page& read, const page* other_side, const fields& config, bool strict,
+                        std::vector<std::string>& notes) {
     std::vector<std::string_view> declared;
     declared_keys(read, declared);
+    if (other_side != nullptr) {
+        declared_keys(*other_side, declared);
+    }
     for (const inner_model& one : read.inner) {
         if (one.flat && !config.has_value(one.key)) {
             return;  // the keys of the model inside stand here
