@@ -13,6 +13,7 @@ f      = .decoder_ffn_dim
 norms  = 6*h
 mtp_norms = norms + 6*h
 sees   = causal
+divides = no                                       # by a rule of its own, which names the decoder's heads
 drops  = 0.0                                       # rates of skipped layers by default
 cross: cross heads heads, dim dim, bias bias
 # Not tied, each side has a table of its own, and the one that they would share is kept besides.

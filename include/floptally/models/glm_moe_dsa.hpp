@@ -16,6 +16,7 @@ chooses = given(types) ? types[i] == "full" or types[i] == "F" : .index_topk_fre
 mixer:
   mla heads heads, q q, c c, nope .qk_nope_head_dim, rope rope, dim dim, norm q + c, bias bias
   indexer heads .index_n_heads, dim .index_head_dim, q q, norm 2*.index_head_dim  if chooses
+require not given(.indexer_types) or size(types) >= layers: .indexer_types must name the {layers} layers
 require not given(types) or size(types) >= layers: .index_topk_pattern must name the {layers} layers
 require chooses or types[i] == "shared" or types[i] == "S" or not given(types): .index_topk_pattern must be letters F and S
 require chooses or i > 0: .index_skip_topk_offset must give the first layer an indexer

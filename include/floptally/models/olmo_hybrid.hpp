@@ -25,6 +25,7 @@ mixer:
 feed:  gated inner f
 listed = times(.layer_types, "full_attention") + times(.layer_types, "attention")
 fulls  = given(.layer_types) ? listed : 1
+require given(.layer_types) or layers > 1: .num_hidden_layers must give at least one layer of full and one of linear attention
 require fulls > 0 and fulls < layers: .layer_types must give at least one layer of full and one of linear attention
 require values % keys == 0: .linear_num_value_heads must be a multiple of linear_num_key_heads
 classes ForCausalLM Model
