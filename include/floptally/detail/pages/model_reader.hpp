@@ -227,6 +227,7 @@ class model_reader {
 
     void add_head(const scope::found_block& head) {
         made_values made;
+        cost more;
         for (const part_line& line : head.is->lines) {
             if (line.condition != no_expression && !scope_.evaluate(*head.where, line.condition).on()) {
                 continue;
@@ -242,9 +243,12 @@ class model_reader {
             } else if (line.part == "note") {
                 notes_.push_back(filled_in(scope_, *head.where, line.line, line.rest));
             } else {
-                const cost more = made_by(call);
-                put("pooled", part_role::head, part_ != nullptr && part_->pooled ? attached(call, more) : more);
+                const cost one = made_by(call);
+                more += part_ != nullptr && part_->pooled ? attached(call, one) : one;
             }
+        }
+        if (!more.rows().empty()) {
+            put("pooled", part_role::head, more);
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
             throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
