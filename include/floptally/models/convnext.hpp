@@ -30,6 +30,7 @@ feed:  mlp inner 4*w, width w, norm (2 + scales) * w, bias 5*w, over merged
 class ForImageClassification: head out labels, bias, per_sequence
 class Model:
 levels = .num_stages // .num_hidden_layers ?? size(.depths)
+require size(.depths) > 0: .depths must have a number for each level
 require size(.hidden_sizes) == levels: .hidden_sizes must have a number for each of the {levels} levels
 require size(.depths) == size(.hidden_sizes): .depths must have a number for each of the {levels} levels
 require not is_list(.image_size) or size(.image_size) == 2: .image_size must be an integer or [height, width]

@@ -8,6 +8,7 @@ page mobilebert : bert prefix MobileBert
 with embedding_size 128, hidden_size 512, intermediate_size 512, num_hidden_layers 24, num_attention_heads 4
 with use_bottleneck yes, use_bottleneck_attention no, key_query_shared_bottleneck yes, intra_bottleneck_size 128
 with true_hidden_size number?, num_feedforward_networks 4 to 10000, trigram_input yes, classifier_activation yes
+with normalization_type any?                               # both kinds have a scale and a shift per channel
 embedding = .embedding_size
 narrow = .use_bottleneck ? .intra_bottleneck_size : h     # the width inside a layer
 dim    = narrow / heads

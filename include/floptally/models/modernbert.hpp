@@ -9,7 +9,7 @@ with vocab_size 50368, hidden_size 768, intermediate_size 1152, num_hidden_layer
 with layer_types list? each of full_attention attention sliding_attention, global_attn_every_n_layers 3 to 10000
 with sliding_window number? to 2147483647, local_attention 128 from 2 to 2147483647
 with attention_bias no, mlp_bias no, norm_bias no, classifier_bias no, decoder_bias yes, tie_word_embeddings yes
-with is_decoder no, sparse_prediction no?
+with is_decoder no, sparse_prediction no?, deterministic_flash_attn any?
 divides = yes
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : i % .global_attn_every_n_layers != 0
 width  = .sliding_window ?? .local_attention / 2         # tokens seen on each side

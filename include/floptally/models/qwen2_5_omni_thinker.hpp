@@ -5,6 +5,7 @@ namespace floptally::models {
 
 inline constexpr char qwen2_5_omni_thinker[] = R"page(
 page qwen2_5_omni_thinker : base.composite prefix Qwen2_5OmniThinker
+with audio_token_index any?, image_token_index any?, video_token_index any?, seconds_per_chunk any?
 inner text .text_config: qwen2_5_omni_thinker.text, always
 inner audio .audio_config: qwen2_5_omni_audio_encoder, always
 inner vision .vision_config: qwen2_5_vl_vision, always

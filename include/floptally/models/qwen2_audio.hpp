@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char qwen2_audio[] = R"page(
 page qwen2_audio : base.composite prefix Qwen2Audio
-with tie_word_embeddings no?
+with tie_word_embeddings no?, audio_token_index any?
 inner text .text_config: qwen2
 inner audio .audio_config: qwen2_audio_encoder
 tied   = no

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char qwen3_omni_moe_audio_encoder[] = R"page(
 page qwen3_omni_moe_audio_encoder : qwen2_5_omni_audio_encoder prefix Qwen3OmniMoe
-with n_window 50, n_window_infer 800, downsample_hidden_size 480
+with n_window 50, n_window_infer 800, conv_chunksize any?, downsample_hidden_size 480
 bias   = 4*h
 c      = .downsample_hidden_size
 bins1  = (.num_mel_bins + 1) / 2

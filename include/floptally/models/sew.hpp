@@ -8,6 +8,7 @@ page sew : wav2vec2 prefix SEW
 with conv_dim [64, 128, 128, 128, 128, 256, 256, 256, 256, 512, 512, 512, 512]
 with conv_kernel [10, 3, 1, 3, 1, 3, 1, 3, 1, 2, 1, 2, 1], conv_stride [5, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
 with squeeze_factor 2, add_adapter no?
+without codevector_dim, proj_codevector_dim, num_codevector_groups, num_codevectors_per_group, num_negatives
 without output_hidden_size, num_adapter_layers, adapter_kernel_size, adapter_stride
 without xvector_output_dim, tdnn_dim, tdnn_kernel, tdnn_dilation
 squeeze = .squeeze_factor

@@ -5,6 +5,7 @@ namespace floptally::models {
 
 inline constexpr char swinv2[] = R"page(
 page swinv2 : swin prefix Swinv2
+with pretrained_window_sizes any?
 cells_left = rows / power(2, l)
 windows = level_windows(min(cells_left, win), l, shifts and cells_left > win, no)   # fixed for the image of the config
 bias   = .qkv_bias * 2*w + w                     # keys have none

@@ -50,6 +50,8 @@ class ForVideoClassification:
 require .mlp_ratio > 0.0: .mlp_ratio must be a number above 0 and up to 1024
 require .pred_mlp_ratio > 0.0: .pred_mlp_ratio must be a number above 0 and up to 1024
 require p % pheads == 0: .pred_num_attention_heads must divide its width ({p})
+require rows > 0: .crop_size must be at least patch_size
+require frames > 0: .frames_per_clip must be at least tubelet_size
 )page";
 
 }  // namespace floptally::models

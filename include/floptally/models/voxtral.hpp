@@ -5,6 +5,7 @@ namespace floptally::models {
 
 inline constexpr char voxtral[] = R"page(
 page voxtral : qwen2_audio prefix Voxtral
+with hidden_size any?                            # the text's
 inner text .text_config: voxtral.text, older llama
 inner audio .audio_config: voxtral_encoder
 pooled = audio.f / audio.h                       # as many as fill a row of the tower's intermediate_size

@@ -10,6 +10,7 @@ with feature_projection_input_dim 160, use_intermediate_ffn_before_adapter no?, 
 with position_embeddings_type "relative_key"? of relative relative_key rotary
 with left_max_position_embeddings 64 from 0, right_max_position_embeddings 8 from 0
 without conv_dim, conv_kernel, conv_stride, conv_bias, feat_extract_norm, num_conv_pos_embeddings, num_conv_pos_embedding_groups
+without codevector_dim, proj_codevector_dim, num_codevector_groups, num_codevectors_per_group, num_negatives
 without output_hidden_size, num_adapter_layers, adapter_kernel_size, adapter_stride
 without xvector_output_dim, tdnn_dim, tdnn_kernel, tdnn_dilation
 final_norm = 0

@@ -9,6 +9,9 @@ with hidden_size 768, intermediate_size 3072, num_hidden_layers 12, num_attentio
 with conv_dim [512, 512, 512, 512, 512, 512, 512], conv_kernel [10, 3, 3, 3, 3, 2, 2], conv_stride [5, 2, 2, 2, 2, 2, 2]
 with conv_bias no, feat_extract_norm "group" of group layer
 with num_conv_pos_embeddings 128, num_conv_pos_embedding_groups 16, mask_time_prob 0.05?, mask_feature_prob 0.0?
+with mask_time_min_masks any?, mask_feature_min_masks any?
+with codevector_dim any?, proj_codevector_dim any?, num_codevector_groups any?      # of its pre-training, whose class is
+with num_codevectors_per_group any?, num_negatives any?                             # none of those below
 with add_adapter no, output_hidden_size number?, num_adapter_layers 3 from 0, adapter_kernel_size 3, adapter_stride 2
 with do_stable_layer_norm no, adapter_attn_dim number?, layerdrop 0.1
 with use_weighted_layer_sum no, classifier_proj_size 256

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char wavlm[] = R"page(
 page wavlm : wav2vec2 prefix WavLM
-with num_buckets 320
+with num_buckets 320, num_ctc_classes any?
 # Scores are moved by a bias of relative positions, which eight numbers a head gate.
 mixer:
   gqa heads heads, dim dim, bias bias
