@@ -24,7 +24,8 @@ scales = .layer_scale_init_value > 0.0 ? 1 : 0   # a factor per channel on what 
 stem:  patches channels .num_channels, side .patch_size, width first, norm 2*first, bias first
 # Over 7 x 7 cells of each channel by itself, and before the first of a level over 2 x 2 of all channels.
 mixer:
-  linear in 4 * before, out w, as downsampling, from x, to down, no_lora, norm 2*before, bias w, over merged  if l != 0 and place(.depths, i) == 0
+  linear in 4 * before, out w, as downsampling, from x, to down, no_lora, norm 2*before, bias w,
+         over merged  if l != 0 and place(.depths, i) == 0
   linear in 49, out w, as convolution, from x, to out, no_lora, bias w, over merged
 feed:  mlp inner 4*w, width w, norm (2 + scales) * w, bias 5*w, over merged
 class ForImageClassification: head out labels, bias, per_sequence

@@ -9,11 +9,8 @@ with conv_pos_batch_norm no, feat_proj_layer_norm yes, add_adapter no?
 without codevector_dim, proj_codevector_dim, num_codevector_groups, num_codevectors_per_group, num_negatives
 without output_hidden_size, num_adapter_layers, adapter_kernel_size, adapter_stride
 without xvector_output_dim, tdnn_dim, tdnn_kernel, tdnn_dilation
-stem:
-  convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
-  linear in wide, out h, as stem projection, from x, norm .feat_proj_layer_norm * 2*wide, bias h, over units, attends units
-  linear in kernel * (h / groups), out h, as positions, no_lora, norm .conv_pos_batch_norm ? 2*h : kernel, bias h, over units, attends units
-  positions count h  if masks
+projection_norm = .feat_proj_layer_norm * 2*wide
+position_norm = .conv_pos_batch_norm ? 2*h : kernel
 classes ForCTC Model ForSequenceClassification
 require not .add_adapter: .add_adapter is not supported; must be false or absent
 )page";

@@ -20,7 +20,8 @@ first_norm = 0
 positions = 0
 mixer:
   linear in h, out narrow, applied 1, stored 1, as bottleneck, bias narrow, norm 2*narrow  if .use_bottleneck
-  linear in h, out narrow, applied not .use_bottleneck_attention, stored 1, as bottleneck, bias narrow, norm 2*narrow  if .use_bottleneck and shared
+  linear in h, out narrow, applied not .use_bottleneck_attention, stored 1, as bottleneck, bias narrow,
+         norm 2*narrow  if .use_bottleneck and shared
   linear in narrow, out narrow, applied 2, as attention.qkv
   linear in queries, out narrow, as attention.qkv, bias 3*narrow
   core heads heads, dim dim
@@ -31,7 +32,8 @@ feed:
   linear in narrow, out h, as bottleneck, bias h, norm 2*h  if .use_bottleneck
 # A token's embedding stands beside those of its neighbours before it is widened.
 once:
-  linear in (.trigram_input ? 3 : 1) * embedding, out h, applied .trigram_input or embedding != h, stored 1, as embedding.projection, bias h, norm 2*h
+  linear in (.trigram_input ? 3 : 1) * embedding, out h, applied .trigram_input or embedding != h, stored 1,
+         as embedding.projection, bias h, norm 2*h
   positions count (.max_position_embeddings + .type_vocab_size) * h
 class ForMaskedLM:
   head out h, bias, norm 2

@@ -39,9 +39,12 @@ attends = frame_squares(reach, hop)
 per_unit = 0
 stem:
   convolutions channels 1, kernels [k], out c, strides s, paddings p, bins bins1, bin_kernels k, biased
-  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins2, bin_kernels [k, 1], biased, inside, field reach1, stride s  if halvings >= 2
-  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins3, bin_kernels [k, 1], biased, inside, field reach2, stride s*s  if halvings >= 3
-  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins4, bin_kernels [k, 1], biased, inside, field reach3, stride s*s*s  if halvings >= 4
+  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins2,
+               bin_kernels [k, 1], biased, inside, field reach1, stride s  if halvings >= 2
+  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins3,
+               bin_kernels [k, 1], biased, inside, field reach2, stride s*s  if halvings >= 3
+  convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins4,
+               bin_kernels [k, 1], biased, inside, field reach3, stride s*s*s  if halvings >= 4
   linear in c * bins, out h, as stem projection, from x, bias h, over units, attends units
 mixer:
   gqa heads heads, kv kv, dim dim, bias bias

@@ -18,7 +18,8 @@ units  = frames(field([3, 3, 3], 2, 1), 8, chunk)
 attends = frame_squares(field([3, 3, 3], 2, 1), 8, chunk, 13 * (.n_window_infer / chunk))
 tokens_for = null
 stem:
-  convolutions channels 1, kernels [3, 3, 3], out c, strides 2, paddings 1, bins [bins1, bins2, bins3], bin_kernels 3, biased, chunk chunk
+  convolutions channels 1, kernels [3, 3, 3], out c, strides 2, paddings 1, bins [bins1, bins2, bins3], bin_kernels 3,
+               biased, chunk chunk
   linear in c * bins3, out h, as stem conv_out, units units
 after:
   linear in h, out h, as merger proj1, bias h, over units, attends attends

@@ -28,11 +28,15 @@ per_unit = 0                                    # samples, of any number: none o
 normed = .feat_extract_norm == "layer" ? sum(.conv_dim) : .conv_dim[0]
 kernel = .num_conv_pos_embeddings
 groups = .num_conv_pos_embedding_groups
+convolved = 1                                   # how often frames are convolved in place of a table of positions
+projection_norm = 2*wide
+position_norm = kernel                          # weights of that convolution are a product of lengths and directions
 masks  = (.mask_time_prob ?? 0.05) > 0.0 or (.mask_feature_prob ?? 0.0) > 0.0
 stem:
   convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
-  linear in wide, out h, as stem projection, from x, norm 2*wide, bias h, over units, attends units
-  linear in kernel * (h / groups), out h, as positions, no_lora, norm kernel, bias h, over units, attends units
+  linear in wide, out h, as stem projection, from x, norm projection_norm, bias h, over units, attends units
+  linear in kernel * (h / groups), out h, as positions, no_lora, norm position_norm, bias h, over units,
+         attends units, times convolved
   positions count h  if masks                   # what stands for a masked frame
 # Two small linears after each layer, for one language each.
 more:
@@ -43,15 +47,19 @@ adapts = .do_stable_layer_norm and given(.adapter_attn_dim)
 adapted = .add_adapter ? .output_hidden_size ?? h : h
 after_layers = .add_adapter ? .num_adapter_layers : 0
 kernels = repeated([[[.adapter_kernel_size], after_layers]])
-last_units = frames(after_layers > 0 ? reach + (field(kernels, .adapter_stride, 1) - 1) * hop : reach, hop * power(.adapter_stride, after_layers))
+reach_after = after_layers == 0 ? reach : reach + (field(kernels, .adapter_stride, 1) - 1) * hop
+last_units = frames(reach_after, hop * power(.adapter_stride, after_layers))
 after:
   linear in h, out adapted, as adapter proj, units units, norm 2*adapted, bias adapted  if adapted != h
-  convolutions channels adapted, as adapter, kernels kernels, out 2*adapted, strides .adapter_stride, paddings 1, biased, gated, inside, field reach, stride hop  if after_layers > 0
+  convolutions channels adapted, as adapter, kernels kernels, out 2*adapted, strides .adapter_stride, paddings 1,
+               biased, gated, inside, field reach, stride hop  if after_layers > 0
   linear in h, out .tdnn_dim[0], as lm_head, units units, bias .tdnn_dim[0]  if xvector
-  convolutions channels .tdnn_dim[0], as lm_head, kernels .tdnn_kernel, out .tdnn_dim, dilations .tdnn_dilation, biased, inside, field reach, stride hop  if xvector
+  convolutions channels .tdnn_dim[0], as lm_head, kernels .tdnn_kernel, out .tdnn_dim, dilations .tdnn_dilation,
+               biased, inside, field reach, stride hop  if xvector
   linear in 2 * last(.tdnn_dim), out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim  if xvector
   linear in .xvector_output_dim, out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim  if xvector
   positions count .xvector_output_dim * labels  if xvector       # the weight of the loss
+# Some of it is there in some classes only, whatever their head: x-vectors, and a weight for each hidden state.
 asked  = size(.architectures) > 0 ? .architectures[0] : ""
 xvector = asked ends "ForXVector"
 classifies = xvector or asked ends "Classification"
