@@ -9,7 +9,7 @@ with tie_word_embeddings no?, audio_token_index any?
 inner text .text_config: qwen2
 inner audio .audio_config: qwen2_audio_encoder
 tied   = no
-pooled = 2                                       # frames of the tower that become one token: two of the samples' frames each
+pooled = 2                                       # frames of the tower that become one token; each is two that enter it
 audio_units = frames(1 + (pooled - 1) * 2, 2 * pooled)
 squares = frame_squares(1 + (pooled - 1) * 2, 2 * pooled)
 audio_projector:

@@ -6,7 +6,8 @@ namespace floptally::models {
 inline constexpr char videomae[] = R"page(
 page videomae : vit prefix VideoMAE
 with num_frames 16, tubelet_size 2, qv_bias yes, use_mean_pooling yes
-with decoder_hidden_size any?, decoder_num_hidden_layers any?, decoder_num_attention_heads any?, decoder_intermediate_size any?    # of its pre-training
+with decoder_hidden_size any?, decoder_num_hidden_layers any?       # of its pre-training, whose class is none of those below
+with decoder_num_attention_heads any?, decoder_intermediate_size any?
 without head_dim, qkv_bias, encoder_stride, pooler_output_size
 divides = yes
 class_tokens = 0

@@ -5,7 +5,8 @@ namespace floptally::models {
 
 inline constexpr char xmod[] = R"page(
 page xmod : roberta prefix Xmod
-with vocab_size 30522, pre_norm no, languages list?, adapter_reduction_factor 2, adapter_layer_norm no, adapter_reuse_layer_norm any?, ln_before_adapter any?
+with vocab_size 30522, pre_norm no, languages list?, adapter_reduction_factor 2, adapter_layer_norm no
+with adapter_reuse_layer_norm any?, ln_before_adapter any?
 languages = given(.languages) ? different(.languages) : 1
 narrow = h / .adapter_reduction_factor
 # After each MLP an adapter: a pair of linears for each language, and a token passes one of them.
