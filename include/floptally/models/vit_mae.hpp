@@ -20,7 +20,7 @@ n      = .decoder_num_hidden_layers
 dheads = .decoder_num_attention_heads
 ddim   = .head_dim ?? w / dheads
 df     = .decoder_intermediate_size
-pixels = .patch_size[0] * .patch_size[1] * .num_channels
+pixels = .patch_size * .patch_size * .num_channels      # of squares only
 class ForPreTraining:
   linear in h, out w, as decoder.embedding decoder_embed, from x, units seen
   gqa heads dheads, dim ddim, width w, sees both, norm 4*w, bias .qkv_bias * 3*dheads*ddim + w, times n, prefix 1
