@@ -66,6 +66,8 @@ class composite_reader {
                 .suffix = two_sides ? outer.two_sided : outer.text, .tied = scope_.on("tied"), .pooled = outer.pooled};
             if (!outer.text.empty()) {
                 language = one.reader->read();
+            } else {
+                one.reader->check();
             }
         }
         bool is_first = true;
@@ -183,13 +185,37 @@ class composite_reader {
         add(in_tower({}, named(projector.in(in), prefix, "projector")), sum, stages);
         add({.name = "image_attention",
              .role = part_role::anywhere,
-             .cost = block_cost(scope_, own + "_in_text").in(in)},
+             .cost = in_each_text_layer(own + "_in_text").in(in)},
             sum, stages);
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (tower_input input : made.towers) {
             placeholders(own, input);
+            if (!outer.two_sided.empty() && has_two_sides()) {
+                input.per_frame = 0;  // what the tower makes stands before the encoder, among its keys
+            }
             sum.towers.push_back(input);
         }
+    }
+    [[nodiscard]] bool has_two_sides() const {
+        return std::any_of(slots_.begin(), slots_.end(), [](const slot& one) {
+            return one.is->name == "text" && !one.reader->encoder_page().empty();
+        });
+    }
+    /// What the text's own layers do more for each image: a block once for each, in which `text.sees` is that layer's.
+    [[nodiscard]] cost in_each_text_layer(const std::string& name) {
+        cost sum;
+        for (slot& one : slots_) {
+            if (one.is->name != "text" || scope_.find_block(name).is == nullptr) {
+                continue;
+            }
+            scope& text = one.reader->names();
+            const std::uint64_t layers = text.number("layers");
+            for (text.layer = 0; text.layer < layers; ++text.layer) {
+                sum += block_cost(scope_, name);
+            }
+            text.layer = 0;
+        }
+        return sum;
     }
     /// What the text has of the tower's output, where the page says it.
     void placeholders(const std::string& own, tower_input& input) {

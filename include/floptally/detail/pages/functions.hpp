@@ -134,6 +134,14 @@ inline value repeated_of(const function_call& c) {
     }
     return c.in.list_of(std::move(all));
 }
+/// The largest number of a list; -1 of an empty one.
+inline value largest_of(const function_call& c) {
+    std::int64_t largest = -1;
+    for (const std::int64_t one : c.numbers(0)) {
+        largest = one > largest ? one : largest;
+    }
+    return number_value(largest);
+}
 /// How often a value is in a list, before a position where one is given.
 inline value times_of(const function_call& c) {
     const std::vector<value> all = c.list(0);
@@ -264,6 +272,7 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"sum", 1, 1, sum_of},
                                                    {"product", 1, 1, product_of},
                                                    {"last", 1, 1, last_of},
+                                                   {"largest", 1, 1, largest_of},
                                                    {"times", 2, 3, times_of},
                                                    {"different", 1, 1, different_of},
                                                    {"repeated", 1, 1, repeated_of},

@@ -33,7 +33,12 @@ inline value merged_of(const function_call& c) {
 inline value pooled_of(const function_call& c) { return mask_value_of(mask::pooled_patches(c.number(0))); }
 inline value clips_of(const function_call&) { return mask_value_of(mask::clips()); }
 inline value pooled_clips_of(const function_call& c) { return mask_value_of(mask::pooled_clips(c.number(0))); }
+/// later_image_tokens(side, window): beyond a window, which a number says or the mask of a layer, earlier ones too.
 inline value later_of(const function_call& c) {
+    if (c.has(1) && c.given[1].is == value::kind::mask) {
+        const std::int64_t first = c.given[1].attends.first();
+        return mask_value_of(mask::later_image_tokens(c.number(0), first >= 0 ? first + 1 : -1));
+    }
     return mask_value_of(mask::later_image_tokens(c.number(0), c.number_or(1, -1)));
 }
 inline value cells_of(const function_call& c) { return mask_value_of(mask::strided_cells(c.number(0), c.number(1))); }

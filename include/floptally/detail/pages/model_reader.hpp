@@ -60,6 +60,13 @@ class model_reader {
 
     [[nodiscard]] scope& names() { return scope_; }
 
+    /// Throws as `read` does, of a config of which nothing else is asked for.
+    void check() {
+        scope_.check_keys();
+        std::vector<std::string> said;
+        rule_checker(scope_, said).check(scope_.of());
+    }
+
     [[nodiscard]] model_config read() {
         scope_.check_keys();
         rule_checker(scope_, notes_).check(scope_.of());

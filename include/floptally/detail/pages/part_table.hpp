@@ -26,7 +26,7 @@ struct part_kind {
 
 /// `width` and `sees` say where a part stands; the rest changes the cost that it made.
 inline constexpr std::string_view arguments_of_all =
-    " width sees norm bias times detached shared_weights over attends prefix named ";
+    " width sees norm bias times rows detached shared_weights over attends prefix named ";
 
 inline constexpr part_kind part_kinds[] = {
     {"gqa", " heads kv dim gate fused ", gqa_of},
@@ -100,6 +100,12 @@ inline constexpr part_kind part_kinds[] = {
     }
     if (p.on("over")) {
         made = made.over(p.attends("over", {}), p.attends("attends", mask::bidirectional()));
+    }
+    if (p.find("rows") != nullptr) {  // learned ones, of which each sequence has so many, by the same weights
+        if (p.number("rows") == 0) {
+            p.fail("rows must be at least 1");
+        }
+        made += (p.number("rows") - 1) * made.with_shared_weights();
     }
     if (p.on("shared_weights")) {
         made = made.with_shared_weights();
