@@ -56,6 +56,11 @@ std::map<std::string, std::filesystem::path> headers() {
     const std::filesystem::path root = source_dir / "include/floptally";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
         if (entry.is_regular_file()) {
+            const std::string folder = std::filesystem::relative(entry.path().parent_path(), root).generic_string();
+            if (folder == "models" && entry.path().stem() != "list") {
+                CHECK(includes_of(entry.path()).empty());  // a page is a literal
+                continue;
+            }
             found.emplace(std::filesystem::relative(entry.path(), root).replace_extension().generic_string(),
                           entry.path());
         }
@@ -80,7 +85,7 @@ TEST_CASE("A header includes only headers of a lower rank, and every header has 
         INFO(name);
         REQUIRE(ranks.count(name) == 1);
         for (const std::string& included : includes_of(path)) {
-            if (included.rfind(own, 0) == 0) {
+            if (included.rfind(own, 0) == 0 && name != "models/list") {
                 INFO("includes " << included);
                 REQUIRE(ranks.count(own_name(included)) == 1);
                 CHECK(ranks.at(own_name(included)) < ranks.at(name));

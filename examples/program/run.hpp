@@ -44,7 +44,8 @@ inline void add_flops_options(cxxopts::Options& options) {
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
         "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
         "mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
-        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM");
+        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
+        "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE");
 }
 
 inline void add_mfu_options(cxxopts::Options& options) {
@@ -65,6 +66,13 @@ inline floptally::model_config read_model(const arguments& args) {
     options.mla = static_cast<floptally::mla_core>(args.choice("mla", floptally::mla_core_names));
     if (const auto layers = args.text("mtp")) {
         options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
+    }
+    if (const auto page = args.text("page")) {
+        std::ifstream file(*page, std::ios::binary);
+        if (!file) {
+            throw error("page", fmt::format("cannot read \"{}\"", *page));
+        }
+        options.pages.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     }
     return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }

@@ -14,10 +14,9 @@
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
-#include <floptally/detail/hf/composite_reader.hpp>
-#include <floptally/detail/hf/composites.hpp>
-#include <floptally/detail/hf/reader.hpp>
 #include <floptally/detail/hstu_format.hpp>
+#include <floptally/detail/pages/from_nlohmann.hpp>
+#include <floptally/detail/pages/read.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
@@ -29,34 +28,25 @@
 
 namespace floptally {
 
-namespace detail {
-
-[[nodiscard]] inline model_config read_type(const config_fields& fields, const std::string& model_type,
-                                            const read_options& options) {
-    if (model_type == "floptally") {
-        return floptally_format(fields, options).read();
-    }
-    if (model_type == "hstu") {
-        return hstu_format(fields, options).read();
-    }
-    if (const hf_composite* towers = find_composite(model_type)) {
-        return hf_composite_reader(fields, *towers, options).read();
-    }
-    return hf_reader(fields, family_of(fields), options).read();
-}
-
-}  // namespace detail
-
 /// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
 /// out of range or contradictory is an `error` that names it.
 [[nodiscard]] inline model_config read_config(const nlohmann::json& config, const read_options& options = {}) {
     const detail::config_fields fields(config, "");
-    if (!fields.contains("model_type")) {
-        throw error("model_type", "is missing; known: " + detail::known_families());
+    const std::string_view type = fields.contains("model_type") && config["model_type"].is_string()
+                                      ? config["model_type"].get_ref<const std::string&>()
+                                      : std::string_view{};
+    if (options.pages.empty() && type == "floptally") {
+        return detail::floptally_format(fields, options).read();
     }
-    const std::string model_type = fields.text("model_type");
-    model_config model = detail::read_type(fields, model_type, options);
+    if (options.pages.empty() && type == "hstu") {
+        return detail::hstu_format(fields, options).read();
+    }
+    detail::pages::library pages;
+    for (const std::string& text : options.pages) {
+        pages.add(text);
+    }
+    model_config model = detail::pages::read_pages(detail::pages::tree_of(config), options, pages, pages.first());
     if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }
@@ -89,7 +79,12 @@ namespace detail {
 }
 
 /// Every `model_type` that `read_config` knows, floptally's own format last.
-[[nodiscard]] inline std::vector<std::string_view> known_model_types() { return detail::known_types(); }
+[[nodiscard]] inline std::vector<std::string_view> known_model_types() {
+    std::vector<std::string_view> types = detail::pages::library().types();
+    types.push_back("hstu");
+    types.push_back("floptally");
+    return types;
+}
 
 namespace detail {
 

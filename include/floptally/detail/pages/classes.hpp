@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/error.hpp>
+
+/// @file
+/// Classes of an implementation: a page's prefix and the rest of a name, as `architectures` spells it.
+
+namespace floptally::detail::pages {
+
+/// Small letters without `_`: files that are older than the class in transformers spell it "MPTForCausalLM".
+[[nodiscard]] inline std::string plain_letters(std::string_view text) {
+    std::string plain;
+    for (const char c : text) {
+        if (c != '_') {
+            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+    }
+    return plain;
+}
+
+[[nodiscard]] inline const std::vector<std::string_view>& classes_of(const page& read) {
+    const page* p = &read;
+    while (p->classes.empty() && p->base != nullptr) {
+        p = p->base;
+    }
+    if (p->classes.empty()) {
+        page_error(read.name, read.line, "has no class, and its base has none");
+    }
+    return p->classes;
+}
+
+[[nodiscard]] inline std::string_view prefix_of(const page& read) {
+    const page* p = &read;
+    while (p->prefix.empty() && p->base != nullptr) {
+        p = p->base;
+    }
+    return p->prefix;
+}
+
+/// The class that `architectures` names; the first where it names none, which is noted.
+[[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
+    const std::vector<std::string_view>& classes = classes_of(in.of());
+    const std::string prefix(prefix_of(in.of()));
+    const config_node* named = in.config().find("architectures");
+    if (named != nullptr && named->is != config_node::kind::null && named->is != config_node::kind::list) {
+        throw error(in.config().field("architectures"), "must be a list, got " + in.config().shown(*named));
+    }
+    if (named == nullptr || named->count == 0) {
+        notes.push_back("config names no architectures: counted with the head of " + prefix +
+                        std::string(classes.front()));
+        return classes.front();
+    }
+    const config_node& name = in.config().tree().child(*named, 0);
+    std::string known;
+    for (const std::string_view one : classes) {
+        const std::string full = prefix + std::string(one);
+        if (name.is == config_node::kind::text && plain_letters(name.text) == plain_letters(full)) {
+            return one;
+        }
+        append_item(known, full);
+    }
+    throw error(indexed(in.config().field("architectures"), 0), "unknown class " + in.config().shown(name) +
+                                                                    " for model_type " + std::string(in.of().name) +
+                                                                    "; known: " + known);
+}
+
+/// "{name}" in the text of a note or a rule is what that name is worth.
+[[nodiscard]] inline std::string filled_in(scope& in, const page& where, unsigned line, std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t open = text.find('{');
+        out += text.substr(0, open);
+        if (open == std::string_view::npos) {
+            break;
+        }
+        const std::size_t close = text.find('}', open);
+        if (close == std::string_view::npos) {
+            page_error(where.name, line, "a { without its }");
+        }
+        const std::string_view name = text.substr(open + 1, close - open - 1);
+        const value one = in.named(name);
+        out += one.is == value::kind::text ? std::string(one.text) : in.shown(one);
+        text.remove_prefix(close + 1);
+    }
+    return out;
+}
+
+/// Rules of a page and its bases, the oldest first: what a count says besides, and what it does not follow. A rule that
+/// looks at `i` must hold in every layer.
+class rule_checker {
+  public:
+    rule_checker(scope& in, std::vector<std::string>& notes) : in_(in), notes_(notes) {}
+
+    void check(const page& read) {
+        if (read.base != nullptr) {
+            check(*read.base);
+        }
+        for (const page_rule& rule : read.rules) {
+            in_.varies = false;
+            in_.layer = 0;
+            check(read, rule);
+            const std::uint64_t layers = in_.varies ? in_.number("layers") : 1;
+            for (in_.layer = 1; in_.layer < layers && in_.layer < 10'000 && !rule.is_note; ++in_.layer) {
+                check(read, rule);
+            }
+            in_.layer = 0;
+        }
+    }
+
+  private:
+    void check(const page& where, const page_rule& rule) {
+        const value holds = in_.evaluate(where, rule.holds);
+        if (!holds.counts() && !holds.is_none()) {
+            page_error(where.name, rule.line, "expected yes or no, got " + in_.shown(holds));
+        }
+        if (rule.is_note && holds.on()) {
+            notes_.push_back(filled_in(in_, where, rule.line, rule.text));
+        }
+        if (!rule.is_note && !holds.on()) {
+            const std::string_view key = spelled(rule.key);
+            const config_node* given = in_.config().find(key);
+            throw error(in_.config().field(key), filled_in(in_, where, rule.line, rule.text) +
+                                                     (given == nullptr ? "" : ", got " + in_.config().shown(*given)));
+        }
+    }
+
+    /// The name that the config gives a key by, where a page reads `.num_attention_heads // .n_head`.
+    [[nodiscard]] std::string_view spelled(std::string_view key) const {
+        for (const page* p = &in_.of(); p != nullptr && in_.config().find(key) == nullptr; p = p->base) {
+            for (const expression& one : p->expressions) {
+                std::vector<std::string_view> names;
+                names_of(*p, one, names);
+                if (std::find(names.begin(), names.end(), key) == names.end()) {
+                    continue;
+                }
+                for (const std::string_view name : names) {
+                    if (in_.config().find(name) != nullptr) {
+                        return name;
+                    }
+                }
+            }
+        }
+        return key;
+    }
+    static void names_of(const page& of, const expression& one, std::vector<std::string_view>& names) {
+        if (one.what == op::key) {
+            names.push_back(one.text);
+        }
+        for (std::size_t k = 0; one.what == op::or_absent && k < one.count; ++k) {
+            names_of(of, of.expressions[of.operands[one.first + k]], names);
+        }
+    }
+
+    scope& in_;
+    std::vector<std::string>& notes_;
+};
+
+}  // namespace floptally::detail::pages

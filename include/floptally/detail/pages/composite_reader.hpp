@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/pages/model_reader.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model_config.hpp>
+
+namespace floptally::detail::pages {
+
+/// The models inside a page: its own, and those of its bases that it does not replace.
+[[nodiscard]] inline std::vector<const inner_model*> inner_of(const page& read) {
+    std::vector<const inner_model*> all;
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        std::vector<const inner_model*> own;
+        for (const inner_model& one : p->inner) {
+            const bool replaced =
+                std::any_of(all.begin(), all.end(), [&](const inner_model* known) { return known->name == one.name; });
+            if (!replaced) {
+                own.push_back(&one);
+            }
+        }
+        all.insert(all.begin(), own.begin(), own.end());
+    }
+    return all;
+}
+
+/// Reads the config of a model with towers: its text as a model of its own, then each tower and its projector.
+class composite_reader {
+  public:
+    composite_reader(library& pages, const page& read, const fields& config, const read_options& options)
+        : pages_(pages), scope_(read, config), options_(options) {
+        empty_.nodes.resize(1);
+        empty_.nodes.front().is = config_node::kind::object;
+    }
+    composite_reader(const composite_reader&) = delete;
+    composite_reader& operator=(const composite_reader&) = delete;
+
+    [[nodiscard]] model_config read() {
+        model_config sum;
+        scope_.check_keys();
+        const std::string_view suffix = find_class(scope_, sum.notes);
+        for (const inner_model* one : inner_of(scope_.of())) {
+            open(*one);
+        }
+        rule_checker(scope_, sum.notes).check(scope_.of());
+        const outer_class outer = read_class(suffix, sum.notes);
+        model_config language;
+        std::vector<model_part> towers;
+        for (slot& one : slots_) {
+            if (one.is->name != "text") {
+                continue;
+            }
+            const bool two_sides = !outer.two_sided.empty() && !one.reader->encoder_page().empty();
+            one.part = {
+                .suffix = two_sides ? outer.two_sided : outer.text, .tied = scope_.on("tied"), .pooled = outer.pooled};
+            if (!outer.text.empty()) {
+                language = one.reader->read();
+            } else {
+                one.reader->check();
+            }
+        }
+        bool is_first = true;
+        for (slot& one : slots_) {
+            if (one.is->name != "text") {
+                add_tower(one, outer, is_first, sum, towers);
+                is_first = false;
+            }
+        }
+        sum.model_type = scope_.of().name;
+        sum.cost += language.cost;
+        sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
+        sum.parts = std::move(language.parts);  // a gradient comes from what is embedded, and from the towers
+        const auto embedded = std::stable_partition(sum.parts.begin(), sum.parts.end(),
+                                                    [](const model_part& one) { return one.role == part_role::input; });
+        sum.parts.insert(embedded, towers.begin(), towers.end());
+        if (!outer.text.empty()) {
+            add({.name = "pooled", .role = part_role::head, .cost = block_cost(scope_, "text_after")}, sum, sum.parts);
+        }
+        return sum;
+    }
+
+  private:
+    /// A class of the whole, and which class its text then is.
+    struct outer_class {
+        std::string_view text{};       ///< empty: it has no text
+        std::string_view two_sided{};  ///< where the text is an encoder and a decoder
+        bool pooled = false;           ///< it reads what its parts pool
+        scope::found_block after{};    ///< in place of the first projector: a classifier of images
+    };
+    struct slot {
+        const inner_model* is;
+        as_part part{};
+        std::unique_ptr<model_reader> reader{};
+    };
+
+    [[nodiscard]] outer_class read_class(std::string_view suffix, std::vector<std::string>& notes) {
+        outer_class made;
+        const scope::found_block found = scope_.find_block(suffix);
+        if (found.is == nullptr) {
+            page_error(scope_.of().name, scope_.of().line, "has no class " + std::string(suffix));
+        }
+        for (const part_line& line : found.is->lines) {
+            if (line.part == "note") {
+                notes.push_back(filled_in(scope_, *found.where, line.line, line.rest));
+            } else if (line.part != "text") {
+                made.after = found;
+            } else {
+                lexer from(found.where->name, line.rest, line.line);
+                const std::string_view text = from.required_word("the class of the text");
+                made.text = text == "none" ? std::string_view{} : text;
+                made.pooled = from.take("pooled");
+                if (from.take("or")) {
+                    made.two_sided = from.required_word("the class of a text of two sides");
+                }
+                if (!from.at_end()) {
+                    from.fail("expected pooled, \"or CLASS\" or the end of the line before " + from.next());
+                }
+            }
+        }
+        return made;
+    }
+
+    /// Finds the config of a model inside, and the page that reads it.
+    void open(const inner_model& is) {
+        const bool given = scope_.config().has_value(is.key);
+        if (is.optional && !given) {
+            return;
+        }
+        const config_node* own = given ? scope_.config().find(is.key) : nullptr;
+        const bool beside = is.flat && own == nullptr;
+        const config_tree& tree = own != nullptr || beside ? scope_.config().tree() : empty_;
+        const config_node& object = own != nullptr ? *own : beside ? scope_.config().object() : empty_.root();
+        const fields inside(tree, object, beside ? scope_.config().path() : scope_.config().field(is.key), is.ignores);
+        std::string_view type = own == nullptr && !is.absent.empty() ? is.absent : is.page;
+        if (const config_node* named = is.always || own == nullptr ? nullptr : inside.find("model_type")) {
+            if (named->is != config_node::kind::text) {
+                throw error(inside.field("model_type"), "must be a string, got " + inside.shown(*named));
+            }
+            type = named->text == is.older ? is.page : std::string_view(named->text);
+            if (!pages_.has(type)) {
+                throw error(inside.field("model_type"),
+                            "unknown type \"" + std::string(type) + "\"" + pages_.nearest_hint(type));
+            }
+        }
+        slots_.push_back({.is = &is});
+        slot& made = slots_.back();
+        made.part.suffix = is.suffix;
+        made.reader = std::make_unique<model_reader>(pages_, pages_.find(type, &scope_.of(), is.line), inside,
+                                                     is.name == "text" ? options_ : read_options{}, &made.part);
+        scope_.inner.push_back({is.name, &made.reader->names()});
+    }
+
+    void add_tower(slot& one, const outer_class& outer, bool is_first, model_config& sum,
+                   std::vector<model_part>& stages) {
+        const std::string own(one.is->name);
+        one.part.layers_used = scope_.number_or(own + "_layers", ~std::uint64_t{0});
+        one.part.pooled = outer.pooled;
+        const model_config made = one.reader->read();
+        const modality in = one.reader->stands_in();
+        const std::string prefix = std::string(name_of(in)) + ".";
+        for (const model_part& part : made.parts) {
+            const bool pixels = in == modality::vision;
+            const char* const name = part.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
+                                     : part.name == "merger" ? "merger"
+                                                             : "blocks";
+            add(in_tower(part, named(part.cost, prefix, name)), sum, stages);
+        }
+        cost projector;
+        if (is_first && outer.after.is != nullptr) {
+            projector = block_lines(outer.after);
+        } else {
+            projector = block_cost(scope_, own + "_projector");
+        }
+        add(in_tower({}, named(projector.in(in), prefix, "projector")), sum, stages);
+        add({.name = "image_attention",
+             .role = part_role::anywhere,
+             .cost = in_each_text_layer(own + "_in_text").in(in)},
+            sum, stages);
+        sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
+        for (tower_input input : made.towers) {
+            placeholders(own, input);
+            if (!outer.two_sided.empty() && has_two_sides()) {
+                input.per_frame = 0;  // what the tower makes stands before the encoder, among its keys
+            }
+            sum.towers.push_back(input);
+        }
+    }
+    [[nodiscard]] bool has_two_sides() const {
+        return std::any_of(slots_.begin(), slots_.end(), [](const slot& one) {
+            return one.is->name == "text" && !one.reader->encoder_page().empty();
+        });
+    }
+    /// What the text's own layers do more for each image: a block once for each, in which `text.sees` is that layer's.
+    [[nodiscard]] cost in_each_text_layer(const std::string& name) {
+        cost sum;
+        for (slot& one : slots_) {
+            if (one.is->name != "text" || scope_.find_block(name).is == nullptr) {
+                continue;
+            }
+            scope& text = one.reader->names();
+            const std::uint64_t layers = text.number("layers");
+            for (text.layer = 0; text.layer < layers; ++text.layer) {
+                sum += block_cost(scope_, name);
+            }
+            text.layer = 0;
+        }
+        return sum;
+    }
+    /// What the text has of the tower's output, where the page says it.
+    void placeholders(const std::string& own, tower_input& input) {
+        if (scope_.has(own + "_units")) {
+            input.units = scope_.named(own + "_units").attends;
+            input.per_unit = 1;
+        }
+        input.per_unit = scope_.number_or(own + "_per_unit", input.per_unit);
+        input.per_frame = scope_.number_or(own + "_per_frame", input.per_frame);
+        input.per_token = scope_.number_or(own + "_per_token", input.per_token);
+    }
+    /// The parts of a class, in place of a projector.
+    [[nodiscard]] cost block_lines(const scope::found_block& found) {
+        block parts = *found.is;
+        parts.lines.erase(
+            std::remove_if(parts.lines.begin(), parts.lines.end(),
+                           [](const part_line& line) { return line.part == "text" || line.part == "note"; }),
+            parts.lines.end());
+        block_reader reader(scope_, {found.where, &parts}, mla_core::expanded);
+        const std::size_t made = reader.read();
+        return made == block_reader::nothing ? cost{} : reader.made(made);
+    }
+
+    /// A cost without rows is no part.
+    static void add(const model_part& one, model_config& sum, std::vector<model_part>& parts) {
+        if (!one.cost.rows().empty()) {
+            sum.cost += one.repeat * one.cost;
+            parts.push_back(one);
+        }
+    }
+    /// A part of a tower on its own, as one on the way to the text.
+    [[nodiscard]] static model_part in_tower(model_part one, const cost& what) {
+        one.cost = what;
+        one.name = name_of(one.in());
+        one.role = part_role::tower;
+        return one;
+    }
+    /// The same under one name; what multiplies no matrix keeps its own behind the tower's: "vision.norm".
+    [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
+        return part.renamed([&](const component_name& own) {
+            return component_name(prefix, own.is_elementwise() ? own.view() : name);
+        });
+    }
+
+    library& pages_;
+    scope scope_;
+    read_options options_;
+    config_tree empty_;
+    std::deque<slot> slots_;
+};
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/pages/arithmetic.hpp>
+#include <floptally/detail/pages/functions.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail::pages {
+
+/// One expression of a page, evaluated.
+class evaluation {
+  public:
+    evaluation(scope& in, const page& where) : in_(in), where_(where) {}
+
+    [[nodiscard]] value of(std::size_t index) {
+        const expression& e = where_.expressions[index];
+        if (in_.depth_ > 400) {
+            fail(e, "an expression nested too deep, with the names that it asks for");
+        }
+        ++in_.depth_;
+        const value found = of(e, index);
+        --in_.depth_;
+        return found;
+    }
+
+  private:
+    [[nodiscard]] value of(const expression& e, std::size_t index) {
+        switch (e.what) {
+            case op::number:
+                return number_value(e.number);
+            case op::real:
+                return real_value(e.real);
+            case op::text:
+                return text_value(e.text);
+            case op::flag:
+                return flag_value(e.number != 0);
+            case op::null:
+                return {};
+            case op::list:
+                return in_.list_of(operands(e));
+            case op::key:
+            case op::or_absent:
+                return given(e, index);
+            case op::name:
+                return name(e);
+            case op::member:
+                return member(e);
+            case op::call:
+                return call_function({in_, where_, e.line, e.text, operands(e), key_of_null(e)});
+            case op::index:
+                return element(e);
+            case op::inverse:
+                return flag_value(!truth(e, 0));
+            case op::both:
+                return flag_value(truth(e, 0) && truth(e, 1));
+            case op::either:
+                return flag_value(truth(e, 0) || truth(e, 1));
+            case op::choose:
+                return operand(e, truth(e, 0) ? 1 : 2);
+            case op::or_null: {
+                const value first = operand(e, 0);
+                return first.is_none() ? operand(e, 1) : first;
+            }
+            case op::equal:
+            case op::differs:
+                return flag_value(same_value(operand(e, 0), operand(e, 1)) == (e.what == op::equal));
+            case op::less:
+            case op::at_most:
+            case op::more:
+            case op::at_least:
+                return flag_value(compared(e));
+            case op::has:
+                return flag_value(has(e));
+            case op::begins:
+            case op::ends:
+                return flag_value(has_part(e));
+            default:
+                return arithmetic(e);
+        }
+    }
+
+    [[nodiscard]] value operand(const expression& e, std::size_t at) { return of(where_.operands[e.first + at]); }
+    [[nodiscard]] std::vector<value> operands(const expression& e) {
+        std::vector<value> all;
+        for (std::size_t i = 0; i < e.count; ++i) {
+            all.push_back(operand(e, i));
+        }
+        return all;
+    }
+    /// The first key that stands alone as an operand and is null: what an error is to name.
+    [[nodiscard]] std::string_view key_of_null(const expression& e) {
+        for (std::size_t i = 0; i < e.count; ++i) {
+            const expression& one = where_.expressions[where_.operands[e.first + i]];
+            if (one.what == op::key && operand(e, i).is_none()) {
+                return one.text;
+            }
+        }
+        return {};
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(const expression& e, const std::string& what) const {
+        page_error(where_.name, e.line, what);
+    }
+
+    [[nodiscard]] bool truth(const expression& e, std::size_t at) {
+        const value one = operand(e, at);
+        if (!one.counts() && !one.is_none()) {
+            fail(e, "expected yes or no, got " + in_.shown(one));
+        }
+        return one.on();
+    }
+
+    // ---- names and keys ----
+
+    [[nodiscard]] value name(const expression& e) {
+        if (e.text == "i") {
+            in_.varies = true;
+            return number_value(static_cast<std::int64_t>(in_.layer));
+        }
+        if (in_.find_definition(e.text).is != nullptr) {
+            return in_.named(e.text);
+        }
+        if (e.text == "causal") {
+            return mask_value_of(mask::causal());
+        }
+        if (e.text == "both") {
+            return mask_value_of(mask::bidirectional());
+        }
+        fail(e, "unknown name \"" + std::string(e.text) + "\"");
+    }
+    [[nodiscard]] value member(const expression& e) {
+        const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;
+        for (const scope::inner_scope& one : in_.inner) {
+            if (one.name == e.text) {
+                return one.of->find_definition(wanted).is == nullptr ? value{} : one.of->named(wanted);
+            }
+        }
+        return {};  // an optional model that is not there
+    }
+
+    /// `.a // .b // value`: the first key that is given; else the value, else the default that a page declares.
+    [[nodiscard]] value given(const expression& e, std::size_t index) {
+        std::vector<std::string_view> keys;
+        const std::size_t otherwise = chain(index, keys);
+        const key_rule* declared = nullptr;
+        const page* by = nullptr;
+        for (const page* p = &in_.of(); p != nullptr && declared == nullptr; p = p->base) {
+            for (std::size_t k = 0; k < keys.size() && declared == nullptr; ++k) {
+                declared = p->find_key(keys[k]);
+                by = p;
+            }
+        }
+        for (const std::string_view key : keys) {
+            bool unread = false;
+            const key_rule* own = in_.find_key(key, &unread);
+            const config_node* value = unread ? nullptr : in_.config().find(key);
+            if (value == nullptr) {
+                continue;
+            }
+            if (own != nullptr || declared != nullptr) {
+                in_.config().require(own != nullptr ? *own : *declared, key, *value);
+            }
+            return value_of(*value);
+        }
+        if (declared == nullptr && otherwise == no_expression) {
+            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
+        }
+        if (declared == nullptr) {
+            return of(otherwise);
+        }
+        if (declared->required) {
+            in_.config().missing(*declared, keys.front());
+        }
+        return declared->otherwise == no_expression ? value{} : evaluation(in_, *by).of(declared->otherwise);
+    }
+    /// Collects the keys of a chain from the left; what is no key ends it.
+    [[nodiscard]] std::size_t chain(std::size_t index, std::vector<std::string_view>& keys) const {
+        const expression& e = where_.expressions[index];
+        if (e.what == op::key) {
+            keys.push_back(e.text);
+            return no_expression;
+        }
+        if (e.what != op::or_absent) {
+            return index;
+        }
+        const std::size_t left = chain(where_.operands[e.first], keys);
+        return left != no_expression ? left : chain(where_.operands[e.first + 1], keys);
+    }
+
+    /// Element, letter, or a number that stands for all. By `i`, a list of the config must have one for each layer.
+    [[nodiscard]] value element(const expression& e) {
+        const value list = operand(e, 0);
+        const expression& index = where_.expressions[where_.operands[e.first + 1]];
+        const value at = of(where_.operands[e.first + 1]);
+        if (list.is_none() || list.is == value::kind::number) {
+            return list;
+        }
+        if (!at.counts() || (list.is != value::kind::list && list.is != value::kind::text)) {
+            fail(e, "expected a list and a number, got " + in_.shown(list) + "[" + in_.shown(at) + "]");
+        }
+        const std::size_t size = list.size();
+        const std::string field = list.given != nullptr ? in_.config().field(list.given->key) : std::string();
+        if (index.what == op::name && index.text == "i" && list.given != nullptr && size != in_.number("layers")) {
+            throw error(field, "must name the " + std::to_string(in_.number("layers")) + " layers, got " +
+                                   std::to_string(size));
+        }
+        if (at.number < 0 || static_cast<std::uint64_t>(at.number) >= size) {
+            if (list.given == nullptr) {
+                fail(e, "no element " + std::to_string(at.number) + " of " + std::to_string(size));
+            }
+            throw error(field, "must have an element " + std::to_string(at.number) + ", got " + std::to_string(size));
+        }
+        const auto which = static_cast<std::size_t>(at.number);
+        if (list.is == value::kind::text) {
+            return text_value(list.text.substr(which, 1));
+        }
+        return list.items != nullptr ? (*list.items)[which] : value_of(in_.config().tree().child(*list.given, which));
+    }
+
+    // ---- signs ----
+
+    [[nodiscard]] value counted(const expression& e, std::size_t at) {
+        const value one = operand(e, at);
+        if (!one.counts() && one.is != value::kind::real) {
+            const expression& what = where_.expressions[where_.operands[e.first + at]];
+            if (what.what == op::key && !one.is_none()) {
+                throw error(in_.config().field(what.text), "must be a number, got " + in_.shown(one));
+            }
+            fail(e, "expected a number, got " + in_.shown(one));
+        }
+        return one;
+    }
+    [[nodiscard]] bool compared(const expression& e) {
+        const value a = counted(e, 0);
+        const value b = counted(e, 1);
+        const bool reals = a.is == value::kind::real || b.is == value::kind::real;
+        const bool less = reals ? a.as_real() < b.as_real() : a.number < b.number;
+        const bool more = reals ? a.as_real() > b.as_real() : a.number > b.number;
+        return e.what == op::less ? less : e.what == op::more ? more : e.what == op::at_most ? !more : !less;
+    }
+    [[nodiscard]] bool has(const expression& e) {
+        const value list = operand(e, 0);
+        const value wanted = operand(e, 1);
+        if (list.is == value::kind::text && wanted.is == value::kind::text) {
+            return list.text.find(wanted.text) != std::string_view::npos;
+        }
+        if (list.is != value::kind::list && !list.is_none()) {
+            fail(e, "expected a list before \"has\", got " + in_.shown(list));
+        }
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (same_value(
+                    list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i)),
+                    wanted)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    [[nodiscard]] bool has_part(const expression& e) {
+        const value text = operand(e, 0);
+        const value part = operand(e, 1);
+        return e.what == op::begins ? text.text.starts_with(part.text) : text.text.ends_with(part.text);
+    }
+
+    [[nodiscard]] value arithmetic(const expression& e) {
+        if (e.what == op::negate) {
+            const value a = counted(e, 0);
+            return a.is == value::kind::real ? real_value(-a.real) : number_value(-a.number);
+        }
+        const value a = counted(e, 0);
+        const value b = counted(e, 1);
+        std::string problem;
+        const value made = computed(e.what, a, b, problem);
+        if (!problem.empty()) {
+            fail(e, problem);
+        }
+        return made;
+    }
+
+    scope& in_;
+    const page& where_;
+};
+
+inline value scope::evaluate(const page& where, std::size_t index) { return evaluation(*this, where).of(index); }
+
+inline value scope::named(std::string_view name) {
+    memory* known = nullptr;
+    for (memory& one : memory_) {
+        if (one.name == name) {
+            known = &one;
+        }
+    }
+    if (known != nullptr && known->known && (!known->varies || known->layer == layer)) {
+        varies = varies || known->varies;
+        return known->is;
+    }
+    const found_definition found = find_definition(name);
+    if (found.is == nullptr) {
+        page_error(page_.name, page_.line, "defines no \"" + std::string(name) + "\"");
+    }
+    if (known == nullptr) {
+        memory_.emplace_back();
+        memory_.back().name = found.is->name;
+        known = &memory_.back();
+    }
+    if (known->active) {
+        page_error(found.where->name, found.is->line, "\"" + std::string(name) + "\" is defined by itself");
+    }
+    const bool outer = varies;
+    varies = false;
+    known->active = true;
+    known->is = evaluate(*found.where, found.is->value);
+    known->active = false;
+    known->known = true;
+    known->varies = varies;
+    known->layer = layer;
+    varies = varies || outer;
+    return known->is;
+}
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/page.hpp>
+
+namespace floptally::detail::pages {
+
+/// Numbers of pages are below 2^62, so that no sum of two can wrap.
+inline constexpr std::int64_t max_number = std::int64_t{1} << 62;
+
+/// Reads expressions into a page. Every function returns the index of what it read.
+class expression_parser {
+  public:
+    expression_parser(page& into, lexer& from) : page_(into), from_(from) {}
+
+    [[nodiscard]] std::size_t read() {
+        if (++depth_ > 50) {
+            from_.fail("an expression nested too deep");
+        }
+        std::size_t a = any_of();
+        if (take_question()) {
+            const std::size_t b = read();
+            from_.expect(":");
+            a = node(op::choose, {a, b, read()});
+        }
+        --depth_;
+        return a;
+    }
+
+    /// A value without names: the default of a key.
+    [[nodiscard]] std::size_t literal() {
+        if (from_.peek() == '[') {
+            return list();
+        }
+        if (from_.peek() == '"') {
+            return text();
+        }
+        if (from_.take("-")) {
+            return node(op::negate, {number()});
+        }
+        if (is_digit(from_.peek())) {
+            return number();
+        }
+        for (const bool on : {true, false}) {
+            if (from_.take(on ? "yes" : "no")) {
+                return flag(on);
+            }
+        }
+        return from_.take("null") ? node(op::null, {}) : no_expression;
+    }
+
+  private:
+    std::size_t node(op what, std::initializer_list<std::size_t> operands, std::string_view text = {}) {
+        expression one{.what = what, .line = from_.line(), .text = text};
+        one.first = page_.operands.size();
+        one.count = operands.size();
+        for (const std::size_t operand : operands) {
+            page_.operands.push_back(operand);
+        }
+        page_.expressions.push_back(one);
+        return page_.expressions.size() - 1;
+    }
+    std::size_t flag(bool on) {
+        const std::size_t made = node(op::flag, {});
+        page_.expressions[made].number = on ? 1 : 0;
+        return made;
+    }
+
+    /// `?` but not `??`.
+    bool take_question() { return from_.peek() == '?' && from_.peek(1) != '?' && from_.take("?"); }
+
+    std::size_t any_of() {
+        std::size_t a = all_of();
+        while (from_.take("or")) {
+            a = node(op::either, {a, all_of()});
+        }
+        return a;
+    }
+    std::size_t all_of() {
+        std::size_t a = negated();
+        while (from_.take("and")) {
+            a = node(op::both, {a, negated()});
+        }
+        return a;
+    }
+    std::size_t negated() {
+        unsigned times = 0;
+        while (from_.take("not")) {
+            ++times;
+        }
+        const std::size_t a = compared();
+        return times % 2 == 1 ? node(op::inverse, {a}) : a;
+    }
+    std::size_t compared() {
+        struct sign {
+            const char* text;
+            op what;
+        };
+        constexpr sign signs[] = {{"==", op::equal},    {"!=", op::differs},    {"<=", op::at_most},
+                                  {">=", op::at_least}, {"<", op::less},        {">", op::more},
+                                  {"has", op::has},     {"begins", op::begins}, {"ends", op::ends}};
+        const std::size_t a = unless_null();
+        for (const sign& one : signs) {
+            if (from_.take(one.text)) {
+                return node(one.what, {a, unless_null()});
+            }
+        }
+        return a;
+    }
+    /// `.a ?? b`: looser than sums, so that `.head_dim ?? h / heads` is what it looks like.
+    std::size_t unless_null() {
+        std::size_t a = summed();
+        while (from_.take("??")) {
+            a = node(op::or_null, {a, summed()});
+        }
+        return a;
+    }
+    std::size_t summed() {
+        std::size_t a = multiplied();
+        for (;;) {
+            if (from_.take("+")) {
+                a = node(op::add, {a, multiplied()});
+            } else if (from_.take("-")) {
+                a = node(op::subtract, {a, multiplied()});
+            } else {
+                return a;
+            }
+        }
+    }
+    std::size_t multiplied() {
+        std::size_t a = first_given();
+        for (;;) {
+            if (from_.take("*")) {
+                a = node(op::multiply, {a, first_given()});
+            } else if (from_.peek() == '/' && from_.peek(1) != '/' && from_.take("/")) {
+                a = node(op::divide, {a, first_given()});
+            } else if (from_.take("%")) {
+                a = node(op::remainder, {a, first_given()});
+            } else {
+                return a;
+            }
+        }
+    }
+    /// `.a // .b // 3`, from the left.
+    std::size_t first_given() {
+        std::size_t a = element(atom());
+        while (from_.take("//")) {
+            a = element(node(op::or_absent, {a, atom()}));
+        }
+        return a;
+    }
+    std::size_t element(std::size_t of) {
+        while (from_.take("[")) {
+            const std::size_t at = read();
+            from_.expect("]");
+            of = node(op::index, {of, at});
+        }
+        return of;
+    }
+
+    std::size_t atom() {
+        if (from_.take("(")) {
+            const std::size_t inside = read();
+            from_.expect(")");
+            return inside;
+        }
+        if (from_.peek() == '.') {
+            from_.advance(1);
+            return node(op::key, {}, from_.required_word("the name of a key", true));
+        }
+        if (const std::size_t value = literal(); value != no_expression) {
+            return value;
+        }
+        const std::string_view name = from_.required_word("an expression");
+        if (name == "if" || name == "and" || name == "or") {
+            from_.fail("expected an expression before \"" + std::string(name) + "\"");
+        }
+        if (from_.take("(")) {
+            return sequence(op::call, ')', name);
+        }
+        if (from_.peek() == '.' && is_word(from_.peek(1))) {
+            from_.advance(1);
+            const std::string_view member = from_.required_word("a name");
+            return node(op::member, {node(op::text, {}, member)}, name);
+        }
+        return node(op::name, {}, name);
+    }
+    std::size_t list() {
+        from_.expect("[");
+        return sequence(op::list, ']', {});
+    }
+    std::size_t sequence(op what, char end, std::string_view name) {
+        std::vector<std::size_t> items;
+        while (from_.peek() != end) {
+            items.push_back(read());
+            if (!from_.take(",")) {
+                break;
+            }
+        }
+        from_.expect(std::string_view(&end, 1));
+        const std::size_t made = node(what, {}, name);
+        page_.expressions[made].first = page_.operands.size();
+        page_.expressions[made].count = items.size();
+        page_.operands.insert(page_.operands.end(), items.begin(), items.end());
+        return made;
+    }
+    std::size_t text() {
+        const std::string_view rest = from_.rest().substr(1);
+        const std::size_t end = rest.find_first_of("\"\n");
+        if (end == std::string_view::npos || rest[end] != '"') {
+            from_.fail("a text without its closing quote");
+        }
+        from_.advance(end + 2);
+        return node(op::text, {}, rest.substr(0, end));
+    }
+    std::size_t number() {
+        const std::string_view rest = from_.rest();
+        std::int64_t whole = 0;
+        std::size_t end = 0;
+        for (; end < rest.size() && is_digit(rest[end]); ++end) {
+            if (whole > max_number / 10 - 1) {
+                from_.fail("a number above 2^62");
+            }
+            whole = 10 * whole + (rest[end] - '0');
+        }
+        double real = static_cast<double>(whole);
+        const bool is_real = end + 1 < rest.size() && rest[end] == '.' && is_digit(rest[end + 1]);
+        if (is_real) {
+            double digits = 0;
+            double scale = 1;
+            for (++end; end < rest.size() && is_digit(rest[end]) && scale < 1e15; ++end) {
+                digits = 10 * digits + (rest[end] - '0');
+                scale *= 10;
+            }
+            real = (real * scale + digits) / scale;  // one rounding of exact integers, as a reader of decimals does
+        }
+        from_.advance(end);
+        const std::size_t made = node(is_real ? op::real : op::number, {});
+        page_.expressions[made].number = whole;
+        page_.expressions[made].real = real;
+        return made;
+    }
+
+    page& page_;
+    lexer& from_;
+    unsigned depth_ = 0;
+};
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <floptally/detail/pages/config_tree.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail::pages {
+
+/// The keys of one object of a config, read strictly: a wrong type, sign or size is an error that names the key.
+class fields {
+  public:
+    /// `ignored` is a key that is as if it were absent.
+    fields(const config_tree& tree, const config_node& object, std::string path, std::string_view ignored = {})
+        : tree_(&tree), object_(&object), path_(std::move(path)), ignored_(ignored) {
+        if (object.is != config_node::kind::object) {
+            throw error(path_.empty() ? "config" : path_, "must be a JSON object, got " + tree.shown(object));
+        }
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] const config_tree& tree() const { return *tree_; }
+    [[nodiscard]] const config_node& object() const { return *object_; }
+
+    /// A key, or a path of keys: "attn_config.kv_n_heads".
+    [[nodiscard]] const config_node* find(std::string_view key) const {
+        if (key == ignored_) {
+            return nullptr;
+        }
+        const config_node* at = object_;
+        for (;;) {
+            const std::size_t dot = key.find('.');
+            at = tree_->find(*at, key.substr(0, dot));
+            if (at == nullptr || dot == std::string_view::npos) {
+                return at;
+            }
+            key.remove_prefix(dot + 1);
+        }
+    }
+    [[nodiscard]] bool has_value(std::string_view key) const {
+        const config_node* at = find(key);
+        return at != nullptr && at->is != config_node::kind::null;
+    }
+    /// "text_config.hidden_size": the FIELD of an error.
+    [[nodiscard]] std::string field(std::string_view key) const {
+        return path_.empty() ? std::string(key) : std::string(path_).append(".").append(key);
+    }
+    [[nodiscard]] std::string shown(const config_node& one) const { return tree_->shown(one); }
+
+    /// Throws where a value is not what its rule allows.
+    void require(const key_rule& rule, std::string_view key, const config_node& given) const {
+        if (!is_allowed(rule, given)) {
+            throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
+        }
+        if (rule.words.empty()) {
+            return;
+        }
+        if (given.is == config_node::kind::text && !is_word_of(rule, given)) {
+            throw error(field(key), "must be " + words_of(rule) + ", got " + tree_->shown(given));
+        }
+        for (std::size_t i = 0; given.is == config_node::kind::list && i < given.count; ++i) {
+            if (!is_word_of(rule, tree_->child(given, i))) {
+                throw error(indexed(field(key), i),
+                            "must be " + words_of(rule) + ", got " + tree_->shown(tree_->child(given, i)));
+            }
+        }
+    }
+
+    [[noreturn, gnu::cold, gnu::noinline]] void missing(const key_rule& rule, std::string_view key) const {
+        throw error(field(key), "is missing; must be " + wanted(rule));
+    }
+
+  private:
+    [[nodiscard]] static bool is_allowed(const key_rule& rule, const config_node& given) {
+        const auto may_be = [&rule](unsigned kinds) { return (rule.kinds & kinds) != 0; };
+        switch (given.is) {
+            case config_node::kind::null:
+                return may_be(allowed::null);
+            case config_node::kind::flag:
+                return may_be(allowed::flag);
+            case config_node::kind::integer:
+                return may_be(allowed::number) &&
+                       (rule.kinds == allowed::any ||
+                        (!given.beyond && given.number >= rule.least && given.number <= rule.most));
+            case config_node::kind::real:
+                return may_be(allowed::real);
+            case config_node::kind::text:
+                return may_be(allowed::text);
+            case config_node::kind::list:
+                return may_be(allowed::list);
+            default:
+                return may_be(allowed::object);
+        }
+    }
+
+    [[nodiscard]] static bool is_word_of(const key_rule& rule, const config_node& one) {
+        if (one.is == config_node::kind::text) {
+            for (const std::string_view word : rule.words) {
+                if (word == one.text) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string words_of(const key_rule& rule) {
+        std::string all;
+        for (std::size_t i = 0; i < rule.words.size(); ++i) {
+            all += (i == 0 ? "\"" : i + 1 == rule.words.size() ? " or \"" : ", \"") + std::string(rule.words[i]) + "\"";
+        }
+        return all;
+    }
+
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string wanted(const key_rule& rule) {
+        struct kind {
+            unsigned bit;
+            const char* text;
+        };
+        constexpr kind kinds[] = {{allowed::flag, "true or false"},
+                                  {allowed::text, "a string"},
+                                  {allowed::list, "a list"},
+                                  {allowed::object, "an object"},
+                                  {allowed::null, "null"}};
+        std::string all;
+        const auto add = [&all](const std::string& one) { all += (all.empty() ? "" : " or ") + one; };
+        if ((rule.kinds & allowed::real) != 0) {
+            add("a number");
+        } else if ((rule.kinds & allowed::number) != 0) {
+            add("an integer from " + std::to_string(rule.least) + " to " + std::to_string(rule.most));
+        }
+        for (const kind& one : kinds) {
+            if ((rule.kinds & one.bit) != 0) {
+                add(one.text);
+            }
+        }
+        return all;
+    }
+
+    const config_tree* tree_;
+    const config_node* object_;
+    std::string path_;
+    std::string_view ignored_;
+};
+
+}  // namespace floptally::detail::pages

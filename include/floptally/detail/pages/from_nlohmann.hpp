@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/pages/config_tree.hpp>
+
+namespace floptally::detail::pages {
+
+/// One value without its children.
+inline void fill(config_node& node, const nlohmann::json& from) {
+    using type = nlohmann::json::value_t;
+    switch (from.type()) {
+        case type::boolean:
+            node.is = config_node::kind::flag;
+            node.number = *from.get_ptr<const bool*>() ? 1 : 0;
+            break;
+        case type::number_integer:
+            node.is = config_node::kind::integer;
+            node.number = *from.get_ptr<const std::int64_t*>();
+            break;
+        case type::number_unsigned: {
+            const std::uint64_t whole = *from.get_ptr<const std::uint64_t*>();
+            node.is = config_node::kind::integer;
+            node.beyond = whole > std::uint64_t{INT64_MAX};
+            node.number = node.beyond ? INT64_MAX : static_cast<std::int64_t>(whole);
+            node.real = static_cast<double>(whole);
+            node.text = node.beyond ? std::to_string(whole) : std::string();
+            break;
+        }
+        case type::number_float:
+            node.is = config_node::kind::real;
+            node.real = *from.get_ptr<const double*>();
+            break;
+        case type::string:
+            node.is = config_node::kind::text;
+            node.text = *from.get_ptr<const std::string*>();
+            break;
+        case type::array:
+            node.is = config_node::kind::list;
+            break;
+        case type::object:
+            node.is = config_node::kind::object;
+            break;
+        default:
+            break;  // null, and binary values, which no JSON has
+    }
+}
+
+/// The tree of a JSON value, however deep: level by level, with no recursion.
+[[nodiscard]] inline config_tree tree_of(const nlohmann::json& whole) {
+    config_tree tree;
+    std::vector<const nlohmann::json*> values{&whole};  // of the nodes of the tree
+    tree.nodes.emplace_back();
+    for (std::size_t at = 0; at < values.size(); ++at) {
+        const nlohmann::json& from = *values[at];
+        fill(tree.nodes[at], from);
+        tree.nodes[at].first = tree.nodes.size();
+        if (const auto* list = from.get_ptr<const nlohmann::json::array_t*>()) {
+            tree.nodes[at].count = list->size();
+            for (const nlohmann::json& one : *list) {
+                values.push_back(&one);
+                tree.nodes.emplace_back();
+            }
+        } else if (const auto* object = from.get_ptr<const nlohmann::json::object_t*>()) {
+            tree.nodes[at].count = object->size();
+            for (const auto& [key, one] : *object) {
+                values.push_back(&one);
+                tree.nodes.emplace_back();
+                tree.nodes.back().key = key;
+            }
+        }
+    }
+    return tree;
+}
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail::pages {
+
+/// One call: what it was given.
+struct function_call {
+    scope& in;
+    const page& where;
+    unsigned line;
+    std::string_view name;
+    std::vector<value> given;
+    std::string_view null_key{};  ///< a key of the config that was given to it, and is null
+
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
+        page_error(where.name, line, std::string(name).append(": ").append(what));
+    }
+    [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
+    [[nodiscard]] std::int64_t number(std::size_t at) const {
+        if (given[at].is_none() && !null_key.empty()) {
+            throw error(in.config().field(null_key), "must be a number here, got null");
+        }
+        if (!given[at].counts()) {
+            fail("argument " + std::to_string(at + 1) + " must be a number, got " + in.shown(given[at]));
+        }
+        return given[at].number;
+    }
+    [[nodiscard]] std::int64_t number_or(std::size_t at, std::int64_t otherwise) const {
+        return has(at) ? number(at) : otherwise;
+    }
+    [[nodiscard]] double real(std::size_t at) const {
+        if (given[at].is != value::kind::real) {
+            return static_cast<double>(number(at));
+        }
+        return given[at].real;
+    }
+    [[nodiscard]] std::vector<value> list(std::size_t at) const {
+        if (given[at].is != value::kind::list) {
+            fail("argument " + std::to_string(at + 1) + " must be a list, got " + in.shown(given[at]));
+        }
+        return in.items_of(given[at]);
+    }
+    /// Numbers of a list, or one number that stands for `size` of them.
+    [[nodiscard]] std::vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
+        if (given[at].counts()) {
+            return std::vector<std::int64_t>(size, given[at].number);
+        }
+        std::vector<std::int64_t> all;
+        for (const value& one : list(at)) {
+            if (!one.counts()) {
+                if (given[at].given != nullptr) {
+                    throw error(indexed(in.config().field(given[at].given->key), all.size()),
+                                "must be an integer, got " + in.shown(one));
+                }
+                fail("a list of numbers has " + in.shown(one));
+            }
+            all.push_back(one.number);
+        }
+        return all;
+    }
+    [[nodiscard]] value whole(double real) const {
+        if (!(real > -1e15 && real < 1e15)) {
+            fail("beyond 10^15");
+        }
+        return number_value(static_cast<std::int64_t>(real));
+    }
+};
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/pages/arithmetic.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/part_call.hpp>
+#include <floptally/detail/pages/part_table.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/part_list.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model_config.hpp>
+
+namespace floptally::detail::pages {
+
+/// One block of a page as a part of each layer. What is equal in many layers is made once.
+class block_reader {
+  public:
+    block_reader(scope& in, const scope::found_block& from, mla_core latent_core)
+        : in_(in), from_(from), latent_core_(latent_core) {}
+
+    static constexpr std::size_t nothing = ~std::size_t{0};
+
+    struct variant {
+        std::vector<value> key{};
+        cost made{};
+    };
+    [[nodiscard]] const cost& made(std::size_t which) const { return variants_[which].made; }
+
+    /// The part of the layer that `in` stands at; `nothing` where no line of the block is for it.
+    [[nodiscard]] std::size_t read() {
+        if (is_known_) {
+            return last_;
+        }
+        const bool outer = in_.varies;
+        in_.varies = false;
+        std::vector<value> key;
+        bool any = false;
+        for (const part_line& line : from_.is->lines) {
+            any = evaluate(line, key) || any;
+        }
+        is_known_ = !in_.varies;
+        in_.varies = in_.varies || outer;
+        last_ = any ? find_or_make(key) : nothing;
+        return last_;
+    }
+
+  private:
+    /// Everything that a part can see: its arguments, and where it stands.
+    bool evaluate(const part_line& line, std::vector<value>& key) {
+        const bool is_there = line.condition == no_expression || holds(line);
+        key.push_back(flag_value(is_there));
+        if (!is_there) {
+            return false;
+        }
+        for (const argument& one : line.arguments) {
+            key.push_back(one.value != no_expression ? in_.evaluate(*from_.where, one.value) : flag_value(true));
+        }
+        key.push_back(in_.has("h") ? in_.named("h") : value{});
+        key.push_back(in_.has("sees") ? in_.named("sees") : value{});
+        return true;
+    }
+    [[nodiscard]] bool holds(const part_line& line) {
+        const value one = in_.evaluate(*from_.where, line.condition);
+        if (!one.counts() && !one.is_none()) {
+            page_error(from_.where->name, line.line, "expected yes or no after \"if\", got " + in_.shown(one));
+        }
+        return one.on();
+    }
+
+    [[nodiscard]] std::size_t find_or_make(const std::vector<value>& key) {
+        for (std::size_t v = 0; v < variants_.size(); ++v) {
+            bool equal = variants_[v].key.size() == key.size();
+            for (std::size_t k = 0; equal && k < key.size(); ++k) {
+                equal = same_value(variants_[v].key[k], key[k]);
+            }
+            if (equal) {
+                return v;
+            }
+        }
+        variants_.push_back({key, make(key)});
+        return variants_.size() - 1;
+    }
+
+    [[nodiscard]] cost make(const std::vector<value>& key) {
+        cost sum;
+        made_values made;
+        std::size_t at = 0;
+        for (const part_line& line : from_.is->lines) {
+            if (!key[at++].on()) {
+                continue;
+            }
+            const auto first = key.begin() + static_cast<std::ptrdiff_t>(at);
+            const std::vector<value> given(first, first + static_cast<std::ptrdiff_t>(line.arguments.size()));
+            at += line.arguments.size() + 2;
+            sum += made_by({in_, *from_.where, line, given, made, latent_core_});
+        }
+        return sum;
+    }
+
+    scope& in_;
+    scope::found_block from_;
+    mla_core latent_core_;
+    std::deque<variant> variants_;
+    std::size_t last_ = nothing;
+    bool is_known_ = false;
+};
+
+/// A cost of one block that stands once in a model.
+[[nodiscard]] inline cost block_cost(scope& in, std::string_view name, mla_core latent_core = mla_core::expanded) {
+    const scope::found_block found = in.find_block(name);
+    if (found.is == nullptr) {
+        return {};
+    }
+    block_reader reader(in, found, latent_core);
+    const std::size_t made = reader.read();
+    return made == block_reader::nothing ? cost{} : reader.made(made);
+}
+
+/// The layers of a model: norms, then the blocks `mixer`, `cross`, `feed` and `more`, each one part.
+class layer_reader {
+  public:
+    layer_reader(scope& in, mla_core latent_core) : in_(in) {
+        for (const char* name : {"mixer", "cross", "feed", "more"}) {
+            if (const scope::found_block found = in.find_block(name); found.is != nullptr) {
+                blocks_.push_back({block_reader(in, found, latent_core), {}});
+            }
+        }
+    }
+
+    /// All layers; those from `used` on run, and their result reaches no loss.
+    void read(std::uint64_t used, cost& sum, part_list& parts) {
+        const std::uint64_t layers = in_.number("layers");
+        if (layers == 0 || layers > 10'000) {
+            throw error(in_.config().field("num_hidden_layers"),
+                        "must be an integer from 1 to 10000, got " + std::to_string(layers));
+        }
+        run now;
+        std::uint64_t norms = 0;
+        for (in_.layer = 0; in_.layer < layers; ++in_.layer) {
+            run next{
+                .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
+            for (entry& one : blocks_) {
+                next.variants.push_back(one.reader.read());
+                one.count(next.variants.back(), next.detached);
+            }
+            norms = checked_add(norms, next.norms, "norm");
+            if (now.repeat != 0 && now.norms == next.norms && now.detached == next.detached &&
+                now.variants == next.variants) {
+                ++now.repeat;
+                continue;
+            }
+            put(now, parts);
+            now = next;
+        }
+        in_.layer = layers - 1;
+        put(now, parts);
+        last_ = now;
+        for (const entry& one : blocks_) {
+            for (std::size_t v = 0; v < one.counts.size(); ++v) {
+                add_times(sum, one.counts[v].used, one.reader.made(v));
+                if (one.counts[v].detached != 0) {
+                    add_times(sum, one.counts[v].detached, one.reader.made(v).detached());
+                }
+            }
+        }
+        sum.add_parameters("norm", term::norm, norms);
+    }
+
+    /// The parts of the last layer, for predictions of more tokens.
+    [[nodiscard]] std::vector<cost> last_parts() const {
+        std::vector<cost> all;
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            if (last_.variants[b] != block_reader::nothing) {
+                all.push_back(blocks_[b].reader.made(last_.variants[b]));
+            }
+        }
+        return all;
+    }
+
+  private:
+    struct tally_of_layers {
+        std::uint64_t used = 0;
+        std::uint64_t detached = 0;
+    };
+    struct entry {
+        block_reader reader;
+        std::vector<tally_of_layers> counts;
+
+        void count(std::size_t variant, bool detached) {
+            if (variant == block_reader::nothing) {
+                return;
+            }
+            if (variant >= counts.size()) {
+                counts.resize(variant + 1);
+            }
+            ++(detached ? counts[variant].detached : counts[variant].used);
+        }
+    };
+    struct run {
+        std::uint64_t first = 0;
+        std::uint64_t repeat = 0;
+        std::uint64_t norms = 0;
+        bool detached = false;
+        std::vector<std::size_t> variants{};
+    };
+
+    static void add_times(cost& sum, std::uint64_t times, const cost& one) {
+        if (times != 0) {
+            sum += times * one;
+        }
+    }
+    void put(const run& layers, part_list& parts) const {
+        if (layers.repeat == 0) {
+            return;
+        }
+        std::vector<cost> all(1);
+        all[0].add_parameters("norm", term::norm, layers.norms);
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            if (layers.variants[b] != block_reader::nothing) {
+                const cost& made = blocks_[b].reader.made(layers.variants[b]);
+                all.push_back(layers.detached ? made.detached() : made);
+            }
+        }
+        parts.add_layers(layers.first, layers.repeat, std::move(all));
+    }
+
+    scope& in_;
+    std::deque<entry> blocks_;
+    run last_;
+};
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/nearest.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/page_parser.hpp>
+#include <floptally/models/list.hpp>
+
+namespace floptally::detail::pages {
+
+/// The pages that a model is read by, each parsed when it is first asked for. A user's own come before those that come
+/// with the library.
+class library {
+  public:
+    /// Pages of the user's, which come before all others. The text outlives the library.
+    void add(std::string_view text) { parse(text); }
+
+    /// The first page of the texts that were added; empty where there is none.
+    [[nodiscard]] std::string_view first() const {
+        return pages_.empty() ? std::string_view{} : std::string_view(pages_.front()->name);
+    }
+
+    [[nodiscard]] bool has(std::string_view name) {
+        return known(name) != nullptr || (load(file_of(name)) && known(name) != nullptr);
+    }
+
+    /// A page with its base, and that one's.
+    [[nodiscard]] const page& find(std::string_view name, const page* asked_by = nullptr, unsigned line = 0,
+                                   unsigned depth = 0) {
+        page* found = known(name);
+        if (found == nullptr && load(file_of(name))) {
+            found = known(name);
+        }
+        if (found == nullptr) {
+            page_error(asked_by == nullptr ? name : asked_by->name, line,
+                       "no page is called \"" + std::string(name) + "\"" + nearest_hint(name));
+        }
+        if (!found->base_name.empty() && found->base == nullptr) {
+            if (depth > 20) {
+                page_error(name, found->line, "a page that is its own base, or more than 20 one on the other");
+            }
+            found->base = &find(found->base_name, found, found->line, depth + 1);
+        }
+        return *found;
+    }
+
+    /// The types that come with the library, and those of the user's pages.
+    [[nodiscard]] std::vector<std::string_view> types() const {
+        std::vector<std::string_view> all;
+        for (const std::unique_ptr<page>& one : pages_) {
+            if (one->name.find('.') == std::string_view::npos && find_model_page(one->name).empty()) {
+                all.push_back(one->name);
+            }
+        }
+        for (const model_page& one : model_pages) {
+            if (one.name != "base") {
+                all.push_back(one.name);
+            }
+        }
+        return all;
+    }
+
+    [[nodiscard]] std::string nearest_hint(std::string_view name) const {
+        const std::string_view near = nearest(name, types());
+        return near.empty() ? "" : "; nearest: " + std::string(near);
+    }
+
+  private:
+    /// "t5.encoder" stands in the file of t5.
+    [[nodiscard]] static std::string_view file_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+    [[nodiscard]] page* known(std::string_view name) const {
+        for (const std::unique_ptr<page>& one : pages_) {
+            if (one->name == name) {
+                return one.get();
+            }
+        }
+        return nullptr;
+    }
+
+    bool load(std::string_view file) {
+        const std::string_view text = find_model_page(file);
+        if (text.empty()) {
+            return false;
+        }
+        for (const std::string_view one : loaded_) {
+            if (one == file) {
+                return false;
+            }
+        }
+        loaded_.push_back(file);
+        parse(text);
+        return true;
+    }
+
+    /// A page that is known already stays: the user's.
+    void parse(std::string_view text) {
+        line_reader lines(text);
+        std::unique_ptr<page> now;
+        std::unique_ptr<page_parser> parser;
+        const auto keep = [&] {
+            if (now && known(now->name) == nullptr) {
+                pages_.push_back(std::move(now));
+            }
+        };
+        while (lines.next()) {
+            if (!lines.indented && lines.line.starts_with("page ")) {
+                keep();
+                now = std::make_unique<page>(page_parser::header(lines.line, lines.number));
+                parser = std::make_unique<page_parser>(*now);
+            } else if (!parser) {
+                page_error("?", lines.number, "expected \"page NAME\" before anything else");
+            } else {
+                parser->take(lines);
+            }
+        }
+        keep();
+    }
+
+    std::vector<std::unique_ptr<page>> pages_;
+    std::vector<std::string_view> loaded_;
+};
+
+}  // namespace floptally::detail::pages

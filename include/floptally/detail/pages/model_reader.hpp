@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/pages/classes.hpp>
+#include <floptally/detail/pages/evaluation.hpp>
+#include <floptally/detail/pages/fields.hpp>
+#include <floptally/detail/pages/layers.hpp>
+#include <floptally/detail/pages/library.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/part_list.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/transformer.hpp>
+#include <floptally/model_config.hpp>
+
+namespace floptally::detail::pages {
+
+/// How a model that is a part of another one is read.
+struct as_part {
+    std::string_view suffix;                        ///< of the class whose head it has; empty: the page's first
+    bool tied = false;                              ///< the outer config says that its lm_head is the embedding
+    std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
+    bool pooled = false;                            ///< the outer model reads what this one pools
+    bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
+};
+
+/// The page of the other side of an encoder-decoder; empty: there is none.
+[[nodiscard]] inline std::string_view encoder_of(const page& read) {
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        if (!p->encoder.empty()) {
+            return p->encoder == "none" ? std::string_view{} : p->encoder;
+        }
+    }
+    return {};
+}
+
+/// Reads the config of one model by its page: layers, then the head. A model with models inside is
+/// `composite_reader`'s.
+class model_reader {
+  public:
+    model_reader(library& pages, const page& read, const fields& config, const read_options& options,
+                 const as_part* part = nullptr)
+        : pages_(pages),
+          scope_(read, config),
+          options_(options),
+          part_(part),
+          layers_(scope_, options.mla),
+          is_tower_(scope_.find_block("stem").is != nullptr) {}
+    model_reader(const model_reader&) = delete;
+    model_reader& operator=(const model_reader&) = delete;
+
+    [[nodiscard]] scope& names() { return scope_; }
+
+    /// Throws as `read` does, of a config of which nothing else is asked for.
+    void check() {
+        scope_.check_keys();
+        std::vector<std::string> said;
+        rule_checker(scope_, said).check(scope_.of());
+    }
+
+    [[nodiscard]] model_config read() {
+        scope_.check_keys();
+        rule_checker(scope_, notes_).check(scope_.of());
+        const std::string_view suffix = class_suffix();
+        const scope::found_block head = scope_.find_block(suffix);
+        if (head.is == nullptr || !head.is->is_class) {
+            throw error(scope_.config().field("model_type"), "\"" + std::string(scope_.of().name) +
+                                                                 "\" has no class with the head \"" +
+                                                                 std::string(suffix) + "\", which this model needs");
+        }
+        if (!head.is->lines.empty() && head.is->lines.front().part == "as") {
+            const std::string_view other = trimmed(head.is->lines.front().rest);
+            const as_part same{.suffix = suffix, .is_side = true};
+            return model_reader(pages_, pages_.find(other, head.where, head.is->line), scope_.config(), options_, &same)
+                .read();
+        }
+        if (const std::string_view side = encoder_page(); !side.empty()) {
+            const page& other = pages_.find(side, &scope_.of(), scope_.of().line);
+            model_reader(pages_, other, scope_.config(), {}).join_encoder(sum_, parts_, towers_);
+        }
+        add_layers();
+        tied_ = scope_.on("always_tied") || (part_ != nullptr && !part_->is_side ? part_->tied : scope_.on("tied"));
+        add_head(head);
+        if (is_tower_) {
+            if (options_.mtp_layers != 0) {
+                throw error("mtp", "needs a class with an lm_head; architectures names one without");
+            }
+            return finished_tower();
+        }
+        add_embedding();
+        add_mtp();
+        return {std::string(scope_.of().name), sum_, std::move(notes_), parts_.in_order(), towers_};
+    }
+
+    [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()); }
+    [[nodiscard]] modality stands_in() {
+        return scope_.has("stands") && scope_.named("stands").text == "audio" ? modality::audio : modality::vision;
+    }
+
+  private:
+    [[nodiscard]] std::string_view class_suffix() {
+        if (part_ == nullptr) {
+            return find_class(scope_, notes_);
+        }
+        return part_->suffix.empty() ? classes_of(scope_.of()).front() : part_->suffix;
+    }
+
+    void put(const component_name& name, part_role role, const cost& one) {
+        sum_ += one;
+        parts_.add(name, role, one);
+    }
+    [[nodiscard]] cost norm(std::string_view name) {
+        cost sum;
+        sum.add_parameters("norm", term::norm, scope_.number_or(name, 0));
+        return sum;
+    }
+
+    // ---- layers ----
+
+    void add_layers() {
+        layers_.read(part_ == nullptr ? ~std::uint64_t{0} : part_->layers_used, sum_, parts_);
+        put("norm", part_role::input, norm("first_norm"));
+        put("norm", part_role::layer, norm("final_norm"));
+        put("model", part_role::anywhere, block_cost(scope_, "once", options_.mla));
+        if (is_tower_) {
+            finish_tower();
+        }
+    }
+    /// The layers see class tokens too, and may run over other units than enter; before them stands the stem.
+    void finish_tower() {
+        if (const std::uint64_t prefix = scope_.number_or("class_tokens", 0); prefix != 0) {
+            sum_ = sum_.with_prefix_tokens(prefix);
+            parts_.add_prefix_tokens(prefix);
+        }
+        if (scope_.has("units")) {
+            const mask units = mask_of("units");
+            const mask attends = scope_.has("attends") ? mask_of("attends") : mask::bidirectional();
+            sum_ = sum_.over(units, attends);
+            parts_.move_over(units, attends);
+        }
+        put("stem", part_role::input, block_cost(scope_, "stem"));
+        put("merger", part_role::layer, block_cost(scope_, "after"));
+    }
+    [[nodiscard]] mask mask_of(std::string_view name) {
+        const value one = scope_.named(name);
+        if (one.is != value::kind::mask) {
+            const scope::found_definition found = scope_.find_definition(name);
+            page_error(found.where->name, found.is->line,
+                       "\"" + std::string(name) + "\" must be a mask or units, got " + scope_.shown(one));
+        }
+        return one.attends;
+    }
+
+    [[nodiscard]] std::vector<tower_input> inputs() {
+        if (scope_.has("input") && !scope_.on("input")) {
+            return {};
+        }
+        tower_input in{.in = stands_in()};
+        if (scope_.has("rows")) {
+            in.image = grid{side("frames"), side("rows"), side(scope_.has("columns") ? "columns" : "rows")};
+        }
+        if (scope_.has("clip")) {
+            in.clip = audio_clip{side("clip")};
+        }
+        for (const char* const name : {"units", "tokens_for"}) {
+            if (scope_.has(name)) {
+                in.units = mask_of(name);
+                in.per_unit = 1;
+            }
+        }
+        in.per_unit = scope_.number_or("per_unit", in.per_unit);
+        in.per_frame = scope_.number_or("per_frame", 0);
+        in.per_token = scope_.number_or("per_token", 0);
+        return {in};
+    }
+    [[nodiscard]] std::uint32_t side(std::string_view name) {
+        const std::uint64_t size = scope_.number_or(name, 1);
+        if (size == 0) {
+            throw error(scope_.config().field("image_size"),
+                        "must be at least patch_size: " + std::string(name) + " of its patches are 0");
+        }
+        if (size > 0x7FFF'FFFF) {
+            const scope::found_definition found = scope_.find_definition(name);
+            page_error(found.where->name, found.is->line,
+                       "\"" + std::string(name) + "\" must be from 1 to 2^31 - 1, got " + std::to_string(size));
+        }
+        return static_cast<std::uint32_t>(size);
+    }
+    [[nodiscard]] model_config finished_tower() {
+        const modality in = stands_in();
+        parts_.move_into(in);
+        return {std::string(scope_.of().name), sum_.in(in), std::move(notes_), parts_.in_order(), inputs()};
+    }
+
+    /// This model as the other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
+    void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
+        scope_.check_keys();
+        std::vector<std::string> said;  // by the decoder too
+        rule_checker(scope_, said).check(scope_.of());
+        add_layers();
+        if (!is_tower_) {
+            cost positions;
+            positions.add_parameters("embedding", term::position_embedding, position_parameters());
+            put("encoder", part_role::input, positions);
+            sum += sum_.on_encoder();
+            parts_.append_encoder_to(parts, [](const cost& one) { return one.on_encoder(); });
+            return;
+        }
+        const auto moved = [in = stands_in()](const cost& one) {
+            return one.renamed([](const component_name& own) { return own.on_encoder(); }).in(in);
+        };
+        sum += moved(sum_);
+        parts_.append_encoder_to(parts, moved);
+        towers = inputs();
+        for (tower_input& one : towers) {
+            one.are_keys = true;
+        }
+    }
+    [[nodiscard]] std::uint64_t embedding_width() { return scope_.number_or("embedding", scope_.number("h")); }
+    [[nodiscard]] std::uint64_t position_parameters() {
+        return checked_multiply(scope_.number_or("positions", 0), embedding_width(), "embedding");
+    }
+
+    // ---- what follows the layers ----
+
+    void add_head(const scope::found_block& head) {
+        made_values made;
+        cost more;
+        for (const part_line& line : head.is->lines) {
+            if (line.condition != no_expression && !scope_.evaluate(*head.where, line.condition).on()) {
+                continue;
+            }
+            std::vector<value> given;
+            for (const argument& one : line.arguments) {
+                given.push_back(one.value == no_expression ? flag_value(true)
+                                                           : scope_.evaluate(*head.where, one.value));
+            }
+            const part_call call{scope_, *head.where, line, given, made, options_.mla};
+            if (line.part == "head") {
+                add_head_linear(call);
+            } else if (line.part == "note") {
+                notes_.push_back(filled_in(scope_, *head.where, line.line, line.rest));
+            } else {
+                const cost one = made_by(call);
+                more += part_ != nullptr && part_->pooled ? attached(call, one) : one;
+            }
+        }
+        if (!more.rows().empty()) {
+            put("pooled", part_role::head, more);
+        }
+        if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
+            throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
+        }
+        if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
+            notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
+        }
+    }
+    /// What a class computes beside the loss, where an outer model reads it.
+    [[nodiscard]] cost attached(const part_call& call, const cost& otherwise) const {
+        if (!call.on("detached")) {
+            return otherwise;
+        }
+        std::vector<value> given = call.given;
+        for (std::size_t k = 0; k < given.size(); ++k) {
+            if (call.line.arguments[k].name == "detached") {
+                given[k] = flag_value(false);
+            }
+        }
+        made_values made;
+        return made_by({call.in, call.where, call.line, given, made, call.latent_core});
+    }
+
+    void add_head_linear(const part_call& call) {
+        const std::uint64_t width = call.must("out");
+        if (width == 0) {
+            call.fail("has no width: out is 0");
+        }
+        const bool words = call.on("words");
+        const bool per_sequence = call.on("per_sequence");
+        const std::uint64_t padded = words ? options_.padded_vocab_size : 0;
+        if (padded != 0 && padded < width) {
+            throw error("padded_vocab_size",
+                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        }
+        const bool detached = call.on("detached") && (part_ == nullptr || !part_->pooled);
+        cost matrix;
+        matrix.add("lm_head", linear{.in_features = call.number("in", scope_.number("h")),
+                                     .out_features = width,
+                                     .padded_out_features = padded,
+                                     .rows = per_sequence ? statistic::count : statistic::tokens,
+                                     .kind = detached ? term::detached_head : term::lm_head,
+                                     .reads = floptally::value::stream});
+        if (is_tower_ && (scope_.has("units") || scope_.has("last_units"))) {
+            const bool own = scope_.has("last_units");
+            matrix = matrix.over(mask_of(own ? "last_units" : "units"),
+                                 own || !scope_.has("attends") ? mask::bidirectional() : mask_of("attends"));
+        }
+        cost elementwise;
+        const std::uint64_t twice = call.on("untied_twice") && !tied_ ? 2 : 1;
+        const value* bias = call.find("bias");
+        const std::uint64_t biases = bias == nullptr || !bias->on() ? 0 : 1;
+        elementwise.add_parameters("bias", term::bias, checked_multiply(biases * twice, width, "bias"));
+        elementwise.add_parameters("norm", term::norm, checked_multiply(call.number("norm"), width, "norm"));
+        const char* const branch = per_sequence ? "pooled" : "lm_head";
+        put(branch, part_role::head, matrix);
+        put(branch, part_role::head, elementwise);
+        over_vocabulary_ = over_vocabulary_ || words;
+    }
+
+    void add_embedding() {
+        const vocabulary table{.size = scope_.number("v"),
+                               .tied = over_vocabulary_ && tied_,
+                               .positions = scope_.number_or("positions", 0)};
+        put("embedding", part_role::input, table.embedding_cost(embedding_width()));
+    }
+
+    /// Layers of multi-token prediction are declared by many configs and run by none of the classes.
+    void add_mtp() {
+        if (options_.mtp_layers == 0) {
+            if (const std::uint64_t layers = scope_.number_or("mtp", 0); layers != 0) {
+                notes_.push_back("config declares " + std::to_string(layers) + " multi-token prediction layer" +
+                                 (layers == 1 ? "" : "s") + ": not counted, see --mtp");
+            }
+            return;
+        }
+        if (scope_.has("no_mtp")) {
+            throw error("mtp", "is not supported for model_type " + std::string(scope_.of().name) + ", " +
+                                   std::string(scope_.named("no_mtp").text));
+        }
+        if (!over_vocabulary_) {
+            throw error("mtp", "needs a class with an lm_head; architectures names one without");
+        }
+        const std::uint64_t h = scope_.number("h");
+        const multi_token_prediction depths{.num_layers = options_.mtp_layers,
+                                            .elementwise = {.norm = scope_.number_or("mtp_norms", 0)}};
+        const vocabulary words{.size = scope_.number("v"), .padded_size = options_.padded_vocab_size};
+        const std::vector<cost> parts = layers_.last_parts();
+        cost layer;
+        for (const cost& part : parts) {
+            layer += part;
+        }
+        sum_ += depths.cost(layer, h, words);
+        depths.for_each_part(parts, h, words, [this](const model_part& next) { parts_.add_after(next); });
+    }
+
+    library& pages_;
+    scope scope_;
+    read_options options_;
+    const as_part* part_;
+    layer_reader layers_;
+    bool is_tower_;
+    cost sum_;
+    part_list parts_;
+    std::vector<tower_input> towers_;
+    std::vector<std::string> notes_;
+    bool tied_ = false;
+    bool over_vocabulary_ = false;
+};
+
+}  // namespace floptally::detail::pages

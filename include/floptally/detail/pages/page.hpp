@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/error.hpp>
+
+/// @file
+/// A page of text as the parser leaves it. Views point into the text, which outlives the page.
+
+namespace floptally::detail::pages {
+
+enum class op : std::uint8_t {
+    number,
+    real,
+    text,
+    flag,
+    null,
+    list,
+    key,     ///< `.hidden_size`: of the config
+    name,    ///< `heads`: a definition, or `i`
+    member,  ///< `vision.heads`: a definition of a model inside
+    call,
+    index,
+    negate,
+    inverse,  ///< `not`
+    both,     ///< `and`
+    either,   ///< `or`
+    equal,
+    differs,
+    less,
+    at_most,
+    more,
+    at_least,
+    has,
+    begins,
+    ends,
+    add,
+    subtract,
+    multiply,
+    divide,
+    remainder,
+    choose,     ///< `c ? a : b`
+    or_absent,  ///< `a // b`: the first that is given
+    or_null     ///< `a ?? b`
+};
+
+/// One node of an expression. Operands are indices of nodes of the same page, in `page::operands`.
+struct expression {
+    op what = op::null;
+    unsigned line = 0;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::int64_t number = 0;
+    double real = 0;
+    std::string_view text{};
+};
+
+inline constexpr std::size_t no_expression = ~std::size_t{0};
+
+struct definition {
+    std::string_view name;
+    std::size_t value = no_expression;
+    unsigned line = 0;
+};
+
+/// What the values of a key may be.
+namespace allowed {
+inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, object = 32, null = 64, any = 127;
+}
+
+/// `with KEY DEFAULT`: a key that the class reads.
+struct key_rule {
+    std::string_view key;
+    std::size_t otherwise = no_expression;  ///< none: null
+    bool required = false;                  ///< no default either
+    bool each = false;                      ///< a list has an element for each layer
+    unsigned kinds = 0;
+    std::int64_t least = 1;
+    std::int64_t most = 0;
+    std::vector<std::string_view> words{};  ///< of a text, or of the texts of a list
+    unsigned line = 0;
+};
+
+struct argument {
+    std::string_view name;
+    std::size_t value = no_expression;  ///< none: a word alone
+    std::string_view words{};           ///< of `as`, `from` and `to`
+};
+
+/// `PART name EXPR, name EXPR, word if EXPR`
+struct part_line {
+    std::string_view part;
+    std::vector<argument> arguments{};
+    std::size_t condition = no_expression;
+    std::string_view rest{};  ///< of a line of a class that says which class of another page it is
+    unsigned line = 0;
+};
+
+struct block {
+    std::string_view name;
+    bool is_class = false;
+    std::vector<part_line> lines{};
+    unsigned line = 0;
+};
+
+/// `require EXPR: .KEY what is right` and `note EXPR: text`.
+struct page_rule {
+    bool is_note = false;
+    std::size_t holds = no_expression;
+    std::string_view key{};
+    std::string_view text;
+    unsigned line = 0;
+};
+
+/// `inner NAME .KEY: PAGE, option, …`: a model inside the model.
+struct inner_model {
+    std::string_view name;
+    std::string_view key;
+    std::string_view page;       ///< where its config does not say a type
+    std::string_view absent{};   ///< where there is no such config; empty: `page` with its defaults
+    std::string_view older{};    ///< a type that older files give it, which is `page`
+    std::string_view ignores{};  ///< a key that changes nothing here
+    std::string_view suffix{};   ///< of its class; empty: the page's first
+    bool always = false;         ///< `page`, whatever type its config says
+    bool flat = false;           ///< without a config its keys stand beside the outer ones
+    bool optional = false;       ///< without a config there is no such model
+    unsigned line = 0;
+};
+
+struct page {
+    std::string_view name;
+    std::string_view base_name{};
+    std::string_view prefix{};
+    std::string_view encoder{};  ///< the page of the other side; "none": the base's falls away
+    std::vector<expression> expressions{};
+    std::vector<std::size_t> operands{};
+    std::vector<definition> definitions{};
+    std::vector<key_rule> keys{};
+    std::vector<std::string_view> without{};
+    std::vector<block> blocks{};
+    std::vector<std::string_view> classes{};
+    std::vector<page_rule> rules{};
+    std::vector<inner_model> inner{};
+    const page* base = nullptr;
+    unsigned line = 0;
+
+    [[nodiscard]] const definition* find_definition(std::string_view wanted) const {
+        for (const definition& one : definitions) {
+            if (one.name == wanted) {
+                return &one;
+            }
+        }
+        return nullptr;
+    }
+    [[nodiscard]] const block* find_block(std::string_view wanted) const {
+        for (const block& one : blocks) {
+            if (one.name == wanted) {
+                return &one;
+            }
+        }
+        return nullptr;
+    }
+    [[nodiscard]] const key_rule* find_key(std::string_view wanted) const {
+        for (const key_rule& one : keys) {
+            if (one.key == wanted) {
+                return &one;
+            }
+        }
+        return nullptr;
+    }
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void page_error(std::string_view name, unsigned line,
+                                                              const std::string& what) {
+    throw error(std::string("page ").append(name).append(":").append(std::to_string(line)), what);
+}
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/part_call.hpp>
+#include <floptally/detail/pages/parts.hpp>
+#include <floptally/detail/pages/rows.hpp>
+#include <floptally/model/component_name.hpp>
+
+/// @file
+/// All that a line of a block may be. What only a few models multiply and no page can say is here too, by name.
+
+namespace floptally::detail::pages {
+
+struct part_kind {
+    std::string_view name;
+    std::string_view arguments;  ///< besides those of every part, separated by blanks
+    cost (*make)(const part_call&);
+};
+
+/// `width` and `sees` say where a part stands; the rest changes the cost that it made.
+inline constexpr std::string_view arguments_of_all =
+    " width sees norm bias times rows detached shared_weights over attends prefix named ";
+
+inline constexpr part_kind part_kinds[] = {
+    {"gqa", " heads kv dim gate fused ", gqa_of},
+    {"cross", " heads kv dim context ", cross_of},
+    {"mla", " heads q c nope rope dim ", mla_of},
+    {"indexer", " heads dim q ", indexer_of},
+    {"mlp", " inner ", mlp_of},
+    {"gated", " inner fused ", gated_of},
+    {"experts", " of top inner shared shared_gate plain latent zero measured ", experts_of},
+    {"mamba", " inner state dt kernel ", mamba_of},
+    {"mamba2", " heads dim groups state kernel ", mamba2_of},
+    {"delta_net", " keys values key_dim value_dim kernel no_gate ", delta_net_of},
+    {"kda", " heads dim kernel full_output_gate full_forget_gate ", kda_of},
+    {"lightning", " heads dim ", lightning_of},
+    {"mlstm", " heads key_dim value_dim ", mlstm_of},
+    {"rg_lru", " width_of blocks kernel ", rg_lru_of},
+    {"short_convolution", " kernel ", short_convolution_of},
+    {"time_mix", " inner ", time_mix_of},
+    {"channel_mix", " inner ", channel_mix_of},
+    {"patches", " channels side frames ", patches_of},
+    {"merger", " side inner out pooled ", merger_of},
+    {"gated_merger", " side inner out ", gated_merger_of},
+    {"pooling", " heads inner learned ", pooling_of},
+    {"convolutions",
+     " channels out kernels strides paddings groups dilations bins bin_kernels biased gated inside field stride "
+     "chunk as ",
+     convolutions_of},
+    {"linear",
+     " in out applied stored padded_out per_sequence of_keys router input head scan units no_lora as from to ",
+     linear_of},
+    {"core", " heads dim v_dim pairs per_sequence as from to ", core_of},
+    {"scores", " per values as from to ", scores_of},
+    {"state", " per delta_rule scan as from to ", state_of},
+    {"norm", " count ", norm_of},
+    {"bias", " count ", bias_of},
+    {"table", " count ", table_of},
+    {"positions", " count ", positions_of},
+};
+
+[[nodiscard]] inline bool lists(std::string_view words, std::string_view word) {
+    const std::size_t at = words.find(word);
+    return at != std::string_view::npos && (words.substr(at + word.size()).starts_with(' ') && words[at - 1] == ' '
+                                                ? true
+                                                : lists(words.substr(at + word.size()), word));
+}
+
+[[nodiscard]] inline const part_kind& part_of(const page& where, const part_line& line) {
+    for (const part_kind& one : part_kinds) {
+        if (one.name == line.part) {
+            return one;
+        }
+    }
+    page_error(where.name, line.line, "unknown part \"" + std::string(line.part) + "\"");
+}
+
+/// What a line of a block makes; every argument is one that the part has.
+[[nodiscard]] inline cost made_by(const part_call& p) {
+    const part_kind& kind = part_of(p.where, p.line);
+    for (const argument& one : p.line.arguments) {
+        if (!lists(kind.arguments, one.name) && !lists(arguments_of_all, one.name)) {
+            page_error(p.where.name, p.line.line,
+                       std::string(p.line.part) + " has no argument \"" + std::string(one.name) + "\"");
+        }
+    }
+    cost made = kind.make(p);
+    if (kind.make != mla_of) {  // whose norms are of another kind
+        p.elementwise().add_to(made);
+    }
+    if (p.number("prefix") != 0) {
+        made = made.with_prefix_tokens(p.number("prefix"));
+    }
+    if (p.on("over")) {
+        made = made.over(p.attends("over", {}), p.attends("attends", mask::bidirectional()));
+    }
+    if (p.find("rows") != nullptr) {  // learned ones, of which each sequence has so many, by the same weights
+        if (p.number("rows") == 0) {
+            p.fail("rows must be at least 1");
+        }
+        made += (p.number("rows") - 1) * made.with_shared_weights();
+    }
+    if (p.on("shared_weights")) {
+        made = made.with_shared_weights();
+    }
+    if (p.on("detached")) {
+        made = made.detached();
+    }
+    if (const value* name = p.find("named"); name != nullptr && name->is == value::kind::text) {
+        made = made.renamed(
+            [name](const component_name& own) { return own.is_elementwise() ? own : component_name(name->text); });
+    }
+    return p.find("times") == nullptr ? made : p.number("times") * made;
+}
+
+}  // namespace floptally::detail::pages

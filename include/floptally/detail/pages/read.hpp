@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/composite_reader.hpp>
+#include <floptally/detail/pages/config_tree.hpp>
+#include <floptally/detail/pages/fields.hpp>
+#include <floptally/detail/pages/library.hpp>
+#include <floptally/detail/pages/model_reader.hpp>
+#include <floptally/detail/pages/unread.hpp>
+#include <floptally/model_config.hpp>
+
+namespace floptally::detail::pages {
+
+/// Three lines: the nearest types, and the ways out.
+[[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(const library& pages, const fields& config,
+                                                                std::string_view type) {
+    throw error(
+        config.field("model_type"),
+        "unknown type \"" + std::string(type) + "\"" + pages.nearest_hint(type) + "\n  `floptally models` lists the " +
+            std::to_string(pages.types().size()) +
+            " that are known; a page of your own (docs/pages.md) or floptally's format\n"
+            "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module");
+}
+
+/// Reads a config by the page of its type, or by the page `forced`, whatever type the config says.
+[[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages,
+                                             std::string_view forced = {}) {
+    const fields config(tree, tree.root(), "");
+    std::string_view type = forced;
+    if (type.empty()) {
+        const config_node* named = config.find("model_type");
+        if (named == nullptr || named->is != config_node::kind::text) {
+            throw error("model_type", named == nullptr ? "is missing; `floptally models` lists the known ones"
+                                                       : "must be a string, got " + tree.shown(*named));
+        }
+        type = named->text;
+    }
+    if (!pages.has(type)) {
+        unknown_type(pages, config, type);
+    }
+    const page& read = pages.find(type);
+    model_config made = inner_of(read).empty() ? model_reader(pages, read, config, options).read()
+                                               : composite_reader(pages, read, config, options).read();
+    const std::string_view side = encoder_of(read);
+    note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);
+    return made;
+}
+
+}  // namespace floptally::detail::pages

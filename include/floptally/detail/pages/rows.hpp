@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/part_call.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/statistic.hpp>
+
+/// @file
+/// Single rows, for what no part is: a page says what each multiplies, reads and makes.
+
+namespace floptally::detail::pages {
+
+/// `as COMPONENT WEIGHT`: "attention.qkv q_a_proj".
+struct row_name {
+    std::string_view component;
+    std::string_view weight;
+};
+[[nodiscard]] inline row_name name_of(const part_call& p, std::string_view otherwise) {
+    lexer from(p.where.name, p.words("as"), p.line.line);
+    const std::string_view component = from.word(true);
+    return {component.empty() ? otherwise : component, from.word(true)};
+}
+
+/// linear in A, out B, as COMPONENT WEIGHT, from x, to q …
+[[gnu::cold]] inline cost linear_of(const part_call& p) {
+    const row_name name = name_of(p, "linear");
+    linear one{.in_features = p.must("in"),
+               .out_features = p.must("out"),
+               .applied = p.number("applied", 1),
+               .stored = p.number("stored"),
+               .padded_out_features = p.number("padded_out"),
+               .rows = p.on("per_sequence") ? statistic::count
+                       : p.on("of_keys")    ? statistic::keys
+                                            : statistic::tokens,
+               .kind = p.on("router")  ? term::router
+                       : p.on("input") ? term::input_linear
+                       : p.on("head")  ? term::lm_head
+                       : p.on("scan")  ? term::scan_convolution
+                                       : term::linear,
+               .weight = name.weight,
+               .reads = p.values(p.words("from"), false),
+               .writes = p.values(p.words("to"), true),
+               .adaptable = !p.on("no_lora")};
+    cost sum;
+    if (p.on("units")) {
+        sum.add(name.component, one, p.attends("units", {}));
+    } else {
+        sum.add(name.component, one);
+    }
+    return sum;
+}
+
+/// core heads H, dim D, from q k v, to out: QKᵀ and PV. `pairs n` of them a token, or a sequence, in place of a mask.
+[[gnu::cold]] inline cost core_of(const part_call& p) {
+    std::string_view names = p.words("from");
+    floptally::value::set sets[3]{};
+    lexer from(p.where.name, names, p.line.line);
+    for (floptally::value::set& one : sets) {
+        if (from.at_end()) {
+            break;
+        }
+        do {
+            one = static_cast<floptally::value::set>(one | p.values(from.required_word("a value"), false));
+        } while (from.take("+"));
+    }
+    const std::uint64_t dim = p.must("dim");
+    const attention_core core{.num_heads = p.must("heads"),
+                              .qk_head_dim = dim,
+                              .v_head_dim = p.number("v_dim", dim),
+                              .q = sets[0],
+                              .k = sets[1],
+                              .v = sets[2],
+                              .writes = p.values(p.words("to"), true)};
+    cost sum;
+    const std::string_view component = name_of(p, "attention.core").component;
+    if (p.find("pairs") != nullptr) {
+        sum.add(component, core, p.on("per_sequence") ? statistic::count : statistic::tokens, p.must("pairs"));
+    } else {
+        sum.add(component, core, p.place().attends);
+    }
+    return sum;
+}
+
+/// Scores that choose keys, without a PV; with `values` a product with values and no softmax before it.
+[[gnu::cold]] inline cost scores_of(const part_call& p) {
+    cost sum;
+    lexer from(p.where.name, p.words("from"), p.line.line);
+    floptally::value::set sets[3]{};
+    for (floptally::value::set& one : sets) {
+        if (from.at_end()) {
+            break;
+        }
+        do {
+            one = static_cast<floptally::value::set>(one | p.values(from.required_word("a value"), false));
+        } while (from.take("+"));
+    }
+    sum.add_pairs(
+        name_of(p, "attention.core").component, p.on("values") ? term::values : term::scores, p.must("per"),
+        p.place().attends,
+        {.reads = sets[0], .also_reads = sets[1], .fused_with = sets[2], .writes = p.values(p.words("to"), true)});
+    return sum;
+}
+
+/// A product of activations, so many multiply-adds a token.
+[[gnu::cold]] inline cost state_of(const part_call& p) {
+    cost sum;
+    const floptally::value::set reads = p.values(p.words("from"), false);
+    sum.add_state(name_of(p, "mixer.state").component, p.must("per"),
+                  p.on("delta_rule") ? term::delta_rule
+                  : p.on("scan")     ? term::scan
+                                     : term::state,
+                  reads, p.values(p.words("to"), true));
+    return sum;
+}
+
+[[gnu::cold]] inline cost parameters_of(const part_call& p, const char* component, term kind) {
+    cost sum;
+    sum.add_parameters(component, kind, p.must("count"));
+    return sum;
+}
+inline cost norm_of(const part_call& p) { return parameters_of(p, "norm", term::norm); }
+inline cost bias_of(const part_call& p) { return parameters_of(p, "bias", term::bias); }
+inline cost table_of(const part_call& p) { return parameters_of(p, "embedding", term::embedding); }
+inline cost positions_of(const part_call& p) { return parameters_of(p, "embedding", term::position_embedding); }
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/expression_parser.hpp>
+#include <floptally/detail/pages/fields.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+
+namespace floptally::detail::pages {
+
+/// A page beside a config: what its names and keys are worth.
+///
+/// Names are looked up in the most derived page first, and evaluated when they are first asked for. What does not look
+/// at `i` is kept for all layers.
+class scope {
+  public:
+    scope(const page& read, const fields& config) : page_(read), config_(config) {}
+
+    struct inner_scope {
+        std::string_view name;
+        scope* of;
+    };
+    std::vector<inner_scope> inner;  ///< models inside this one, as `vision.h` names them
+    std::uint64_t layer = 0;         ///< `i`
+    bool varies = false;             ///< whether what was evaluated since this was cleared looks at `i`
+
+    [[nodiscard]] const page& of() const { return page_; }
+    [[nodiscard]] const fields& config() const { return config_; }
+
+    // ---- looking up, most derived page first ----
+
+    struct found_definition {
+        const page* where = nullptr;
+        const definition* is = nullptr;
+    };
+    [[nodiscard]] found_definition find_definition(std::string_view name) const {
+        for (const page* p = &page_; p != nullptr; p = p->base) {
+            if (const definition* found = p->find_definition(name)) {
+                return {p, found};
+            }
+        }
+        return {};
+    }
+    struct found_block {
+        const page* where = nullptr;
+        const block* is = nullptr;
+    };
+    /// An empty block takes away that of the base.
+    [[nodiscard]] found_block find_block(std::string_view name) const {
+        for (const page* p = &page_; p != nullptr; p = p->base) {
+            if (const block* found = p->find_block(name)) {
+                return found->lines.empty() && !found->is_class ? found_block{} : found_block{p, found};
+            }
+        }
+        return {};
+    }
+    /// The rule of a key, unless `without` comes first: the base reads it and this class does not.
+    [[nodiscard]] const key_rule* find_key(std::string_view key, bool* is_unread = nullptr) const {
+        bool unread = false;
+        for (const page* p = &page_; p != nullptr; p = p->base) {
+            if (const key_rule* found = p->find_key(key)) {
+                if (is_unread != nullptr) {
+                    *is_unread = unread;
+                }
+                return found;
+            }
+            for (const std::string_view one : p->without) {
+                unread = unread || one == key;
+            }
+        }
+        if (is_unread != nullptr) {
+            *is_unread = unread;
+        }
+        return nullptr;
+    }
+
+    /// Defined, and not null.
+    [[nodiscard]] bool has(std::string_view name) {
+        return find_definition(name).is != nullptr && !named(name).is_none();
+    }
+    [[nodiscard]] std::uint64_t number(std::string_view name) {
+        const found_definition found = find_definition(name);
+        const value one = named(name);
+        if (!one.counts() || one.number < 0) {
+            page_error(found.where->name, found.is->line,
+                       "\"" + std::string(name) + "\" must be a number of at least 0, got " + shown(one));
+        }
+        return static_cast<std::uint64_t>(one.number);
+    }
+    [[nodiscard]] std::uint64_t number_or(std::string_view name, std::uint64_t otherwise) {
+        return has(name) ? number(name) : otherwise;
+    }
+    [[nodiscard]] bool on(std::string_view name) { return has(name) && named(name).on(); }
+
+    [[nodiscard]] value named(std::string_view name);
+    [[nodiscard]] value evaluate(const page& where, std::size_t index);
+
+    [[nodiscard]] std::string shown(const value& one) const {
+        switch (one.is) {
+            case value::kind::none:
+                return "null";
+            case value::kind::number:
+                return std::to_string(one.number);
+            case value::kind::real:
+                return std::to_string(one.real);
+            case value::kind::flag:
+                return one.number != 0 ? "true" : "false";
+            case value::kind::text:
+                return "\"" + std::string(one.text) + "\"";
+            case value::kind::list:
+                return one.given != nullptr ? config_.shown(*one.given) : "a list";
+            default:
+                return one.attends.name();
+        }
+    }
+
+    /// Elements, each as a value.
+    [[nodiscard]] std::vector<value> items_of(const value& list) const {
+        if (list.items != nullptr) {
+            return *list.items;
+        }
+        std::vector<value> all;
+        for (std::size_t i = 0; list.given != nullptr && i < list.given->count; ++i) {
+            all.push_back(value_of(config_.tree().child(*list.given, i)));
+        }
+        return all;
+    }
+    [[nodiscard]] value list_of(std::vector<value> items) {
+        lists_.push_back(std::move(items));
+        value made;
+        made.is = value::kind::list;
+        made.items = &lists_.back();
+        return made;
+    }
+
+    /// Throws where a key is given that is not what its page says it may be, read or not.
+    void check_keys() {
+        for (const page* p = &page_; p != nullptr; p = p->base) {
+            for (const key_rule& rule : p->keys) {
+                bool unread = false;
+                const bool counts = find_key(rule.key, &unread) == &rule && !unread;
+                if (const config_node* given = counts ? config_.find(rule.key) : nullptr) {
+                    config_.require(rule, rule.key, *given);
+                    require_each(rule, *given);
+                }
+            }
+        }
+    }
+
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail(const page& where, unsigned line, const std::string& what) {
+        page_error(where.name, line, what);
+    }
+
+  private:
+    friend class evaluation;
+
+    void require_each(const key_rule& rule, const config_node& given) {
+        if (rule.each && given.is == config_node::kind::list && given.count != number("layers")) {
+            throw error(config_.field(rule.key), "must name the " + std::to_string(number("layers")) + " layers, got " +
+                                                     std::to_string(given.count));
+        }
+    }
+
+    struct memory {
+        std::string_view name;
+        value is;
+        std::uint64_t layer = 0;
+        bool varies = false;
+        bool known = false;
+        bool active = false;
+    };
+
+    const page& page_;
+    fields config_;
+    std::deque<memory> memory_;             // references stay while more are added
+    std::deque<std::vector<value>> lists_;  // likewise
+    unsigned depth_ = 0;
+};
+
+}  // namespace floptally::detail::pages

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace floptally::models {
+
+inline constexpr char codegen[] = R"page(
+page codegen : gptj prefix CodeGen
+classes ForCausalLM Model
+)page";
+
+}  // namespace floptally::models

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace floptally::models {
+
+inline constexpr char mbart[] = R"page(
+page mbart : bart prefix MBart
+encoder mbart.encoder
+final_norm = 2*h
+usual  = 2
+classes ForConditionalGeneration Model
+class ForCausalLM: as mbart.decoder
+classes ForSequenceClassification ForQuestionAnswering
+
+page mbart.encoder : bart.encoder prefix MBart
+final_norm = 2*h
+
+page mbart.decoder : mbart
+encoder none
+lone   = yes
+cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
+once:
+class ForCausalLM: head out v, words
+)page";
+
+}  // namespace floptally::models
