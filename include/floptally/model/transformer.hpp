@@ -149,7 +149,7 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
+    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();
