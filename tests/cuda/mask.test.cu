@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <initializer_list>
 #include <vector>
 
 #include <floptally/cuda/device_amount.hpp>
@@ -43,13 +44,13 @@ void pairs_are_those_of_the_host() {
     std::vector<std::uint64_t> pairs(sequences.size());
     std::uint64_t* counted = nullptr;
     require_cuda(cudaMalloc(&counted, pairs.size() * sizeof(pairs[0])), "cudaMalloc");
-    for (const mask& attends :
-         {mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
-          mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
-          mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
-          mask::hstu({.is_causal = false, .contextual = false}), floptally::recsys_examples::history_squares{0},
-          floptally::recsys_examples::other_pairs{0}, mask::hstu_part(floptally::hstu_rows::targets, 2),
-          dilated_window{4, 3}, block_sparse{64, 2, 1}}) {
+    for (const mask& attends : std::initializer_list<mask>{
+             mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
+             mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
+             mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
+             mask::hstu({.is_causal = false, .contextual = false}), floptally::recsys_examples::history_squares{0},
+             floptally::recsys_examples::other_pairs{0}, mask::hstu_part(floptally::hstu_rows::targets, 2),
+             dilated_window{4, 3}, block_sparse{64, 2, 1}}) {
         count_pairs<<<1, 128>>>(attends, on_device.get(), counted, static_cast<int>(sequences.size()));
         require_cuda(cudaGetLastError(), "count_pairs");
         require_cuda(cudaMemcpy(pairs.data(), counted, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),

@@ -111,7 +111,7 @@ template <class List>
 
 /// Whether no two rules of a list have one number, by which a kernel tells them apart.
 template <class... Rules>
-[[nodiscard]] constexpr bool numbers_differ(rule_list<Rules...> /*list*/) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool numbers_differ(rule_list<Rules...> /*list*/) {
     const std::uint32_t numbers[]{id_of<Rules>...};
     for (std::size_t i = 0; i < sizeof...(Rules); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
