@@ -106,8 +106,10 @@ struct multi_token_prediction {
 ///
 /// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer to
 /// layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
-template <layer_part Attention, layer_part FeedForward>
+template <class Attention, class FeedForward>
 struct transformer {
+    static_assert(detail::require_layer_part<Attention>() && detail::require_layer_part<FeedForward>());
+
     std::uint64_t hidden_size = 0;
     std::uint64_t num_layers = 0;
     Attention attention{};
