@@ -6,13 +6,14 @@
 // A layer of one's own whose cost is not const.
 struct own_layer {
 #ifdef INVALID
-    floptally::cost cost(const floptally::layer& where) {
+    floptally::cost cost(const floptally::layer& where){
 #else
     floptally::cost cost(const floptally::layer& where) const {
 #endif
         return floptally::mlp{4}.cost(where);
-    }
-};
+}
+}
+;
 
 int main() {
     const floptally::transformer<floptally::mha, own_layer> model{.hidden_size = 4, .num_layers = 1};

@@ -34,12 +34,8 @@ namespace detail {
 template <class Part>
 [[nodiscard]] constexpr bool require_layer_part() {
     constexpr bool is_part = layer_part<Part>;
-    constexpr bool is_mutable_part = requires(Part & part, const layer& where) {
-        part.cost(where);
-    };
-    constexpr bool is_const_part = requires(const Part& part, const layer& where) {
-        part.cost(where);
-    };
+    constexpr bool is_mutable_part = requires(Part & part, const layer& where) { part.cost(where); };
+    constexpr bool is_const_part = requires(const Part& part, const layer& where) { part.cost(where); };
     static_assert(is_part || !is_mutable_part || is_const_part, "part.cost(where) must be const");
     static_assert(is_part || !is_const_part, "part.cost(where) must return a floptally::cost");
     static_assert(is_part || is_mutable_part,

@@ -104,8 +104,8 @@ struct multi_token_prediction {
 
 /// A stack of equal layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer to
-/// layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
+/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer
+/// to layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
 template <class Attention, class FeedForward>
 struct transformer {
     static_assert(detail::require_layer_part<Attention>() && detail::require_layer_part<FeedForward>());

@@ -104,9 +104,9 @@ concept called_with = requires(T& made, const Sample& sample) {
 };
 /// A struct that was meant as a rule and is none: it has a name, or a call for a sample.
 template <class T>
-concept fails_as_rule = std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> &&
-    (requires { requires std::is_pointer_v<decltype(&T::name)>; } || called_with<T, sequence> ||
-     called_with<T, grid> || called_with<T, audio_clip>);
+concept fails_as_rule = std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> && (requires {
+                            requires std::is_pointer_v<decltype(&T::name)>;
+                        } || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
 
 /// Says what to mend in such a struct, one thing after the other.
 template <fails_as_rule T>
@@ -120,8 +120,9 @@ constexpr void say_what_is_missing() {
     static_assert(has_call,
                   "this type has no rule: it needs `constexpr std::uint64_t operator()(const floptally::sequence&) "
                   "const`, or one of a grid or an audio_clip; mind the const");
-    static_assert(has_bits, "this type has no rule: it must be a trivially copyable aggregate (no constructor, no "
-                            "private member, nothing that owns memory)");
+    static_assert(has_bits,
+                  "this type has no rule: it must be a trivially copyable aggregate (no constructor, no "
+                  "private member, nothing that owns memory)");
     static_assert(!(has_name && has_call && has_bits),
                   "this type has no rule: its members must be 32-bit integers, at most four of them");
 }
