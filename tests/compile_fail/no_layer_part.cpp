@@ -6,14 +6,11 @@
 // A layer of one's own whose cost is not const.
 struct own_layer {
 #ifdef INVALID
-    floptally::cost cost(const floptally::layer& where){
+    floptally::cost cost(const floptally::layer& where) { return floptally::mlp{4}.cost(where); }
 #else
-    floptally::cost cost(const floptally::layer& where) const {
+    floptally::cost cost(const floptally::layer& where) const { return floptally::mlp{4}.cost(where); }
 #endif
-        return floptally::mlp{4}.cost(where);
-}
-}
-;
+};
 
 int main() {
     const floptally::transformer<floptally::mha, own_layer> model{.hidden_size = 4, .num_layers = 1};

@@ -102,11 +102,15 @@ template <class T, class Sample>
 concept called_with = requires(T& made, const Sample& sample) {
     made(sample);
 };
+template <class T>
+concept has_static_name = requires {
+    requires std::is_pointer_v<decltype(&T::name)>;
+};
 /// A struct that was meant as a rule and is none: it has a name, or a call for a sample.
 template <class T>
-concept fails_as_rule = std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> && (requires {
-                            requires std::is_pointer_v<decltype(&T::name)>;
-                        } || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
+concept fails_as_rule =
+    std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> &&
+    (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
 
 /// Says what to mend in such a struct, one thing after the other.
 template <fails_as_rule T>
