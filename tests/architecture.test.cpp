@@ -239,6 +239,38 @@ TEST_CASE("docs/headers.md has every public header once, under its folder, and s
     CHECK(first_missing == "");
 }
 
+TEST_CASE("Headers that pages name are there, by the path that they are included by") {
+    const auto found = headers();
+    std::vector<std::filesystem::path> pages{source_dir / "README.md"};
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
+        // The changelog says what headers were called.
+        if (entry.path().extension() == ".md" && entry.path().filename() != "changelog.md") {
+            pages.push_back(entry.path());
+        }
+    }
+    const std::string letters = "abcdefghijklmnopqrstuvwxyz_0123456789/";
+    std::size_t named = 0;
+    for (const std::filesystem::path& page : pages) {
+        const std::string text = read_text(page);
+        for (const std::string end : {".hpp", ".cuh"}) {
+            for (std::size_t at = text.find(end); at != std::string::npos; at = text.find(end, at + 1)) {
+                const std::size_t first = text.find_last_not_of(letters, at - 1) + 1;
+                if (first == at) {
+                    continue;  // the ending alone
+                }
+                std::string path = text.substr(first, at - first) + end;
+                path = path.rfind(own, 0) == 0 ? path.substr(own.size()) : path;
+                INFO(page.filename() << ": " << path);
+                const auto header = found.find(std::filesystem::path(path).replace_extension().generic_string());
+                const bool is_header = header != found.end() && header->second.extension() == end;
+                CHECK((is_header || std::filesystem::exists(source_dir / path) || path == "nlohmann/json.hpp"));
+                named += is_header ? 1U : 0U;
+            }
+        }
+    }
+    CHECK(named > 150);
+}
+
 TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};

@@ -185,7 +185,7 @@ class flop_counter {
     return flop_counter(model, how, plan).evaluate(batch);
 }
 
-/// The same of a model's stages.
+/// The same of a model's parts.
 [[nodiscard]] constexpr breakdown evaluate(std::span<const model_part> stages, const tally& batch,
                                            const convention& how = conventions::exact, const training_plan& plan = {}) {
     return flop_counter(stages, how, plan).evaluate(batch);

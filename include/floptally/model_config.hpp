@@ -92,7 +92,7 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     }
 }
 
-/// A model's text, or one of its towers with its projector, as a module of its own: the stages of the others stay in
+/// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in
 /// the list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
 [[nodiscard]] inline std::vector<model_part> parts_of(std::span<const model_part> model, modality which) {
     std::vector<model_part> module(model.begin(), model.end());
@@ -102,7 +102,7 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     return module;
 }
 
-/// The stages of a descriptor in forward order: what `flop_counter` needs for a plan with rules.
+/// The parts of a descriptor in forward order: what `flop_counter` needs for a plan with rules.
 template <class Model>
 [[nodiscard]] std::vector<model_part> parts_of(const Model& model) {
     std::vector<model_part> stages;

@@ -71,7 +71,7 @@ struct multi_token_prediction {
         return num_layers * depth.as_component("mtp");
     }
 
-    /// The same as stages, which follow the model's own head: `parts` are those of one layer.
+    /// The same as parts, which follow the model's own head: `parts` are those of one layer.
     template <class Add>
     constexpr void for_each_part(std::span<const floptally::cost> parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
@@ -151,7 +151,7 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
+    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();
