@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <floptally/convention.hpp>
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/parallel/mpi.hpp>
 #include <floptally/parallel/reduction.hpp>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/parallel/nccl.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
