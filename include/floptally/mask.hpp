@@ -45,6 +45,8 @@ class mask : public rule {
     constexpr mask(const rule& made) : rule(made) {}  // NOLINT(google-explicit-constructor)
     template <statistic_rule Rule>
     constexpr mask(const Rule& made) : rule(made) {}  // NOLINT(google-explicit-constructor)
+    template <detail::fails_as_rule T>
+    constexpr mask(const T& made) : rule(made) {}  // NOLINT(google-explicit-constructor): says what to mend
 
     /// Every query sees every key: L².
     [[nodiscard]] static constexpr mask bidirectional() { return mask_rules::band{-1, -1}; }

@@ -92,4 +92,14 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     }
 }
 
+/// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in
+/// the list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
+[[nodiscard]] inline std::vector<model_part> parts_of(std::span<const model_part> model, modality which) {
+    std::vector<model_part> module(model.begin(), model.end());
+    for (model_part& one : module) {
+        one.elsewhere = one.elsewhere || one.in() != which;
+    }
+    return module;
+}
+
 }  // namespace floptally
