@@ -165,17 +165,22 @@ TEST_CASE("The README opens with two commands of one line, and CI runs the secon
     CHECK(read_text(source_dir / ".ci/run").find("\n" + commands[1]) != std::string::npos);
 }
 
+namespace {
+
+/// Lines without the blanks that they begin with.
+std::string unindented(const std::string& text) {
+    std::string out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        out += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+    }
+    return out;
+}
+
+}  // namespace
+
 TEST_CASE("The C++ of the README and of docs/extending.md is cut from examples that are compiled and run") {
-    const auto unindented = [](const std::string& text) {
-        std::string out;
-        std::istringstream lines(text);
-        for (std::string line; std::getline(lines, line);) {
-            out += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
-        }
-        return out;
-    };
-    const auto are_cut_from = [&unindented](const std::vector<std::string>& snippets,
-                                            const std::vector<std::string>& examples) {
+    const auto are_cut_from = [](const std::vector<std::string>& snippets, const std::vector<std::string>& examples) {
         for (const std::string& snippet : snippets) {
             INFO(snippet);
             CHECK(std::any_of(examples.begin(), examples.end(), [&](const std::string& example) {
@@ -269,6 +274,20 @@ TEST_CASE("Headers that pages name are there, by the path that they are included
         }
     }
     CHECK(named > 150);
+}
+
+TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from tests that nvcc compiles") {
+    const std::string compiled = unindented(read_text(source_dir / "tests/cuda/device_tally.test.cu")) +
+                                 unindented(read_text(source_dir / "tests/cuda/mask.test.cu"));
+    std::size_t found = 0;
+    for (const std::string& snippet : fenced_blocks(read_text(source_dir / "docs/cuda.md"), "cpp")) {
+        if (snippet.find("own_rules") != std::string::npos) {
+            INFO(snippet);
+            CHECK(compiled.find(unindented(snippet)) != std::string::npos);
+            ++found;
+        }
+    }
+    CHECK(found == 2);
 }
 
 TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>  // IWYU pragma: export
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
@@ -100,14 +100,6 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
         one.elsewhere = one.elsewhere || one.in() != which;
     }
     return module;
-}
-
-/// The parts of a descriptor in forward order: what `flop_counter` needs for a plan with rules.
-template <class Model>
-[[nodiscard]] std::vector<model_part> parts_of(const Model& model) {
-    std::vector<model_part> stages;
-    model.for_each_part([&stages](const model_part& next) { stages.push_back(next); });
-    return stages;
 }
 
 }  // namespace floptally

@@ -157,6 +157,9 @@ class rule {
         return qualified(in_, text);
     }
 
+    /// The name that its struct says: the family of which `name()` is one.
+    [[nodiscard]] constexpr std::string_view struct_name() const { return table_->name; }
+
     /// What a kernel compiled with its struct needs.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const detail::rule_parameters& parameters() const {
