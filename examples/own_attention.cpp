@@ -11,7 +11,6 @@
 
 #include <floptally/floptally.hpp>
 #include <floptally/meter.hpp>
-#include <floptally/model_config.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/step/meter_log.hpp>
 
@@ -123,7 +122,7 @@ int main() {
     const std::vector<std::int32_t> cu_seqlens{0, 700, 6000, 8192};
     for (const convention* how :
          {&conventions::exact, &conventions::megatron, &conventions::torch_flop_counter, &boxes}) {
-        const flop_counter counter(model.cost(), *how);
+        const flop_counter counter(model, *how);
         tally batch{counter.masks()};
         batch.add_cu_seqlens(cu_seqlens);
         const breakdown work = counter.evaluate(batch);
@@ -146,7 +145,7 @@ int main() {
     }
 
     // In a training loop.
-    meter steps(flop_counter(model.cost()), {.gpus = 1, .peak_tflops = 989});
+    meter steps(flop_counter(model), {.gpus = 1, .peak_tflops = 989});
     for (int step = 0; step < 3; ++step) {
         steps.begin_step();
         steps.microbatch().add_cu_seqlens(cu_seqlens);
