@@ -29,7 +29,7 @@ void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
     lengths.resize(lengths.size() - lengths.size() % ranks);  // equal counts
 
     // What a document costs is what MFU counts for it.
-    const flop_counter model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b);
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment balanced = partition(costs, ranks);
 

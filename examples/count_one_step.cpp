@@ -13,7 +13,7 @@ int main() {
     using namespace floptally;
 
     // Once: the model, and the peak of the GPU as its driver calls it.
-    const flop_counter model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b);
     const double peak_tflops = accelerator_named("NVIDIA H100 80GB HBM3").peak_tflops(precision::bf16);
 
     // Every step: the boundaries of each packed microbatch, as flash-attention takes them.

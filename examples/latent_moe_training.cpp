@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/model_config.hpp>
 
 using namespace floptally;
 
@@ -50,11 +49,10 @@ int main() {
     // A plan: everything frozen but adapters of rank 16 beside each matrix of the attention; layers are recomputed.
     const training_plan lora{.recomputed = recompute::full,
                              .rules = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
-    const std::vector<model_part> parts = parts_of(model);
-    const flop_counter step(parts, conventions::exact, lora);
-    const flop_counter whole(parts, conventions::exact, {.recomputed = recompute::full});
+    const flop_counter step(model, conventions::exact, lora);
+    const flop_counter whole(model, conventions::exact, {.recomputed = recompute::full});
 
-    const parameter_counts weights = trained_parameters(parts, lora);
+    const parameter_counts weights = trained_parameters(parts_of(model), lora);
     std::printf("%llu weights, %llu of them train\n", static_cast<unsigned long long>(weights.stored),
                 static_cast<unsigned long long>(weights.trainable));
 

@@ -139,7 +139,7 @@ void train() {
 
     // The same on every rank: lengths, costs, who loads what and who trains on it. A slot is microbatch · ranks + rank.
     const std::vector<std::uint32_t> lengths = document_lengths();
-    const flop_counter model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b);
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment loaded = contiguous(costs, window * ranks);
     const assignment balanced = partition(costs, window * ranks, {.mode = balance_mode::free});

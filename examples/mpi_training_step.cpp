@@ -28,7 +28,7 @@ std::vector<std::int32_t> next_row(std::mt19937& random) {
 
 void train() {
     using namespace floptally;
-    const flop_counter model(presets::mistral_7b.cost());
+    const flop_counter model(presets::mistral_7b);
     const double peak_tflops = accelerator_named("NVIDIA H100 80GB HBM3").peak_tflops(precision::bf16);
 
     // Once: where this rank stands, and what it holds of the statistics. Here all ranks are data-parallel.

@@ -3,7 +3,6 @@
 // An attention of one's own with a mask of one's own: counted under the library's conventions and one's own, cut by
 // tensor parallelism, and held by a meter. docs/extending.md explains each part.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -12,7 +11,6 @@
 
 #include <floptally/floptally.hpp>
 #include <floptally/meter.hpp>
-#include <floptally/model_config.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/step/meter_log.hpp>
 
@@ -36,20 +34,22 @@ struct dilated_window {
         const auto most = static_cast<std::uint64_t>(taps);
         const auto by = static_cast<std::uint64_t>(step);
         const std::uint64_t groups = n / by;
-        const std::uint64_t growing = std::min(groups, most);
-        return by * (growing * (growing + 1) / 2 + most * (groups - growing)) + n % by * std::min(groups + 1, most);
+        const std::uint64_t growing = groups < most ? groups : most;
+        const std::uint64_t next = groups < most ? groups + 1 : most;
+        return by * (growing * (growing + 1) / 2 + most * (groups - growing)) + n % by * next;
     }
 };
 
 /// Against the definition, pair by pair.
-bool counts_its_pairs(const dilated_window& mask, std::int64_t length) {
+bool counts_its_pairs(const dilated_window& mask, const sequence& s) {
+    const std::int64_t end = std::int64_t{s.past} + s.length;
     std::uint64_t pairs = 0;
-    for (std::int64_t query = 0; query < length; ++query) {
+    for (std::int64_t query = s.past; query < end; ++query) {
         for (std::int64_t key = 0; key <= query; ++key) {
             pairs += (query - key) % mask.step == 0 && (query - key) / mask.step < mask.taps ? 1U : 0U;
         }
     }
-    return rule(mask)(sequence{.length = static_cast<std::uint32_t>(length)}) == pairs;
+    return rule(mask)(s) == pairs;
 }
 
 /// Most heads see a window, the last ones a dilated one (arXiv:2004.05150, section 3.1).
@@ -111,8 +111,8 @@ int main() {
         .vocab = {.size = 32000},
         .masks = mask::sliding_window(512)};
 
-    for (const std::int64_t length : {0, 1, 9, 100, 333}) {
-        if (!counts_its_pairs({4, 3}, length) || !counts_its_pairs(model.attention.dilated, length)) {
+    for (const sequence& s : {sequence{.length = 0}, sequence{.length = 9, .past = 5}, sequence{.length = 100}}) {
+        if (!counts_its_pairs({4, 3}, s) || !counts_its_pairs({1, 5}, s) || !counts_its_pairs({512, 4}, s)) {
             std::printf("a dilated window does not count its pairs\n");
             return 1;
         }
@@ -122,7 +122,7 @@ int main() {
     const std::vector<std::int32_t> cu_seqlens{0, 700, 6000, 8192};
     for (const convention* how :
          {&conventions::exact, &conventions::megatron, &conventions::torch_flop_counter, &boxes}) {
-        const flop_counter counter(model.cost(), *how);
+        const flop_counter counter(model, *how);
         tally batch{counter.masks()};
         batch.add_cu_seqlens(cu_seqlens);
         const breakdown work = counter.evaluate(batch);
@@ -145,7 +145,7 @@ int main() {
     }
 
     // In a training loop.
-    meter steps(flop_counter(model.cost()), {.gpus = 1, .peak_tflops = 989});
+    meter steps(flop_counter(model), {.gpus = 1, .peak_tflops = 989});
     for (int step = 0; step < 3; ++step) {
         steps.begin_step();
         steps.microbatch().add_cu_seqlens(cu_seqlens);

@@ -23,7 +23,7 @@ int main() {
     training_plan plan;
     plan.rules.push_back({.weights = "vision.*", .state = weight_state::frozen}, "rules");
     plan.rules.push_back({.weights = "vision.merger", .state = weight_state::trainable}, "rules");
-    const flop_counter counted(model.parts, conventions::exact, plan);
+    const flop_counter counted(model, conventions::exact, plan);
 
     // Every microbatch: boundaries of the packed text, whose lengths count the image tokens too, and the grids (t, h,
     // w) of its images and clips in patches, as the processor gives them.

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/breakdown.hpp>
@@ -59,7 +58,7 @@ class flop_counter {
         : how_(how) {
         if constexpr (lists_parts<Model>) {
             if (plan.needs_parts()) {
-                const std::vector<model_part> parts = parts_of(model);
+                const auto parts = parts_of(model);
                 count(std::span<const model_part>(parts), plan);
                 return;
             }

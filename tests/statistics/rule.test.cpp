@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -360,4 +361,19 @@ TEST_CASE("a user's convention is a value with one function", "[rule]") {
     tally batch{counter.masks()};
     batch.add_lengths(std::vector<int>{4, 6});
     CHECK(counter.evaluate(batch)["attention.core"].total(view::useful).low() == (16 + 36) / 4 * 8);
+}
+
+TEST_CASE("A number in a rule's text is whole and fits 64 bits, or an error that names it", "[rule]") {
+    const auto read = [](const char* text) {
+        return error_of([&] { return std::to_string(floptally::detail::read_number(text, "shift")); });
+    };
+    CHECK(floptally::detail::read_number("0", "shift") == 0);
+    CHECK(floptally::detail::read_number("-70", "shift") == -70);
+    CHECK(floptally::detail::read_number("007", "shift") == 7);
+    CHECK(floptally::detail::read_number("9223372036854775807", "shift") == std::numeric_limits<std::int64_t>::max());
+    CHECK(floptally::detail::read_number("-9223372036854775807", "shift") == -std::numeric_limits<std::int64_t>::max());
+    for (const char* text : {"", "-", "+5", "5 ", " 5", "5.0", "0x5", "--5", "9223372036854775808",
+                             "92233720368547758070", "99999999999999999999999", "5:", "5/"}) {
+        CHECK(read(text) == "shift: must be a whole number, got \"" + std::string(text) + "\"");
+    }
 }

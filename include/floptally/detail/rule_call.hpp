@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <floptally/error.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
@@ -23,12 +22,19 @@ namespace floptally::detail {
 }
 
 [[nodiscard]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
-    std::int64_t value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size()) {
+    const bool is_negative = !text.empty() && text.front() == '-';
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t value = 0;  // by hand: <charconv> would be a twentieth of the umbrella's compile time
+    bool is_whole = text.size() > (is_negative ? 1U : 0U);
+    for (const char letter : text.substr(is_negative ? 1 : 0)) {
+        const int digit = letter - '0';
+        is_whole = is_whole && digit >= 0 && digit <= 9 && value <= (most - digit) / 10;
+        value = is_whole ? 10 * value + digit : 0;
+    }
+    if (!is_whole) {
         throw error(field, "must be a whole number, got \"" + std::string(text) + "\"");
     }
-    return value;
+    return is_negative ? -value : value;
 }
 
 /// Reads "name(7,shift=3)": false where the name is another, an error where its numbers are not those of `parameters`.

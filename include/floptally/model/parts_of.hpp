@@ -36,21 +36,22 @@ concept model_record = requires(const Model& model) {
     { model.parts } -> std::convertible_to<std::span<const model_part>>;
 };
 
-/// The parts of a descriptor in forward order, which plans with rules look at.
-template <lists_parts Model>
-[[nodiscard]] constexpr std::vector<model_part> parts_of(const Model& model) {
-    std::vector<model_part> parts;
-    model.for_each_part([&parts](const model_part& next) { parts.push_back(next); });
+/// The parts of a descriptor in forward order, which plans with rules look at. (`Part` is a parameter so that who does
+/// not call it does not compile a vector of them.)
+template <lists_parts Model, class Part = model_part>
+[[nodiscard]] constexpr std::vector<Part> parts_of(const Model& model) {
+    std::vector<Part> parts;
+    model.for_each_part([&parts](const Part& next) { parts.push_back(next); });
     return parts;
 }
 
 /// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in the
 /// list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
-template <std::convertible_to<std::span<const model_part>> Parts>
-[[nodiscard]] constexpr std::vector<model_part> parts_of(const Parts& model, modality which) {
-    const std::span<const model_part> all = model;
-    std::vector<model_part> module(all.begin(), all.end());
-    for (model_part& one : module) {
+template <std::convertible_to<std::span<const model_part>> Parts, class Part = model_part>
+[[nodiscard]] constexpr std::vector<Part> parts_of(const Parts& model, modality which) {
+    const std::span<const Part> all = model;
+    std::vector<Part> module(all.begin(), all.end());
+    for (Part& one : module) {
         one.elsewhere = one.elsewhere || one.in() != which;
     }
     return module;
