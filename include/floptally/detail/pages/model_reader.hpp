@@ -298,7 +298,8 @@ class model_reader {
                                      .padded_out_features = padded,
                                      .rows = per_sequence ? statistic::count : statistic::tokens,
                                      .kind = detached ? term::detached_head : term::lm_head,
-                                     .reads = floptally::value::stream});
+                                     .reads = floptally::value::stream,
+                                     .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
         if (is_tower_ && (scope_.has("units") || scope_.has("last_units"))) {
             const bool own = scope_.has("last_units");
             matrix = matrix.over(mask_of(own ? "last_units" : "units"),
