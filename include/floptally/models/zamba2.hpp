@@ -44,13 +44,13 @@ k      = kv * dim
 once:
   linear in 2*h, out q, as attention.qkv, times first, split heads heads
   linear in 2*h, out k, applied 2, as attention.qkv, times first, split kv_heads kv
+  core heads heads, dim dim, times uses
   linear in q, out h, as attention.output, times first, split heads heads
   linear in h, out f, applied 3, as mlp, times first, split even
   linear in 2*h, out q, as attention.qkv, times later, shared_weights, split heads heads
   linear in 2*h, out k, applied 2, as attention.qkv, times later, shared_weights, split kv_heads kv
   linear in q, out h, as attention.output, times later, shared_weights, split heads heads
   linear in h, out f, applied 3, as mlp, times later, shared_weights, split even
-  core heads heads, dim dim, times uses
   linear in h, out h, as attention.to_mixer, times uses
   linear in h, as mlp.adapter, out rank, applied uses, stored held  if uses > 0
   linear in rank, as mlp.adapter, out 2*f, applied uses, stored held  if uses > 0

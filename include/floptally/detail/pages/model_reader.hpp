@@ -15,9 +15,11 @@
 #include <floptally/detail/pages/layers.hpp>
 #include <floptally/detail/pages/library.hpp>
 #include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/rows.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/part_list.hpp>
 #include <floptally/model/component_name.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model/transformer.hpp>
 #include <floptally/model_config.hpp>
