@@ -170,19 +170,129 @@ TEST_CASE("The README opens with two commands of one line, and CI runs the secon
     CHECK(read_text(source_dir / ".ci/run").find("\n" + commands[1]) != std::string::npos);
 }
 
-TEST_CASE("The C++ of the README is cut from an example that is compiled and run") {
-    const auto unindented = [](const std::string& text) {
-        std::string out;
-        std::istringstream lines(text);
-        for (std::string line; std::getline(lines, line);) {
-            out += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+namespace {
+
+/// Lines without the blanks that they begin with.
+std::string unindented(const std::string& text) {
+    std::string out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        out += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("The C++ of the README and of docs/extending.md is cut from examples that are compiled and run") {
+    const auto are_cut_from = [](const std::vector<std::string>& snippets, const std::vector<std::string>& examples) {
+        for (const std::string& snippet : snippets) {
+            INFO(snippet);
+            CHECK(std::any_of(examples.begin(), examples.end(), [&](const std::string& example) {
+                return unindented(read_text(source_dir / "examples" / example)).find(unindented(snippet)) !=
+                       std::string::npos;
+            }));
         }
-        return out;
     };
-    const auto snippets = fenced_blocks(read_text(source_dir / "README.md"), "cpp");
-    REQUIRE(snippets.size() == 1);
-    CHECK(unindented(read_text(source_dir / "examples/count_one_step.cpp")).find(unindented(snippets[0])) !=
-          std::string::npos);
+    const auto of_readme = fenced_blocks(read_text(source_dir / "README.md"), "cpp");
+    REQUIRE(of_readme.size() == 1);
+    are_cut_from(of_readme, {"count_one_step.cpp"});
+    const auto of_extending = fenced_blocks(read_text(source_dir / "docs/extending.md"), "cpp");
+    REQUIRE(of_extending.size() >= 7);
+    are_cut_from(of_extending, {"latent_moe_training.cpp", "own_attention.cpp", "meter_over_ranks.cpp"});
+}
+
+TEST_CASE("docs/headers.md has every public header once, under its folder, and says which the umbrella brings") {
+    std::set<std::string> in_umbrella;
+    std::vector<std::string> open{"floptally"};
+    const auto found = headers();
+    while (!open.empty()) {
+        const std::string next = open.back();
+        open.pop_back();
+        if (!in_umbrella.insert(next).second) {
+            continue;
+        }
+        for (const std::string& included : includes_of(found.at(next))) {
+            if (included.rfind(own, 0) == 0) {
+                open.push_back(own_name(included));
+            }
+        }
+    }
+    std::set<std::string> left;
+    for (const auto& [name, path] : found) {
+        if (name.rfind("detail/", 0) != 0) {
+            left.insert(name + path.extension().string());
+        }
+    }
+    std::istringstream lines(read_text(source_dir / "docs/headers.md"));
+    std::string folder;
+    for (std::string line; std::getline(lines, line);) {
+        INFO(line);
+        if (line.rfind("## `floptally/", 0) == 0) {
+            const std::size_t first = line.find('/') + 1;
+            folder = line.substr(first, line.find('`', first) - first);
+        }
+        if (line.rfind("| `", 0) != 0) {
+            continue;
+        }
+        const std::size_t end = line.find('`', 3);
+        const std::string header = line.substr(3, end - 3);
+        CHECK(left.erase(header) == 1);  // a header, for the first time
+        CHECK(header.substr(0, header.find('/') + 1) == folder);
+        const std::string name = std::filesystem::path(header).replace_extension().generic_string();
+        const std::string with = in_umbrella.count(name) != 0 ? "` | yes | " : "` |  | ";
+        CHECK(line.compare(end, with.size(), with) == 0);
+        CHECK(line.size() > end + with.size() + 8);
+        CHECK(line.ends_with(". |"));
+    }
+    const std::string first_missing = left.empty() ? "" : *left.begin();
+    CHECK(first_missing == "");
+}
+
+TEST_CASE("Headers that pages name are there, by the path that they are included by") {
+    const auto found = headers();
+    std::vector<std::filesystem::path> pages{source_dir / "README.md"};
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
+        // The changelog says what headers were called.
+        if (entry.path().extension() == ".md" && entry.path().filename() != "changelog.md") {
+            pages.push_back(entry.path());
+        }
+    }
+    const std::string letters = "abcdefghijklmnopqrstuvwxyz_0123456789/";
+    std::size_t named = 0;
+    for (const std::filesystem::path& page : pages) {
+        const std::string text = read_text(page);
+        for (const std::string end : {".hpp", ".cuh"}) {
+            for (std::size_t at = text.find(end); at != std::string::npos; at = text.find(end, at + 1)) {
+                const std::size_t first = text.find_last_not_of(letters, at - 1) + 1;
+                if (first == at) {
+                    continue;  // the ending alone
+                }
+                std::string path = text.substr(first, at - first) + end;
+                path = path.rfind(own, 0) == 0 ? path.substr(own.size()) : path;
+                INFO(page.filename() << ": " << path);
+                const auto header = found.find(std::filesystem::path(path).replace_extension().generic_string());
+                const bool is_header = header != found.end() && header->second.extension() == end;
+                CHECK((is_header || std::filesystem::exists(source_dir / path) || path == "nlohmann/json.hpp"));
+                named += is_header ? 1U : 0U;
+            }
+        }
+    }
+    CHECK(named > 150);
+}
+
+TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from tests that nvcc compiles") {
+    const std::string compiled = unindented(read_text(source_dir / "tests/cuda/device_tally.test.cu")) +
+                                 unindented(read_text(source_dir / "tests/cuda/mask.test.cu"));
+    std::size_t found = 0;
+    for (const std::string& snippet : fenced_blocks(read_text(source_dir / "docs/cuda.md"), "cpp")) {
+        if (snippet.find("own_rules") != std::string::npos) {
+            INFO(snippet);
+            CHECK(compiled.find(unindented(snippet)) != std::string::npos);
+            ++found;
+        }
+    }
+    CHECK(found == 2);
 }
 
 TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {

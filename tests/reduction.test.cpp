@@ -12,9 +12,14 @@
 #include <type_traits>
 #include <vector>
 
+#include <floptally/batch/context_share.hpp>
+#include <floptally/batch/packed_row.hpp>
 #include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/token_split.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/utilization.hpp>
 
@@ -288,6 +293,123 @@ TEST_CASE("F42: a tally is asked for useful or padded amounts, executed ones are
     tally batch{counter.masks()};
     batch.add(sequence{10}, sequence{16});
     CHECK(counter.total(batch, view::executed) == counter.evaluate(batch).total(view::executed));
+}
+
+TEST_CASE("F3: equal shares of a row that a scope declares replicated are an error on every rank") {
+    // Three slots over three ranks, each sequence cut into equal parts: 822 tokens, of which each rank counts 274.
+    floptally::packed_row row;
+    for (const std::uint32_t length : {300U, 222U, 300U}) {
+        row.add(sequence{length});
+    }
+    const floptally::context_parallel_row parts(
+        row, floptally::token_split::zigzag_of_each(std::vector<std::uint32_t>{0, 300, 522, 822}, 3));
+    const parallel_sizes sizes{.dp = 1, .cp = 3, .tp = 2};
+    const auto summed = [&](const tally_scope& scope, auto share_of) {
+        thread_world world;
+        std::vector<std::uint64_t> tokens(6);
+        std::vector<std::string> ends = thread_world::run(6, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 6, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction reduction(mistral(), scope, here, over);
+            tokens[rank] = reduction.sum(share_of(here), over).get(view::useful, statistic::tokens);
+        });
+        ends.push_back(std::to_string(tokens[0]));
+        return ends;
+    };
+    const auto of_row = [&](const parallel_layout& here) {
+        return parts.tally_of(here.coordinates().cp, mistral().masks()).total();
+    };
+    CHECK(parts.tokens(view::useful) == std::vector<std::uint64_t>{274, 274, 274});
+    CHECK(summed(scopes::context_slice, of_row) ==
+          std::vector<std::string>{"no error", "no error", "no error", "no error", "no error", "no error", "822"});
+    for (const tally_scope& scope :
+         {tally_scope(scopes::microbatch), tally_scope(scopes::microbatch.trusting_replicas()),
+          tally_scope(scopes::microbatch.along(parallel_axis::cp, share::first))}) {
+        const std::vector<std::string> ends = summed(scope, of_row);
+        for (std::uint64_t rank = 0; rank < 6; ++rank) {
+            const std::string problem = "and this tally is the share of cp rank " +
+                                        std::to_string(parallel_layout(sizes, 6, rank).coordinates().cp) + " of 3";
+            CHECK(ends[rank].find(problem) != std::string::npos);
+        }
+    }
+    CHECK(summed(scopes::microbatch, of_row)[2] ==
+          "tokens: is replicated over cp, says its scope, and this tally is the share of cp rank 1 of 3: "
+          "scopes::context_slice is sharded over cp");
+    // One statistic alone that is declared otherwise, and the mask's pairs.
+    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::pairs}) {
+        CHECK(summed(tally_scope(scopes::context_slice).with(what, scopes::microbatch), of_row)[0].find(
+                  "is replicated over cp, says its scope") != std::string::npos);
+    }
+    // All ranks have the same share, of one and the same rank.
+    const auto ends = summed(scopes::context_slice,
+                             [&](const parallel_layout&) { return parts.tally_of(1, mistral().masks()).total(); });
+    CHECK(ends[0] == "cp_rank: this tally is the share of cp rank 1 of 3, and this rank is 0");
+    CHECK(ends[2] == "sum: 4 ranks refused; their own errors say why");
+
+    // What a rank adds by itself is found where it says so: slots / cp, as AReaL's issue 1242 has it.
+    const auto by_hand = [&](const parallel_layout& here) {
+        tally mine{mistral().masks()};
+        mine.add_lengths(std::vector<int>{100, 74, 100});
+        mine.mark_share({3, here.coordinates().cp});
+        return mine;
+    };
+    CHECK(summed(scopes::context_slice, by_hand)[6] == "822");
+    CHECK(summed(scopes::microbatch, by_hand)[0] ==
+          "count: is replicated over cp, says its scope, and this tally is the share of cp rank 0 of 3: "
+          "scopes::context_slice is sharded over cp");
+
+    // A layout that has fewer parts than the row was cut into; one whose dp are the cp ranks as well.
+    single_rank alone;
+    const tally mine = parts.tally_of(2, mistral().masks()).total();
+    const auto of_layout = [&](const parallel_sizes& of) {
+        const parallel_layout layout(of, world_of(of), 0);
+        return error_of([&] {
+            return tally_reduction(mistral(), scopes::microbatch, layout, alone).scaled(mine, floptally::equal_lengths);
+        });
+    };
+    CHECK(of_layout({}) == "tokens: is held in 1 parts, says its scope, and this tally is the share of cp rank 2 of 3");
+    CHECK(of_layout({.dp = 6}) == "no error");
+
+    // Tokens that were told show it without any mark.
+    thread_world world;
+    const auto told = thread_world::run(6, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 6, rank);
+        const auto over = world.over(here, every_axis);
+        const std::vector<std::uint64_t> rows{here.coordinates().cp};
+        const floptally::held_tokens held{std::span<const std::uint64_t>(rows)};
+        tally_reduction(mistral(), scopes::context_slice, here, over).require_held(held, over);
+        tally_reduction(mistral(), scopes::microbatch, here, over).require_held(held, over);
+    });
+    for (const std::string& end : told) {
+        CHECK(end.find("are declared to hold the same and hold different ones") != std::string::npos);
+    }
+}
+
+TEST_CASE("F3: what is said of a share goes with a tally, and what is said of several is nothing") {
+    const auto marked = [](std::uint64_t cp, std::uint64_t rank) {
+        tally one = tally_of({5});
+        one.mark_share({cp, rank});
+        return one;
+    };
+    tally sum{some_masks()};
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 1);
+    sum += marked(3, 1);
+    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    sum += tally_of({7});
+    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    CHECK(sum == tally_of({5, 5, 7}));
+    sum += marked(3, 0);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 2);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum.clear();
+    sum += marked(1, 0);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 2);
+    CHECK(sum.share_of_context() == floptally::context_share(3, 2));
+    CHECK(error_of([] { return floptally::context_share(2, 2); }) == "cp_rank: must be below cp = 2, got 2");
+    CHECK(error_of([] { return floptally::context_share(0, 0); }) == "cp_rank: must be below cp = 0, got 0");
 }
 
 TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {

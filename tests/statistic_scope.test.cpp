@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <floptally/detail/witnessed_sum.hpp>
+#include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 
 #include "catch2.hpp"
@@ -20,9 +22,11 @@ namespace {
 using floptally::axis_set;
 using floptally::dense_axes;
 using floptally::every_axis;
+using floptally::held_tokens;
 using floptally::parallel_axis;
 using floptally::parallel_layout;
 using floptally::parallel_sizes;
+using floptally::require_held;
 using floptally::share;
 using floptally::statistic;
 using floptally::statistic_scope;
@@ -56,7 +60,12 @@ struct held_statistic {
     std::uint64_t global = 0;
 };
 
-held_statistic hold(const statistic_scope& scope, const parallel_layout& layout, std::mt19937_64& random) {
+/// Equal parts are what a batch of equal slots is, cut evenly: no sum tells them from replicas.
+enum class drawn : std::uint8_t { at_random, equal };
+
+held_statistic hold(const statistic_scope& scope, const parallel_layout& layout, std::mt19937_64& random,
+                    drawn how = drawn::at_random) {
+    const std::uint64_t every = random() % 1'000'000'000 + 1;
     std::map<std::vector<std::uint64_t>, std::uint64_t> parts;
     held_statistic held;
     for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
@@ -70,7 +79,7 @@ held_statistic hold(const statistic_scope& scope, const parallel_layout& layout,
             holds = holds && (scope.along(axis) != share::last || at + 1 == layout.size(axis));
         }
         if (holds && parts.count(part) == 0) {
-            parts[part] = random() % 1'000'000'000 + 1;
+            parts[part] = how == drawn::equal ? every : random() % 1'000'000'000 + 1;
             held.global += parts[part];
         }
         held.of_rank.push_back(holds ? parts[part] : 0);
@@ -104,6 +113,45 @@ std::string seen_by(std::uint64_t rank, const statistic_scope& declared, const p
     }
 }
 
+/// The tokens that a rank really holds: a part of its own, told by its coordinates on the axes of parts.
+held_tokens tokens_of(const statistic_scope& real, const parallel_layout& here) {
+    std::uint64_t part = 1;
+    for (const parallel_axis axis : dense_axes) {
+        part = 100 * part + (real.along(axis) == share::sharded ? here.coordinate(axis) : 0);
+    }
+    return held_tokens(std::span<const std::uint64_t>(&part, 1));
+}
+
+/// What a collective over all ranks gives to each, without ranks: the words that all of them send are known.
+struct known_sum {
+    std::vector<std::uint64_t> sums;
+    void sum(std::span<std::uint64_t> words) const { std::copy(sums.begin(), sums.end(), words.begin()); }
+};
+struct recorder {
+    std::vector<std::uint64_t> sent;
+    void sum(std::span<std::uint64_t> words) { sent.assign(words.begin(), words.end()); }
+};
+
+/// What `require_held` says on a rank of a layout whose ranks hold as `real` says, where `declared` is declared.
+std::string held_error(std::uint64_t rank, const statistic_scope& real, const statistic_scope& declared,
+                       const parallel_layout& layout) {
+    std::vector<std::vector<std::uint64_t>> sent;
+    for (std::uint64_t each = 0; each < layout.world_size(); ++each) {
+        recorder own;
+        // Alone with its own words a rank sees a group that is none; what it sent is what counts here.
+        static_cast<void>(error_of([&] {
+            require_held(declared, tokens_of(real, layout.at(each)), layout.at(each), own);
+            return 0;
+        }));
+        sent.push_back(own.sent);
+    }
+    const known_sum over{added_up(sent, members(layout.group(every_axis)))};
+    return error_of([&] {
+        require_held(declared, tokens_of(real, layout.at(rank)), layout.at(rank), over);
+        return 0;
+    });
+}
+
 bool is_number(const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; }
 
 }  // namespace
@@ -134,44 +182,92 @@ TEST_CASE("A2: a sum over any group gives the global value of every scope, or an
     }
 }
 
-TEST_CASE("A2: a wrong declaration of one axis is an error or does no harm, whichever group is added up") {
+TEST_CASE(
+    "F3, A2: a wrong declaration of one axis, of equal parts too, is an error or does no harm, or the tokens show it") {
     std::mt19937_64 random(3);
-    std::size_t wrong = 0;
+    std::size_t parts_as_replicas = 0;
+    std::size_t replicas_as_parts = 0;
     for (const parallel_sizes& sizes : layouts_up_to(8)) {
         const parallel_layout layout(sizes, world_of(sizes), 0);
+        const std::uint64_t rank = random() % layout.world_size();
         for (const statistic_scope& real : scopes_of(layout)) {
             if (!(real.trusting_replicas() == real)) {
                 continue;  // held as one that trusts, which is declared otherwise below
             }
-            const held_statistic held = hold(real, layout, random);
-            for (const parallel_axis axis : dense_axes) {
-                if (layout.size(axis) == 1) {
-                    continue;
-                }
-                for (const share how : {share::replicated, share::sharded, share::first, share::last}) {
-                    const statistic_scope declared = real.along(axis, how);
-                    const auto sent = messages(declared, layout, held.of_rank);
-                    for (const axis_set axes : all_groups()) {
-                        const std::string seen =
-                            seen_by(0, declared, layout, added_up(sent, members(layout.group(axes))));
-                        const bool is_right = !is_number(seen) || seen == std::to_string(held.global);
-                        // What no count can show: equal parts look like replicas. The data loader knows.
-                        const bool equal_parts = real.is_copied(axis) && how == share::sharded;
-                        CHECK((is_right || equal_parts));
-                        if (!is_right) {
-                            ++wrong;
-                            CHECK(error_of([&] {
-                                      tally_scope(declared).require_parts(statistic::tokens, layout,
-                                                                          real.parts(layout));
-                                      return 0;
-                                  }) != "no error");
+            CHECK(held_error(rank, real, real, layout) == "no error");
+            for (const drawn how_drawn : {drawn::at_random, drawn::equal}) {
+                const held_statistic held = hold(real, layout, random, how_drawn);
+                for (const parallel_axis axis : dense_axes) {
+                    if (layout.size(axis) == 1) {
+                        continue;
+                    }
+                    for (const share how : {share::replicated, share::sharded, share::first, share::last}) {
+                        const statistic_scope declared = real.along(axis, how);
+                        const auto sent = messages(declared, layout, held.of_rank);
+                        bool is_wrong = false;
+                        for (const axis_set axes : all_groups()) {
+                            const std::string seen =
+                                seen_by(0, declared, layout, added_up(sent, members(layout.group(axes))));
+                            is_wrong = is_wrong || (is_number(seen) && seen != std::to_string(held.global));
                         }
+                        if (!is_wrong) {
+                            continue;
+                        }
+                        // What no count can show: equal parts look like replicas, and replicas like equal parts.
+                        const bool as_parts = real.is_copied(axis) && how == share::sharded;
+                        const bool as_replicas =
+                            real.along(axis) == share::sharded && how == share::replicated && how_drawn == drawn::equal;
+                        CHECK((as_parts || as_replicas));
+                        replicas_as_parts += as_parts ? 1U : 0U;
+                        parts_as_replicas += as_replicas ? 1U : 0U;
+                        // The tokens themselves do, and in how many parts the data loader deals them does.
+                        CHECK(held_error(rank, real, declared, layout) != "no error");
+                        CHECK(error_of([&] {
+                                  tally_scope(declared).require_parts(statistic::tokens, layout, real.parts(layout));
+                                  return 0;
+                              }) != "no error");
                     }
                 }
             }
         }
     }
-    CHECK(wrong > 0);
+    CHECK(parts_as_replicas > 0);
+    CHECK(replicas_as_parts > 0);
+}
+
+TEST_CASE("F3: tokens that are held against the scope are named, with the ranks and their axes") {
+    const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, 0);
+    CHECK(
+        held_error(3, scopes::context_slice, scopes::microbatch, layout) ==
+        "tokens: ranks 0 and 2, which differ in cp, are declared to hold the same and hold different ones: each has a "
+        "part, which a scope calls sharded");
+    CHECK(
+        held_error(7, scopes::microbatch, scopes::context_slice, layout) ==
+        "tokens: ranks 0 and 2, which differ in cp, are declared to hold parts of their own and hold the same, which a "
+        "scope calls replicated");
+    CHECK(
+        held_error(0, scopes::microbatch.along(parallel_axis::dp, share::replicated), scopes::microbatch, layout) ==
+        "tokens: ranks 0 and 4, which differ in dp, are declared to hold parts of their own and hold the same, which a "
+        "scope calls replicated");
+    CHECK(held_error(0, scopes::context_slice, scopes::microbatch.along(parallel_axis::cp, share::first), layout) ==
+          "no error");
+    // Without a token there is nothing to compare: an empty slice on one rank is legal, nothing on all is a mistake.
+    const parallel_layout alone({}, 1, 0);
+    recorder own;
+    CHECK(error_of([&] { return require_held(scopes::microbatch, held_tokens(), alone, own), 0; }) ==
+          "tokens: no rank told any, so that nothing was compared");
+    const std::vector<std::int32_t> ids{5, 6, 7};
+    CHECK(error_of([&] {
+              return require_held(scopes::microbatch, held_tokens(std::span<const std::int32_t>(ids)), alone, own), 0;
+          }) == "no error");
+    // The order counts, and how the ids are handed in does not.
+    const std::vector<std::int64_t> turned{6, 5, 7};
+    held_tokens in_two;
+    in_two.add(std::span<const std::int32_t>(ids).first(1));
+    in_two.add(std::span<const std::int32_t>(ids).subspan(1));
+    CHECK(in_two.hash() == held_tokens(std::span<const std::int32_t>(ids)).hash());
+    CHECK(in_two.hash() != held_tokens(std::span<const std::int64_t>(turned)).hash());
+    CHECK(in_two.count() == 3);
 }
 
 TEST_CASE("A2: ranks that are no group, or a group that is added up twice, are an error") {

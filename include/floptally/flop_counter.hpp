@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/breakdown.hpp>
@@ -19,6 +20,7 @@
 #include <floptally/flops.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
@@ -38,25 +40,44 @@ class flop_counter {
     constexpr explicit flop_counter(const cost& model, const convention& how = conventions::exact,
                                     const training_plan& plan = {})
         : how_(how) {
-        counted_.masks = mask_set::of_towers(model.masks());
-        if (plan.needs_parts()) {
-            model_part whole{.name = "model", .role = part_role::anywhere, .cost = model};
-            counted_.add_planned({&whole, 1}, model, how_, plan);
-        } else {
-            counted_.add_rows(model, how_, plan);
-        }
-        add_totals();
+        count(model, plan);
     }
 
     /// The same with a plan that may treat each layer in its own way: exact where a cost alone can only assume that a
     /// gradient must reach its first layer.
-    constexpr explicit flop_counter(std::span<const model_part> stages, const convention& how = conventions::exact,
+    constexpr explicit flop_counter(std::span<const model_part> parts, const convention& how = conventions::exact,
                                     const training_plan& plan = {})
         : how_(how) {
-        const cost model = cost_of(stages);
-        counted_.masks = mask_set::of_towers(model.masks());
-        counted_.add_planned(stages, model, how_, plan);
-        add_totals();
+        count(parts, plan);
+    }
+
+    /// Of a descriptor. A plan that treats layers in ways of their own is given its parts, where it lists them, so that
+    /// it is counted exactly; of one that does not it is an upper bound, as of a cost alone.
+    template <model_descriptor Model>
+    constexpr explicit flop_counter(const Model& model, const convention& how = conventions::exact,
+                                    const training_plan& plan = {})
+        : how_(how) {
+        if constexpr (lists_parts<Model>) {
+            if (plan.needs_parts()) {
+                const std::vector<model_part> parts = parts_of(model);
+                count(std::span<const model_part>(parts), plan);
+                return;
+            }
+        }
+        count(static_cast<const cost&>(model.cost()), plan);
+    }
+
+    /// The same of what has both as members: a `model_config`.
+    template <model_record Model>
+    constexpr explicit flop_counter(const Model& model, const convention& how = conventions::exact,
+                                    const training_plan& plan = {})
+        : how_(how) {
+        const std::span<const model_part> parts = model.parts;
+        if (plan.needs_parts() && !parts.empty()) {
+            count(parts, plan);
+        } else {
+            count(static_cast<const cost&>(model.cost), plan);
+        }
     }
 
     /// The masks whose pairs a tally must keep for this cost.
@@ -149,6 +170,24 @@ class flop_counter {
     }
 
   private:
+    constexpr void count(const cost& model, const training_plan& plan) {
+        counted_.masks = mask_set::of_towers(model.masks());
+        if (plan.needs_parts()) {
+            model_part whole{.name = "model", .role = part_role::anywhere, .cost = model};
+            counted_.add_planned({&whole, 1}, model, how_, plan);
+        } else {
+            counted_.add_rows(model, how_, plan);
+        }
+        add_totals();
+    }
+
+    constexpr void count(std::span<const model_part> parts, const training_plan& plan) {
+        const cost model = cost_of(parts);
+        counted_.masks = mask_set::of_towers(model.masks());
+        counted_.add_planned(parts, model, how_, plan);
+        add_totals();
+    }
+
     /// n · work; n is mostly 0 or 1, and a branch costs less than a 128-bit product.
     [[nodiscard]] static constexpr uint128 times(std::uint8_t n, uint128 work) {
         return n == 1 ? work : n == 0 ? 0 : n * work;
@@ -185,10 +224,18 @@ class flop_counter {
     return flop_counter(model, how, plan).evaluate(batch);
 }
 
-/// The same of a model's stages.
-[[nodiscard]] constexpr breakdown evaluate(std::span<const model_part> stages, const tally& batch,
+/// The same of a model's parts.
+[[nodiscard]] constexpr breakdown evaluate(std::span<const model_part> parts, const tally& batch,
                                            const convention& how = conventions::exact, const training_plan& plan = {}) {
-    return flop_counter(stages, how, plan).evaluate(batch);
+    return flop_counter(parts, how, plan).evaluate(batch);
+}
+
+/// The same of a descriptor or a config.
+template <class Model>
+requires model_descriptor<Model> || model_record<Model>
+[[nodiscard]] constexpr breakdown evaluate(const Model& model, const tally& batch,
+                                           const convention& how = conventions::exact, const training_plan& plan = {}) {
+    return flop_counter(model, how, plan).evaluate(batch);
 }
 
 }  // namespace floptally

@@ -29,6 +29,7 @@
 #include <floptally/model/linear_attention.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>
 #include <floptally/model/state_space.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/model/trained_parameters.hpp>

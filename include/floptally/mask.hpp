@@ -11,6 +11,7 @@
 #include <floptally/statistics/hstu_rules.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally {
@@ -44,6 +45,8 @@ class mask : public rule {
     constexpr mask(const rule& made) : rule(made) {}  // NOLINT(google-explicit-constructor)
     template <statistic_rule Rule>
     constexpr mask(const Rule& made) : rule(made) {}  // NOLINT(google-explicit-constructor)
+    template <detail::fails_as_rule T>
+    constexpr mask(const T& made) : rule(made) {}  // NOLINT(google-explicit-constructor): says what to mend
 
     /// Every query sees every key: L².
     [[nodiscard]] static constexpr mask bidirectional() { return mask_rules::band{-1, -1}; }
@@ -64,6 +67,18 @@ class mask : public rule {
     /// Causal over compressed keys: each complete block of `ratio` tokens is one key.
     [[nodiscard]] static constexpr mask compressed_keys(std::int64_t ratio) {
         return make_rule<mask_rules::compressed_keys>(ratio);
+    }
+    /// The `keys` best of compressed keys of `ratio` tokens.
+    [[nodiscard]] static constexpr mask best_compressed_keys(std::int64_t ratio, std::int64_t keys) {
+        return make_rule<mask_rules::best_compressed_keys>(ratio, keys);
+    }
+    /// The `blocks` best blocks of `block` keys, the query's own among them.
+    [[nodiscard]] static constexpr mask best_blocks(std::int64_t block, std::int64_t blocks) {
+        return make_rule<mask_rules::best_blocks>(block, blocks);
+    }
+    /// The `pools` best pools of `pool` keys, and the keys behind the last whole pool.
+    [[nodiscard]] static constexpr mask best_pools(std::int64_t pool, std::int64_t pools) {
+        return make_rule<mask_rules::best_pools>(pool, pools);
     }
     /// Every query sees every token of the other side: q·k.
     [[nodiscard]] static constexpr mask cross_attention() { return mask_rules::cross_attention{}; }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>  // IWYU pragma: export
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
@@ -96,7 +96,7 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     }
 }
 
-/// A model's text, or one of its towers with its projector, as a module of its own: the stages of the others stay in
+/// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in
 /// the list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
 [[nodiscard]] inline std::vector<model_part> parts_of(std::span<const model_part> model, modality which) {
     std::vector<model_part> module(model.begin(), model.end());
@@ -104,14 +104,6 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
         one.elsewhere = one.elsewhere || one.in() != which;
     }
     return module;
-}
-
-/// The stages of a descriptor in forward order: what `flop_counter` needs for a plan with rules.
-template <class Model>
-[[nodiscard]] std::vector<model_part> parts_of(const Model& model) {
-    std::vector<model_part> stages;
-    model.for_each_part([&stages](const model_part& next) { stages.push_back(next); });
-    return stages;
 }
 
 }  // namespace floptally

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/context_share.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/detail/checked.hpp>
@@ -145,6 +146,7 @@ class tally : public adds_batches<tally> {
             throw error("masks", "two tallies of different masks cannot be added");
         }
         words_.commit(other.words_.amounts_of(view::useful), other.words_.amounts_of(view::padded));
+        share_ += other.share_;
         return *this;
     }
 
@@ -205,13 +207,22 @@ class tally : public adds_batches<tally> {
         return sum;
     }
 
-    /// Counts nothing again, in the memory that it has.
-    constexpr void clear() { words_.clear(); }
+    /// Says that its text is one rank's share of context parallelism, which a reduction then compares with the scope:
+    /// what a rank adds of its own slices should say so. It is no part of what is counted, and not compared by ==.
+    constexpr void mark_share(const context_share& held) { share_ = held; }
+    [[nodiscard]] constexpr const context_share& share_of_context() const { return share_; }
 
-    [[nodiscard]] friend constexpr bool operator==(const tally&, const tally&) = default;
+    /// Counts nothing again, in the memory that it has.
+    constexpr void clear() {
+        words_.clear();
+        share_ = {};
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const tally& a, const tally& b) { return a.words_ == b.words_; }
 
   private:
     detail::tally_words words_;
+    context_share share_{};
 };
 
 }  // namespace floptally

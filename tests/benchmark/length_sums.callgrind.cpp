@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/mask.hpp>
 
 namespace {
 
@@ -27,7 +28,7 @@ constexpr std::size_t sequences = 4096;
 
 mask_set masks_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const rule& m : masks) {
+    for (const mask& m : masks) {
         set.push_back(m, "masks");
     }
     return set;

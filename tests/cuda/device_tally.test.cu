@@ -13,10 +13,13 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
+#include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistics/library_rules.hpp>
 #include <floptally/tally.hpp>
 
 #include "../error_of.hpp"
+#include "../own_masks.hpp"
 #include "batches.hpp"
 #include "gpu_test.hpp"
 
@@ -136,6 +139,51 @@ void every_input_is_counted() {
     const device_copy<std::int32_t> device_targets(targets);
     of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), 5000, 3, stream);
     expect(of_samples.read(stream) == samples, "samples of HSTU");
+}
+
+// A tally whose kernels know masks of one's own, and a kernel of one's own that adds to it.
+using own_rules = library_rules::with<dilated_window, block_sparse>;
+using own_tally = basic_device_tally<own_rules>;
+const mask_set own_masks{dilated_window{4, 3}, block_sparse{64, 2, 1}, mask::sliding_window(400)};
+
+__global__ void add_with_past(own_tally::ref_type to, const std::uint32_t* lengths, std::uint32_t count) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) {
+        to.add({.length = lengths[i], .past = i}, {.length = lengths[i] + 8, .past = i}, i);
+    }
+}
+
+void masks_of_ones_own_are_counted() {
+    std::mt19937_64 random(17);
+    const std::vector<std::uint32_t> lengths = random_lengths(random, 5000);
+    const auto boundaries = boundaries_of<std::int32_t>(lengths);
+    tally host{own_masks};
+    host.add_lengths(lengths);
+    host.add_cu_seqlens(boundaries);
+    for (std::uint32_t i = 0; i < lengths.size(); ++i) {
+        host.add(sequence{.length = lengths[i], .past = i}, sequence{.length = lengths[i] + 8, .past = i});
+    }
+    const device_copy<std::uint32_t> device_lengths(lengths);
+    const device_copy<std::int32_t> device_boundaries(boundaries);
+    const gpu_test::stream stream;
+    own_tally device(own_masks);
+    device.add_lengths(device_lengths.get(), lengths.size(), stream);
+    device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), stream);
+    add_with_past<<<20, 256, 0, stream>>>(device.ref(), device_lengths.get(), 5000);
+    require_cuda(cudaGetLastError(), "add_with_past");
+    expect(device.read(stream) == host, "masks of one's own");
+}
+
+/// Says so before it asks for a device: the part that needs none.
+void masks_of_ones_own_are_refused_by_other_kernels() {
+    const std::string without =
+        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
+        "own";
+    expect(error_of([] { static_cast<void>(device_tally(own_masks)); }) == "dilated_window(4,3)" + without,
+           "a tally of the library's rules");
+    expect(error_of([] { static_cast<void>(basic_device_tally<library_rules::with<dilated_window>>(own_masks)); }) ==
+               "block_sparse(64,2,1)" + without,
+           "a tally that lacks one of two");
 }
 
 __global__ void add_each(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
@@ -290,8 +338,13 @@ void a_graph_is_replayed() {
 }  // namespace
 
 int main() {
+    masks_of_ones_own_are_refused_by_other_kernels();
+    if (failures != 0) {
+        return 1;
+    }
     return gpu_test::run([] {
         every_input_is_counted();
+        masks_of_ones_own_are_counted();
         a_kernel_of_ones_own_adds();
         what_is_wrong_is_left_out();
         polling_never_blocks();

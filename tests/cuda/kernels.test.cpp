@@ -9,11 +9,13 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/cuda/device_amount.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>
@@ -26,6 +28,7 @@
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"
+#include "../own_masks.hpp"
 #include "batches.hpp"
 #include "emulated_block.hpp"
 
@@ -39,13 +42,16 @@ struct launch_shape {
     emulated::order running = emulated::order::ascending;
 };
 
-/// A device's tally in memory of the host.
-class emulated_tally {
+/// A device's tally in memory of the host, with kernels that know these rules.
+template <class Rules>
+class emulated_tally_of {
   public:
-    explicit emulated_tally(const mask_set& masks)
-        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size()) {}
+    explicit emulated_tally_of(const mask_set& masks)
+        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size()) {
+        detail::require_known(masks_, Rules{});
+    }
 
-    [[nodiscard]] device_tally_ref ref() { return {&schema_, words_.data(), &record_}; }
+    [[nodiscard]] basic_device_tally_ref<Rules> ref() { return {&schema_, words_.data(), &record_}; }
 
     template <class List>
     void add_lengths(const launch_shape& shape, const List& list) {
@@ -83,6 +89,7 @@ class emulated_tally {
     detail::refusal_record record_{};
     std::uint32_t call_ = 0;
 };
+using emulated_tally = emulated_tally_of<library_rules>;
 
 mask_set every_tower() {
     mask_set masks = mask_set::of_towers();
@@ -140,6 +147,16 @@ void refuse_alike(const Host& host, const Device& device) {
     REQUIRE(expected != "no error");
     CHECK(seen.rfind(expected + " (index ", 0) == 0);
 }
+
+/// Names of one number under FNV-1a.
+struct costarring {
+    static constexpr std::string_view name = "costarring";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length; }
+};
+struct liquid {
+    static constexpr std::string_view name = "liquid";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return 2 * s.length; }
+};
 
 }  // namespace
 
@@ -259,6 +276,81 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             CHECK(of_towers.read() == towers);
         }
     }
+}
+
+TEST_CASE("Kernels compiled with masks of one's own count them as a tally does") {
+    using own_rules = library_rules::with<dilated_window, block_sparse>;
+    const mask_set masks{dilated_window{4, 3}, block_sparse{64, 2, 1}, mask::sliding_window(400)};
+    std::mt19937_64 random(17);
+    for (const launch_shape& shape : shapes) {
+        const auto lengths = as<std::int32_t>(random_lengths(random, 129));
+        const auto boundaries = boundaries_of<std::int64_t>(random_lengths(random, 70));
+        std::vector<std::int64_t> slots = boundaries;
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            slots[i] += static_cast<std::int64_t>(64 * i);
+        }
+        std::vector<std::uint8_t> flags(3 * std::size_t{100}, std::uint8_t{1});
+        flags[199] = 0;
+
+        tally host{masks};
+        host.add_lengths(lengths);
+        host.add_cu_seqlens(boundaries);
+        host.add_cu_seqlens(boundaries, slots, 50);
+        host.add_padded(lengths, 9000);
+        host.add_attention_mask(flags, 3, 100);
+        host.add(sequence{.length = 700, .past = 300}, sequence{.length = 1000, .past = 300});
+
+        emulated_tally_of<own_rules> device{masks};
+        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+        device.add_lengths(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
+        device.add_pack(
+            shape, detail::padded_boundaries<std::int64_t, std::int64_t>(boundaries.data(), slots.data(), slots.size()),
+            detail::real_sequences<std::int32_t>(50));
+        device.add_lengths(shape, detail::listed_rows<std::int32_t>(lengths.data(), lengths.size(), 9000));
+        device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), 3, 100});
+        device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
+        CHECK(device.read() == host);
+        CHECK(host.pairs(view::useful, dilated_window{4, 3}) != 0);
+        CHECK(host.pairs(view::padded, block_sparse{64, 2, 1}) > host.pairs(view::useful, block_sparse{64, 2, 1}));
+    }
+}
+
+TEST_CASE("A device's tally refuses a rule that its kernels were compiled without", "[cuda][errors]") {
+    const std::string without =
+        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
+        "own";
+    const mask_set masks = tally{mask_set{mask::chunked(7), dilated_window{4, 3}, block_sparse{64, 2, 1}}}.masks();
+    CHECK(error_of([&] { detail::require_known(masks, library_rules{}); }) == "dilated_window(4,3)" + without);
+    CHECK(error_of([&] { detail::require_known(masks, library_rules::with<dilated_window>{}); }) ==
+          "block_sparse(64,2,1)" + without);
+    CHECK_NOTHROW(detail::require_known(masks, library_rules::with<dilated_window, block_sparse>{}));
+    CHECK(error_of([&] { detail::require_known(masks, rule_list<dilated_window, block_sparse>{}); }) ==
+          "chunked(7)" + without);
+
+    STATIC_REQUIRE(rule(costarring{}).id() == rule(liquid{}).id());
+    STATIC_REQUIRE_FALSE(detail::numbers_differ(rule_list<costarring, liquid>{}));
+    STATIC_REQUIRE_FALSE(detail::numbers_differ(rule_list<block_sparse, dilated_window, block_sparse>{}));
+    STATIC_REQUIRE(detail::numbers_differ(library_rules::with<dilated_window, block_sparse, liquid>{}));
+    CHECK(error_of([&] { detail::require_known(mask_set{costarring{}}, library_rules::with<liquid>{}); }) ==
+          "costarring" + without);
+}
+
+TEST_CASE("What a kernel asks of a rule is what the host asks of it, or that it knows none", "[cuda]") {
+    using own_rules = library_rules::with<dilated_window, block_sparse>;
+    const sequence sample{.length = 500, .past = 20, .keys = 30};
+    for (const rule& of_sequences :
+         {rule(mask::causal()), rule(mask::top_k(11)), rule(mask::cross_attention()), rule(moment_rules::squares{}),
+          rule(dilated_window{4, 3}), rule(block_sparse{64, 2, 1})}) {
+        uint128 amount = 0;
+        INFO(of_sequences.name());
+        CHECK(device_amount<own_rules>(of_sequences, sample, amount));
+        CHECK(amount == of_sequences.amount(sample));
+    }
+    uint128 none = 5;
+    CHECK_FALSE(device_amount(rule(dilated_window{4, 3}), sample, none));
+    CHECK_FALSE(device_amount(rule(mask::cross_attention()), grid{1, 2, 2}, none));
+    CHECK_FALSE(device_amount(rule(mask::clips()), sample, none));
+    CHECK(none == 5);
 }
 
 TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and through words of a block") {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one function behind every count, run in a kernel: the device must give the host's bits. Without a device it exits
-// 77: skipped.
+// The one function behind every count, run in a kernel: the device must give the host's bits, of masks of the library
+// and of one's own. Without a device it exits 77: skipped.
 
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <initializer_list>
 #include <vector>
 
+#include <floptally/cuda/device_amount.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistics/library_rules.hpp>
 
+#include "../own_masks.hpp"
 #include "gpu_test.hpp"
 
 namespace {
@@ -17,10 +21,15 @@ namespace {
 using floptally::mask;
 using floptally::require_cuda;
 
+using own_rules = floptally::library_rules::with<dilated_window, block_sparse>;
+
+/// All ones where the kernel does not know the mask.
 __global__ void count_pairs(mask attends, const floptally::sequence* sequences, std::uint64_t* pairs, int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < n) {
-        pairs[i] = attends.pairs(sequences[i]);
+        floptally::uint128 amount = 0;
+        const bool counted = floptally::device_amount<own_rules>(attends, sequences[i], amount);
+        pairs[i] = counted ? static_cast<std::uint64_t>(amount) : ~std::uint64_t{0};
     }
 }
 
@@ -35,12 +44,13 @@ void pairs_are_those_of_the_host() {
     std::vector<std::uint64_t> pairs(sequences.size());
     std::uint64_t* counted = nullptr;
     require_cuda(cudaMalloc(&counted, pairs.size() * sizeof(pairs[0])), "cudaMalloc");
-    for (const mask& attends :
-         {mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
-          mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
-          mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
-          mask::hstu({.is_causal = false, .contextual = false}), mask::hstu_history_squares_of(mask::hstu()),
-          mask::hstu_others_of(mask::hstu()), mask::hstu_part(floptally::hstu_rows::targets, 2)}) {
+    for (const mask& attends : std::initializer_list<mask>{
+             mask::bidirectional(), mask::causal(), mask::sliding_window(400), mask::window(64, 3), mask::window(-1, 5),
+             mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
+             mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
+             mask::hstu({.is_causal = false, .contextual = false}), floptally::recsys_examples::history_squares{0},
+             floptally::recsys_examples::other_pairs{0}, mask::hstu_part(floptally::hstu_rows::targets, 2),
+             dilated_window{4, 3}, block_sparse{64, 2, 1}}) {
         count_pairs<<<1, 128>>>(attends, on_device.get(), counted, static_cast<int>(sequences.size()));
         require_cuda(cudaGetLastError(), "count_pairs");
         require_cuda(cudaMemcpy(pairs.data(), counted, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),

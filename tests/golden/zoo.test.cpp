@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
+#include <floptally/fmt.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 

@@ -386,7 +386,7 @@ def windowed_sound(frames, window):
     return chunk_square_rows(frames, window)
 
 
-# ---- sums that no header has yet: sparse attention over compressed keys, blocks and pools ----
+# ---- sparse_masks.hpp ----
 
 
 @running_sum(

@@ -54,6 +54,12 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::chunked(p.a);
     if (name == "top_k")
         return mask::top_k(p.a);
+    if (name == "best_compressed_keys")
+        return mask::best_compressed_keys(p.a, p.b);
+    if (name == "best_blocks")
+        return mask::best_blocks(p.a, p.b);
+    if (name == "best_pools")
+        return mask::best_pools(p.a, p.b);
     if (name == "compressed_keys")
         return mask::compressed_keys(p.a);
     if (name == "cross_attention")
@@ -146,7 +152,7 @@ std::uint64_t value_of(const std::string& what) {
     if (what == "patches") {
         floptally::grid g;
         std::cin >> g.t >> g.h >> g.w;
-        return rule.pairs(g);
+        return static_cast<std::uint64_t>(rule.amount(g));  // modulo 2^64, as the formulas
     }
     if (what == "frames") {
         return rule.pairs(floptally::audio_clip{next<std::uint32_t>()});

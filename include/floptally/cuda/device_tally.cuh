@@ -43,6 +43,9 @@ struct device_tally_options {
 /// the stream has passed. What cannot be counted is left out and remembered: `read` and `poll` throw `left_out` for it,
 /// with the words that a tally of the host would have thrown. Adds on several streams add up; a snapshot or a reset
 /// must be ordered after them, by a stream or an event. One host thread at a time.
+///
+/// Its kernels are compiled with the structs of `Rules`, a `rule_list`; masks of other structs are an error here,
+/// before anything is asked of the device.
 template <class Rules>
 class basic_device_tally {
   public:
@@ -50,12 +53,11 @@ class basic_device_tally {
     using ref_type = basic_device_tally_ref<Rules>;
 
     explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {})
-        : empty_(masks),
+        : empty_(known(masks)),
           schema_(masks),
           schema_on_device_(detail::copied_to_device(schema_)),
           words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()) {
-        detail::require_known(empty_.masks(), Rules{});
         int device = 0;
         int multiprocessors = 0;
         require_cuda(cudaGetDevice(&device), "cudaGetDevice");
@@ -212,6 +214,13 @@ class basic_device_tally {
   private:
     /// Words of both views, and of the record behind them.
     [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + detail::refusal_words; }
+
+    /// The tally without anything in it, where these kernels can count it.
+    [[nodiscard]] static tally known(const mask_set& masks) {
+        tally empty{masks};
+        detail::require_known(empty.masks(), Rules{});
+        return empty;
+    }
 
     static void require_boundaries(const char* field, std::size_t count) {
         if (count == 0) {

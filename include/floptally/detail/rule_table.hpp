@@ -80,28 +80,30 @@ void write_rule(const rule_parameters& words, std::string& to) {
         return;
     } else {
         to.append(Rule::name);
-        std::int64_t values[8]{};
-        if constexpr (converts_parameters<Rule>) {
-            made.values(values);
-        } else {
-            for (std::size_t i = 0; i < parameter_words<Rule>; ++i) {
-                values[i] = words.of[i];
+        if constexpr (text_parameters<Rule>() != 0) {
+            std::int64_t values[8]{};
+            if constexpr (converts_parameters<Rule>) {
+                made.values(values);
+            } else {
+                for (std::size_t i = 0; i < parameter_words<Rule>; ++i) {
+                    values[i] = words.of[i];
+                }
             }
+            const char* before = "(";
+            for (std::size_t i = 0; i < text_parameters<Rule>(); ++i) {
+                const rule_parameter of = text_parameter<Rule>(i);
+                if (values[i] == of.fallback) {
+                    continue;
+                }
+                to.append(before);
+                if (of.fallback != rule_parameter::none) {
+                    to.append(of.name).append("=");
+                }
+                to.append(std::to_string(values[i]));
+                before = ",";
+            }
+            to.append(*before == ',' ? ")" : "");
         }
-        const char* before = "(";
-        for (std::size_t i = 0; i < text_parameters<Rule>(); ++i) {
-            const rule_parameter of = text_parameter<Rule>(i);
-            if (values[i] == of.fallback) {
-                continue;
-            }
-            to.append(before);
-            if (of.fallback != rule_parameter::none) {
-                to.append(of.name).append("=");
-            }
-            to.append(std::to_string(values[i]));
-            before = ",";
-        }
-        to.append(*before == ',' ? ")" : "");
     }
 }
 

@@ -188,8 +188,10 @@ struct moe {
 };
 
 /// The first `num_dense_layers` layers are of one kind, the others of another: DeepSeek's `first_k_dense_replace`.
-template <layer_part Dense, layer_part Sparse>
+template <class Dense, class Sparse>
 struct dense_first {
+    static_assert(detail::require_layer_part<Dense>() && detail::require_layer_part<Sparse>());
+
     std::uint64_t num_dense_layers = 0;
     Dense dense{};
     Sparse sparse{};

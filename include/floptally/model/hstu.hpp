@@ -124,7 +124,7 @@ struct hstu {
     std::array<hstu_mlp, max_mlps> prediction{};
     elementwise_parameters final_elementwise{};
 
-    /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
+    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_positive(hidden_size, "hidden_size");

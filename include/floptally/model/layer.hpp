@@ -28,6 +28,23 @@ concept layer_part = requires(const Part& part, const layer& where) {
     { part.cost(where) } -> std::same_as<cost>;
 };
 
+namespace detail {
+
+/// Whether it is a part of a layer; where it is none, the text of a compiler's error says what to mend.
+template <class Part>
+[[nodiscard]] constexpr bool require_layer_part() {
+    constexpr bool is_part = layer_part<Part>;
+    constexpr bool is_mutable_part = requires(Part & part, const layer& where) { part.cost(where); };
+    constexpr bool is_const_part = requires(const Part& part, const layer& where) { part.cost(where); };
+    static_assert(is_part || !is_mutable_part || is_const_part, "part.cost(where) must be const");
+    static_assert(is_part || !is_const_part, "part.cost(where) must return a floptally::cost");
+    static_assert(is_part || is_mutable_part,
+                  "a part of a layer needs `floptally::cost cost(const floptally::layer& where) const`");
+    return is_part;
+}
+
+}  // namespace detail
+
 /// Weights of a part that multiply no matrix. `exact` does not count them; see `cost::add_parameters`.
 struct elementwise_parameters {
     std::uint64_t norm = 0;

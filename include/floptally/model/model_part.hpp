@@ -11,13 +11,13 @@
 
 namespace floptally {
 
-/// Where a stage stands: what its gradient must pass, and what passes through it.
+/// Where a part stands: what its gradient must pass, and what passes through it.
 enum class part_role : std::uint8_t {
     input,    ///< embeddings: before the layers of both sides
     encoder,  ///< on the other side of an encoder-decoder
     tower,    ///< on the way from pixels or sound to the text: a layer of a tower, a projector
     layer,    ///< on the way of the hidden states: a layer, the last norm
-    head,     ///< reads the hidden states of the last layer; no other stage reads what it makes
+    head,     ///< reads the hidden states of the last layer; no other part reads what it makes
     anywhere  ///< not known: its activations take gradients as soon as anything trains
 };
 
@@ -25,8 +25,8 @@ inline constexpr std::uint64_t no_layer = ~std::uint64_t{0};
 
 /// A part of a model in its place, which a training plan may treat in a way of its own.
 ///
-/// A model is a list of stages in forward order. Those that follow each other with equal name, role and layers are the
-/// parts of the same layers, one after the other: an attention and a feed-forward that repeat 32 times are two stages.
+/// A model is a list of parts in forward order. Those that follow each other with equal name, role and layers are the
+/// parts of the same layers, one after the other: an attention and a feed-forward that repeat 32 times are two parts.
 struct model_part {
     component_name name;  ///< "embedding", "encoder", "layer", "norm", "lm_head", "mtp", …
     part_role role = part_role::layer;
@@ -57,7 +57,7 @@ constexpr void for_each_run(std::span<const model_part> stages, Each each) {
     }
 }
 
-/// What all stages cost together, those elsewhere too: where nothing is known of a plan, a stage is nothing but its
+/// What all parts cost together, those elsewhere too: where nothing is known of a plan, a part is nothing but its
 /// cost.
 [[nodiscard]] constexpr cost cost_of(std::span<const model_part> stages) {
     cost sum;

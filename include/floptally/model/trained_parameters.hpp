@@ -22,7 +22,7 @@ struct parameter_counts {
 };
 
 /// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
-/// layers share, with the layer that stores them; of a rank's stages (`rank_stages`) only what the rank stores.
+/// layers share, with the layer that stores them; of a rank's parts (`rank_stages`) only what the rank stores.
 [[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const model_part> stages,
                                                             const training_plan& plan) {
     const detail::plan_rules rules(plan);

@@ -71,7 +71,7 @@ struct multi_token_prediction {
         return num_layers * depth.as_component("mtp");
     }
 
-    /// The same as stages, which follow the model's own head: `parts` are those of one layer.
+    /// The same as parts, which follow the model's own head: `parts` are those of one layer.
     template <class Add>
     constexpr void for_each_part(std::span<const floptally::cost> parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
@@ -104,10 +104,12 @@ struct multi_token_prediction {
 
 /// A stack of equal layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer to
-/// layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
-template <layer_part Attention, layer_part FeedForward>
+/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer
+/// to layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
+template <class Attention, class FeedForward>
 struct transformer {
+    static_assert(detail::require_layer_part<Attention>() && detail::require_layer_part<FeedForward>());
+
     std::uint64_t hidden_size = 0;
     std::uint64_t num_layers = 0;
     Attention attention{};
@@ -149,7 +151,7 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every stage in forward order, for plans that treat layers differently (see `stages_of`).
+    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();

@@ -4,18 +4,16 @@
 namespace floptally::models {
 
 inline constexpr char aya_vision[] = R"page(
-page aya_vision : base.composite prefix AyaVision
-with vision_feature_layer number or list? from -16777216, vision_feature_layers number or list? from -16777216
+page aya_vision : llava_next prefix AyaVision
 with vision_feature_select_strategy "full" of default full, downsample_factor 2 to 65535
 with alignment_intermediate_size number absent, tie_word_embeddings yes
+without multimodal_projector_bias
 inner text .text_config: cohere2
 inner vision .vision_config: siglip_vision_model, absent aya_vision.siglip
 features = .vision_feature_layer // .vision_feature_layers ?? -1
-keeps  = (vision.class_tokens ?? 0) - (.vision_feature_select_strategy == "default")
 side   = .downsample_factor
 inside = side*side * vision.h
 wide   = .alignment_intermediate_size ?? text.h
-vision_layers = depth(features, vision.layers)
 vision_units = merged(side)
 # Half of what the first makes gates the other half.
 vision_projector:
@@ -24,7 +22,6 @@ vision_projector:
   linear in wide/2, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h, split rows
 require wide % 2 == 0: .alignment_intermediate_size must be even
 require count(features) == 1: .vision_feature_layer must be one integer
-require keeps == 0: .vision_feature_select_strategy must leave the patches alone, without a class token
 
 page aya_vision.siglip : siglip_vision_model
 with hidden_size 1152, intermediate_size 4304, num_hidden_layers 26, num_attention_heads 14, image_size 384, patch_size 14

@@ -10,7 +10,7 @@ without window_size, fullatt_block_indexes
 first_norm = h
 final_norm = h
 bias   = .attention_bias * 3*h
-sees   = both
+full   = yes
 rowful = .image_size / .patch_size
 out    = .out_hidden_size
 stem:

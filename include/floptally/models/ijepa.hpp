@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char ijepa[] = R"page(
 page ijepa : vit_msn prefix IJepa
-class_tokens = 0
+class_tokens = null
 learned = 0
 class ForImageClassification: head out labels, bias, per_sequence
 class Model:

@@ -14,7 +14,7 @@ keeps  = .vision_feature_select_strategy == "full" ? vision.class_tokens ?? 0 : 
 features = .vision_feature_layer // .vision_feature_layers ?? -2
 vision_layers = depth(features, vision.layers)
 vision_per_token = given(vision.class_tokens) ? 0 : 1
-vision_per_frame = given(vision.class_tokens) ? keeps + vision.rows * vision.rows : keeps
+vision_per_frame = given(vision.class_tokens) ? keeps + vision.rows * (vision.columns ?? vision.rows) : keeps
 require keeps >= 0: .vision_feature_select_strategy must be "full" for a tower without a class token
 vision_projector:
   linear in count(features) * vision.h, out text.h, as projector linear_1, from x, to up, prefix keeps, bias .multimodal_projector_bias * text.h,

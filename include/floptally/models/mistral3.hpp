@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char mistral3[] = R"page(
 page mistral3 : base.composite prefix Mistral3
-with vision_feature_layer number or list? from -16777216, vision_feature_layers number or list? from -16777216
+with vision_feature_layer number or list? from -16777216
 with spatial_merge_size 2 to 65535, multimodal_projector_bias no, tie_word_embeddings yes
 inner text .text_config: mistral, absent mistral3.text
 inner vision .vision_config: pixtral, absent mistral3.pixtral

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char ovis2[] = R"page(
 page ovis2 : base.composite prefix Ovis2
-with hidden_size 1536, tie_word_embeddings yes
+with vocab_size number?, hidden_size 1536, tie_word_embeddings yes
 inner text .text_config: qwen2
 inner vision .vision_config: ovis2_vision
 vision_units = merged(vision.side)

@@ -14,13 +14,15 @@ bias   = 4*h
 final_norm = 0
 side   = .spatial_merge_size
 full   = given(.fullatt_block_indexes) ? .fullatt_block_indexes has i : i % 8 == 7 and i < 32
-sees   = full ? both : grid(.window_size / side / .patch_size * side)
+cells  = .window_size / side / .patch_size      # merged ones along a side of a window
+sees   = full ? both : grid(cells * side)
 tokens_for = merged(side)
 stem:  patches channels .in_channels, side .patch_size, frames .temporal_patch_size
 mixer: gqa heads heads, dim dim, bias bias, fused
 feed:  gated inner f, bias 2*f + h
 after: merger side side, out .out_hidden_size, norm h, bias side*side*h + .out_hidden_size
 class VisionTransformerPretrainedModel:
+require full or cells > 0: .window_size must be at least spatial_merge_size x patch_size
 )page";
 
 }  // namespace floptally::models

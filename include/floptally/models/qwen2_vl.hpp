@@ -19,7 +19,7 @@ bias   = 3*heads*dim + h
 h      = .embed_dim
 f      = .mlp_ratio * h
 norms  = 4*h
-sees   = both
+full   = yes
 feed:  mlp inner f, bias f + h
 after: merger side side, out .hidden_size, norm 2*h, bias side*side*h + .hidden_size
 class VisionModel:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/context_share.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/packed_row.hpp>
 #include <floptally/batch/split_tally.hpp>
@@ -106,6 +107,8 @@ class context_parallel_row {
     /// makes (Σn² + Σn)/2 + Σn·past their causal pairs. `count` is with the rank that has the first token. Where the
     /// model attends both ways, `square_rows` is mask::bidirectional(): rows have n of n² each, so that Σn² + Σn·past
     /// are their pairs; the sum over ranks is the same.
+    ///
+    /// Its tallies say whose share they are, which a reduction compares with its scope.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
                                        const rule& square_rows = mask::causal()) const {
         const bool whole_rows = square_rows == mask::bidirectional();
@@ -125,7 +128,8 @@ class context_parallel_row {
                 of(one).add_key_rows(seen, seen_by(one, seen), rows);
             }
         });
-        return {real.sum(), mock.sum()};
+        const context_share held(cp(), rank);
+        return {real.sum(held), mock.sum(held)};
     }
 
   private:
@@ -153,7 +157,11 @@ class context_parallel_row {
             add_pairs(seen, s, rows, true);
         }
 
-        [[nodiscard]] tally sum() const { return tally::from_words(masks_, words_); }
+        [[nodiscard]] tally sum(const context_share& held) const {
+            tally all = tally::from_words(masks_, words_);
+            all.mark_share(held);
+            return all;
+        }
 
       private:
         void add_pairs(view seen, const sequence& s, const index_range& rows, bool other_side) {

@@ -36,9 +36,9 @@ struct rank_options {
     return layers;
 }
 
-/// A model's stages as one rank of a tensor parallel group runs them: useful FLOPs are the rank's part, padded ones
+/// A model's parts as one rank of a tensor parallel group runs them: useful FLOPs are the rank's part, padded ones
 /// what it executes. Over all ranks the useful ones add up to the model's, in every phase and under every convention.
-/// Stages that are elsewhere already, another module's, stay as they are.
+/// Parts that are elsewhere already, another module's, stay as they are.
 [[nodiscard]] inline std::vector<model_part> tensor_stages(std::span<const model_part> model, std::uint64_t tp,
                                                            std::uint64_t tp_rank, std::uint64_t ep = 1,
                                                            const tensor_options& how = {}) {
@@ -50,11 +50,11 @@ struct rank_options {
     return stages;
 }
 
-/// A model's stages as the layout's rank runs them. Folded with a plan and evaluated over the tally of the rank's own
+/// A model's parts as the layout's rank runs them. Counted under a plan and evaluated over the tally of the rank's own
 /// tokens they give its work; the tallies of ranks that differ only in tp and pp are the same.
 ///
-/// Stages of other ranks stay in the list, marked `elsewhere`: they are not counted, but a gradient that must reach a
-/// weight on another rank passes through this one. Fold the stages: their `cost_of` is that of the whole pipeline.
+/// Parts of other ranks stay in the list, marked `elsewhere`: they are not counted, but a gradient that must reach a
+/// weight on another rank passes through this one. Count by the parts: their `cost_of` is that of the whole pipeline.
 [[nodiscard]] inline std::vector<model_part> rank_stages(std::span<const model_part> model,
                                                          const parallel_layout& layout,
                                                          const rank_options& options = {}) {
@@ -71,7 +71,7 @@ struct rank_options {
     return split.parts_of(of_tp, where.pp, options.towers);
 }
 
-/// The cost of what a rank runs itself, without the stages that are elsewhere.
+/// The cost of what a rank runs itself, without the parts that are elsewhere.
 [[nodiscard]] inline cost cost_on_rank(std::span<const model_part> stages) {
     cost sum;
     for (const model_part& one : stages) {

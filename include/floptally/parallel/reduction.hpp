@@ -13,9 +13,10 @@
 
 #include <floptally/convention.hpp>
 #include <floptally/detail/reduction_schema.hpp>
+#include <floptally/detail/scoped_words.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
+#include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/slice_records.hpp>
@@ -77,33 +78,6 @@ inline constexpr equal_lengths_t equal_lengths{};
 
 namespace detail {
 
-/// Of the words of a tower that the model does not have: zeros, about which there is nothing to declare.
-inline constexpr statistic_scope nothing_scope = statistic_scope{}
-                                                     .along(parallel_axis::dp, share::replicated)
-                                                     .trusting_replicas()
-                                                     .along_virtual_stages(share::sharded);
-
-/// The words of a tally, in its order, by name and scope.
-[[nodiscard]] inline std::vector<witnessed_sum::word> scoped_words(const tally& like, const tally_scope& scope) {
-    const std::size_t stride = like.words().size() / 2;
-    const std::size_t masks = stride - like.masks().size();
-    const std::size_t fixed = tally::fixed_words;
-    std::vector<witnessed_sum::word> words;
-    for (std::size_t i = 0; i < 2 * stride; ++i) {
-        const std::size_t at = i % stride;
-        const statistic what = at < masks ? static_cast<statistic>(at % fixed) : statistic::pairs;
-        const modality in = at < masks ? static_cast<modality>(at / fixed) : like.masks()[at - masks].in();
-        std::string name = i < stride ? "" : "padded ";
-        if (at < masks) {
-            name.append(qualified(in, name_of(what)));
-        } else {
-            name.append("pairs ").append(like.masks()[at - masks].name());
-        }
-        words.push_back({std::move(name), like.masks().has(in) ? scope.of(in, what) : nothing_scope});
-    }
-    return words;
-}
-
 template <class Schema, word_reducer Reducer>
 void agree(const Schema& schema, Reducer& over) {
     agreement_words words = schema.message();
@@ -157,9 +131,17 @@ class tally_reduction {
     template <word_reducer Reducer>
     [[nodiscard]] tally sum(const tally& mine, Reducer& over, const microbatch_visits& visits = {}) const {
         return tally::from_words(empty_.masks(), detail::globals(sum_, over, [&] {
-                                     require_sendable(mine.masks(), visits);
+                                     require_sendable(mine, visits);
                                      return mine.words();
                                  }));
+    }
+
+    /// What no sum can show: throws on every rank where ranks hold the same tokens, or parts of them, against the scope
+    /// of `tokens` (`floptally::require_held`). Once, before the first step, by all ranks of the layout.
+    template <word_reducer Reducer>
+    void require_held(const held_tokens& mine, Reducer& over) const {
+        const std::size_t tokens = static_cast<std::size_t>(statistic::tokens);
+        floptally::require_held(sum_.words()[tokens].scope, mine, sum_.layout(), over);
     }
 
     /// What a meter sums its steps with: `sum` over the group of `over`, which must outlive it. Not under virtual
@@ -171,7 +153,7 @@ class tally_reduction {
                     tally mine;
                     return tally::from_words(own.empty_.masks(), detail::globals(own.sum_, over, [&] {
                                                  mine = counted();
-                                                 own.require_sendable(mine.masks(), {});
+                                                 own.require_sendable(mine, {});
                                                  return mine.words();
                                              }));
                 }};
@@ -190,11 +172,18 @@ class tally_reduction {
         }
         require_visits(visits);
     }
+    /// The same, and where it is the share of one rank that the scope does not declare.
+    void require_sendable(const tally& mine, const microbatch_visits& visits) const {
+        require_sendable(mine.masks(), visits);
+        if (mine.share_of_context().is_said()) {
+            detail::require_share(mine, sum_);
+        }
+    }
 
     /// `sum` without communication, where the caller says that all ranks have equal lengths: this rank's words times
     /// the parts of each.
     [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
-        require_sendable(mine.masks(), visits);
+        require_sendable(mine, visits);
         const parallel_layout& layout = sum_.layout();
         std::vector<std::uint64_t> words;
         for (std::size_t i = 0; i < mine.words().size(); ++i) {

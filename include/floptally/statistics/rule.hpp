@@ -48,6 +48,13 @@ class rule {
         detail::check_parameters(made);
     }
 
+    /// A struct that was meant as a rule and is none does not compile, with what to mend.
+    template <detail::fails_as_rule T>
+    constexpr rule(const T& /*made*/)  // NOLINT(google-explicit-constructor): as above
+        : rule() {
+        detail::say_what_is_missing<T>();
+    }
+
     /// The same over the samples of another modality; one that it does not count is an error.
     [[nodiscard]] constexpr rule in(modality which) const {
         if (!counts(which)) {
@@ -149,6 +156,9 @@ class rule {
         table_->write(parameters_, text);
         return qualified(in_, text);
     }
+
+    /// The name that its struct says: the family of which `name()` is one.
+    [[nodiscard]] constexpr std::string_view struct_name() const { return table_->name; }
 
     /// What a kernel compiled with its struct needs.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }

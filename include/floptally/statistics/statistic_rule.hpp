@@ -13,6 +13,8 @@
 
 namespace floptally {
 
+class rule;
+
 /// What a convention that counts squares, or half of them, may make of a rule.
 enum class pair_shape : std::uint8_t {
     units,         ///< no pairs of a square, or nobody counts them otherwise: counted as they are by every convention
@@ -92,5 +94,43 @@ concept statistic_rule =
 }
 &&(counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> || counts<Rule, audio_clip> ||
    requires { requires Rule::is_measured; });
+
+namespace detail {
+
+/// Called with a sample it gives something, though perhaps not as a rule does: not const, or no integer.
+template <class T, class Sample>
+concept called_with = requires(T& made, const Sample& sample) {
+    made(sample);
+};
+template <class T>
+concept has_static_name = requires {
+    requires std::is_pointer_v<decltype(&T::name)>;
+};
+/// A struct that was meant as a rule and is none: it has a name, or a call for a sample.
+template <class T>
+concept fails_as_rule =
+    std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> &&
+    (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
+
+/// Says what to mend in such a struct, one thing after the other.
+template <fails_as_rule T>
+constexpr void say_what_is_missing() {
+    constexpr bool has_name = requires {
+        { T::name } -> std::convertible_to<std::string_view>;
+    };
+    constexpr bool has_call = counts<T, sequence> || counts<T, grid> || counts_frame<T> || counts<T, audio_clip>;
+    constexpr bool has_bits = std::is_trivially_copyable_v<T> && std::is_aggregate_v<T>;
+    static_assert(has_name, "this type has no rule: it needs `static constexpr std::string_view name`");
+    static_assert(has_call,
+                  "this type has no rule: it needs `constexpr std::uint64_t operator()(const floptally::sequence&) "
+                  "const`, or one of a grid or an audio_clip; mind the const");
+    static_assert(has_bits,
+                  "this type has no rule: it must be a trivially copyable aggregate (no constructor, no "
+                  "private member, nothing that owns memory)");
+    static_assert(!(has_name && has_call && has_bits),
+                  "this type has no rule: its members must be 32-bit integers, at most four of them");
+}
+
+}  // namespace detail
 
 }  // namespace floptally

@@ -76,15 +76,20 @@ FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const Ref& into, std::u
         }
         std::uint64_t sum = pairs[m * block.threads() + block.thread()];
         bool wraps = false;
+        // Asked once for four lengths, and each struct has a loop of its own: what stays the same in it is kept in
+        // registers there only.
+        with_struct_of(schema.masks[m], typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
+            if constexpr (adds_to_words<Rule, sequence>) {
 #if defined(__CUDA_ARCH__)
-#pragma unroll 1  // one copy of all masks
+#pragma unroll 1
 #endif
-        for (std::uint32_t k = 0; k < 4; ++k) {
-            const std::uint64_t more = static_cast<std::uint64_t>(
-                amount_of_known(schema.masks[m], sequence{.length = nth(lengths, k)}, typename Ref::rules{}));
-            sum += more;
-            wraps = wraps || sum < more;
-        }
+                for (std::uint32_t k = 0; k < 4; ++k) {
+                    const auto more = static_cast<std::uint64_t>(made(sequence{.length = nth(lengths, k)}));
+                    sum += more;
+                    wraps = wraps || sum < more;
+                }
+            }
+        });
         pairs[m * block.threads() + block.thread()] = sum;
         if (wraps) {
             atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << (schema.before_masks + m));

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/rule_table.hpp>
+#include <floptally/detail/rule_words.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/error.hpp>
@@ -67,36 +70,69 @@ struct word_schema {
     }
 };
 
-/// What a kernel knows of a rule: what its struct makes of a sample. The owner refuses rules that are in no list of its
-/// kernels, so that one of them always answers.
-template <class Unit, class... Rules>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of_known(const rule& what, const Unit& unit,
-                                                                      rule_list<Rules...> /*list*/) {
-    uint128 sum = 0;
-    static_cast<void>(
-        ((what.id() == id_of<Rules> && amount_of_rule(rule_from<Rules>(what.parameters()), unit, sum)) || ...));
-    return sum;
-}
-template <class... Rules>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_problem_known(const rule& what, const grid& g,
-                                                                     rule_list<Rules...> /*list*/) {
-    const auto found = [&]<class Rule>(const Rule& made) {
-        if constexpr (requires { made.problem_of(g); }) {
-            return made.problem_of(g) != grid_problem::none;
-        } else {
+/// Whether a tally can have a word of a rule that such a sample adds to: not where the sum follows from the moments
+/// whatever the rule's parameters, nor where the word is always that of another rule. Kernels have no code for others.
+template <class Rule, class Unit>
+inline constexpr bool adds_to_words = [] {
+    if constexpr (requires(const Rule& made) { made.canonical(); }) {
+        if (!std::is_same_v<std::remove_cv_t<decltype(std::declval<const Rule&>().canonical())>, Rule>) {
             return false;
         }
-    };
-    return ((what.id() == id_of<Rules> && found(rule_from<Rules>(what.parameters()))) || ...);
+    }
+    if constexpr (std::is_empty_v<Rule> && requires(const Rule& made) { made.moments(); }) {
+        if (Rule{}.moments().exists) {
+            return false;
+        }
+    }
+    return std::is_same_v<Unit, sequence> ? counts<Rule, sequence>
+           : std::is_same_v<Unit, grid>   ? counts_grids<Rule>
+                                          : counts_clips<Rule>;
+}();
+
+/// Calls with the struct of a rule, where the list has it; else says false. A device cannot follow the rule's own table
+/// of functions, which are the host's.
+template <class Apply, class... Rules>
+FLOPTALLY_HOST_DEVICE constexpr bool with_struct_of(const rule& what, rule_list<Rules...> /*list*/,
+                                                    const Apply& apply) {
+    return ((what.id() == id_of<Rules> && (apply(rule_from<Rules>(what.parameters())), true)) || ...);
+}
+
+/// Why a grid cannot be counted by a rule that has a word.
+template <class List>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_problem_known(const rule& what, const grid& g, List list) {
+    bool found = false;
+    with_struct_of(what, list, [&]<class Rule>(const Rule& made) {
+        if constexpr (requires { made.problem_of(g); }) {
+            found = made.problem_of(g) != grid_problem::none;
+        }
+    });
+    return found;
+}
+
+/// Whether no two rules of a list have one number, by which a kernel tells them apart.
+template <class... Rules>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool numbers_differ(rule_list<Rules...> /*list*/) {
+    const std::uint32_t numbers[]{id_of<Rules>...};
+    for (std::size_t i = 0; i < sizeof...(Rules); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (numbers[i] == numbers[j]) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /// Throws where a tally has a word whose rule the kernels were not compiled with.
 template <class... Rules>
-void require_known(const mask_set& masks, rule_list<Rules...> /*list*/) {
+void require_known(const mask_set& masks, rule_list<Rules...> list) {
+    static_assert(numbers_differ(list),
+                  "two rules of the list have one name, or names of one number: rename one's own");
     for (const rule& one : masks) {
-        if (!(one.is<Rules>() || ...)) {
+        if (!((one.is<Rules>() && one.struct_name() == Rules::name) || ...)) {
             throw error(one.name(),
-                        "these kernels were compiled without its struct: add it to the list of basic_device_tally");
+                        "these kernels were compiled without its struct: a basic_device_tally of "
+                        "library_rules::with<…> has one's own");
         }
     }
 }
@@ -104,8 +140,16 @@ void require_known(const mask_set& masks, rule_list<Rules...> /*list*/) {
 /// What a unit adds to a word of its modality.
 template <class List, class Unit>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word, const Unit& unit) {
-    return word < schema.before_masks ? amount_of(static_cast<statistic>(word % tally_words::fixed), unit)
-                                      : amount_of_known(schema.masks[word - schema.before_masks], unit, List{});
+    if (word < schema.before_masks) {
+        return amount_of(static_cast<statistic>(word % tally_words::fixed), unit);
+    }
+    uint128 sum = 0;
+    with_struct_of(schema.masks[word - schema.before_masks], List{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (adds_to_words<Rule, Unit>) {
+            static_cast<void>(amount_of_rule(made, unit, sum));
+        }
+    });
+    return sum;
 }
 
 }  // namespace floptally::detail

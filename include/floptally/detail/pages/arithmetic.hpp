@@ -17,7 +17,8 @@ namespace floptally::detail::pages {
 /// Equal in kind and worth; an integer and a real of the same worth are equal too.
 [[nodiscard]] inline bool same_value(const value& a, const value& b) {
     if (a.is == value::kind::real || b.is == value::kind::real) {
-        return (a.counts() || a.is == b.is) && (b.counts() || a.is == b.is) && a.as_real() == b.as_real();
+        const auto is_number = [](const value& one) { return one.counts() || one.is == value::kind::real; };
+        return is_number(a) && is_number(b) && a.as_real() == b.as_real();  // a config may write 1 for 1.0
     }
     if (a.is != b.is || a.number != b.number || a.text != b.text || a.given != b.given ||
         (a.is == value::kind::mask && !(a.attends == b.attends)) || (a.items == nullptr) != (b.items == nullptr)) {

@@ -53,6 +53,9 @@ class composite_reader {
         for (const inner_model* one : inner_of(scope_.of())) {
             open(*one);
         }
+        for (slot& one : slots_) {
+            one.reader->check();  // what is wrong inside is named before what does not fit together
+        }
         rule_checker(scope_, sum.notes).check(scope_.of());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
@@ -66,8 +69,6 @@ class composite_reader {
                 .suffix = two_sides ? outer.two_sided : outer.text, .tied = scope_.on("tied"), .pooled = outer.pooled};
             if (!outer.text.empty()) {
                 language = one.reader->read();
-            } else {
-                one.reader->check();
             }
         }
         bool is_first = true;

@@ -69,23 +69,24 @@ inline value count_of(const function_call& c) {
 inline value is_list_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::list); }
 inline value is_text_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::text); }
 inline value is_number_of(const function_call& c) { return flag_value(c.given[0].is == value::kind::number); }
-inline value sum_of(const function_call& c) {
-    std::int64_t sum = 0;
+/// A number made of all numbers of a list, one after the other; `step` is true beyond 64 bits.
+inline value folded(const function_call& c, std::int64_t from, bool (*step)(std::int64_t&, std::int64_t)) {
     for (const std::int64_t one : c.numbers(0)) {
-        if (__builtin_add_overflow(sum, one, &sum) || sum > max_number) {
+        if (step(from, one) || from > max_number) {
             c.fail("beyond 2^62");
         }
     }
-    return number_value(sum);
+    return number_value(from);
+}
+inline value sum_of(const function_call& c) {
+    return folded(c, 0, [](std::int64_t& sum, std::int64_t one) { return __builtin_add_overflow(sum, one, &sum); });
 }
 inline value product_of(const function_call& c) {
-    std::int64_t product = 1;
-    for (const std::int64_t one : c.numbers(0)) {
-        if (__builtin_mul_overflow(product, one, &product) || product > max_number) {
-            c.fail("beyond 2^62");
-        }
-    }
-    return number_value(product);
+    return folded(c, 1, [](std::int64_t& all, std::int64_t one) { return __builtin_mul_overflow(all, one, &all); });
+}
+/// -1 of an empty list.
+inline value largest_of(const function_call& c) {
+    return folded(c, -1, [](std::int64_t& all, std::int64_t one) { return (all = one > all ? one : all, false); });
 }
 inline value last_of(const function_call& c) {
     const std::vector<value> all = c.list(0);
@@ -133,14 +134,6 @@ inline value repeated_of(const function_call& c) {
         }
     }
     return c.in.list_of(std::move(all));
-}
-/// The largest number of a list; -1 of an empty one.
-inline value largest_of(const function_call& c) {
-    std::int64_t largest = -1;
-    for (const std::int64_t one : c.numbers(0)) {
-        largest = one > largest ? one : largest;
-    }
-    return number_value(largest);
 }
 /// How often a value is in a list, before a position where one is given.
 inline value times_of(const function_call& c) {

@@ -62,7 +62,7 @@ class model_reader {
 
     [[nodiscard]] scope& names() { return scope_; }
 
-    /// Throws as `read` does, of a config of which nothing else is asked for.
+    /// Throws where a key or a rule is wrong, as `read` does first.
     void check() {
         scope_.check_keys();
         std::vector<std::string> said;

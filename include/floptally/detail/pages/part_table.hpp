@@ -83,6 +83,24 @@ inline constexpr part_kind part_kinds[] = {
     page_error(where.name, line.line, "unknown part \"" + std::string(line.part) + "\"");
 }
 
+/// Descriptors name their own sizes in an error: of a model inside another one, the path to it comes before.
+[[nodiscard]] inline cost made_inside(const part_call& p, const part_kind& kind) {
+    const std::string& path = p.in.config().path();
+    if (path.empty()) {
+        return kind.make(p);
+    }
+    try {
+        return kind.make(p);
+    } catch (const overflow&) {
+        throw;
+    } catch (const error& wrong) {
+        if (wrong.field().find_first_of(" .") != std::string_view::npos) {
+            throw;
+        }
+        throw error(p.in.config().field(wrong.field()), wrong.problem());
+    }
+}
+
 /// What a line of a block makes; every argument is one that the part has.
 [[nodiscard]] inline cost made_by(const part_call& p) {
     const part_kind& kind = part_of(p.where, p.line);
@@ -92,7 +110,7 @@ inline constexpr part_kind part_kinds[] = {
                        std::string(p.line.part) + " has no argument \"" + std::string(one.name) + "\"");
         }
     }
-    cost made = kind.make(p);
+    cost made = made_inside(p, kind);
     if (kind.make != mla_of) {  // whose norms are of another kind
         p.elementwise().add_to(made);
     }

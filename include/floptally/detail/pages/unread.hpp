@@ -20,19 +20,20 @@ inline constexpr std::string_view unread_note = "config has a key that is not re
 
 /// Keys that look like structure, and are none of a forward pass: angles of positions, how tokens are drawn, how
 /// experts are grouped, seeds, and what a tokenizer or a saved file says of itself.
-inline constexpr std::string_view silent_words[] = {"rope",        "rotary",     "theta",
-                                                    "dropout",     "drop",       "eps",
-                                                    "initializer", "token_id",   "beam",
-                                                    "penalty",     "loss",       "aux",
-                                                    "use_cache",   "output_",    "return_",
-                                                    "pretraining", "n_group",    "topk_group",
-                                                    "scal",        "norm_topk",  "dtype",
-                                                    "_name",       "version",    "act",
-                                                    "quant",       "labels",     "problem",
-                                                    "position",    "clip",       "softcap",
-                                                    "length",      "init",       "_id",
-                                                    "_ids",        "bias_",      "residual",
-                                                    "gradient",    "checkpoint", "attn_implementation"};
+inline constexpr std::string_view silent_words[] = {"rope",        "rotary",      "theta",
+                                                    "dropout",     "drop",        "eps",
+                                                    "initializer", "token_id",    "beam",
+                                                    "penalty",     "loss",        "aux",
+                                                    "use_cache",   "output_",     "return_",
+                                                    "pretraining", "n_group",     "topk_group",
+                                                    "scal",        "norm_topk",   "dtype",
+                                                    "_name",       "version",     "act",
+                                                    "quant",       "labels",      "problem",
+                                                    "position",    "clip",        "softcap",
+                                                    "length",      "init",        "_id",
+                                                    "_ids",        "bias_",       "residual",
+                                                    "gradient",    "checkpoint",  "attn_implementation",
+                                                    "token_index", "aspect_ratio"};
 
 /// Words in the names of keys that say how large something is, or of which kind.
 inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden", "inter", "dim",   "expert", "window",

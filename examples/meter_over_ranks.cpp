@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A meter over two ranks: each counts its own microbatches, and every step ends with one sum over both. The ranks are
+// threads of one process here, so that the program runs anywhere; a real one has MPI's or NCCL's reducer in their
+// place. docs/extending.md explains the parts, docs/meter.md the meter.
+
+#include <algorithm>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/step/meter_log.hpp>
+
+using namespace floptally;
+
+/// Tokens first … last − 1 of a file.
+struct document {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+};
+
+/// What the data loader has, as a batch: each document in a slot of a multiple of 64 tokens.
+struct file_ranges {
+    using sample = sequence;
+    static constexpr std::uint64_t longest = 131072;
+    std::span<const document> documents;
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        for (const document& one : documents) {
+            const std::uint64_t tokens = one.last - one.first;
+            if (one.last < one.first || tokens > longest) {
+                throw error("documents", "must have 0 to " + std::to_string(longest) + " tokens, got " +
+                                             std::to_string(one.first) + " to " + std::to_string(one.last));
+            }
+            visit(sequence{.length = static_cast<std::uint32_t>(tokens)},
+                  sequence{.length = static_cast<std::uint32_t>((tokens + 63) / 64 * 64)});
+        }
+    }
+};
+static_assert(batch_source<file_ranges>);
+
+/// Where ranks meet: what each of them has given.
+struct thread_group {
+    explicit thread_group(std::size_t ranks) : meet(static_cast<std::ptrdiff_t>(ranks)), given(ranks) {}
+
+    std::barrier<> meet;
+    std::vector<std::span<const std::uint64_t>> given;
+};
+
+/// One rank's way to add up words with the others.
+class thread_reducer {
+  public:
+    thread_reducer(thread_group& all, std::size_t rank) : all_(&all), rank_(rank) {}
+
+    void sum(std::span<std::uint64_t> words) {
+        combine(words, [](std::uint64_t a, std::uint64_t b) { return a + b; });
+    }
+    void max(std::span<std::uint64_t> words) {
+        combine(words, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+    }
+
+  private:
+    template <class Of>
+    void combine(std::span<std::uint64_t> words, Of of) {
+        all_->given[rank_] = words;
+        all_->meet.arrive_and_wait();  // all have come
+        std::vector<std::uint64_t> result(words.size(), 0);
+        for (const std::span<const std::uint64_t> theirs : all_->given) {
+            std::transform(theirs.begin(), theirs.end(), result.begin(), result.begin(), of);
+        }
+        all_->meet.arrive_and_wait();  // all have read
+        std::copy(result.begin(), result.end(), words.begin());
+    }
+
+    thread_group* all_;
+    std::size_t rank_;
+};
+static_assert(word_reducer<thread_reducer>);
+
+namespace {
+
+constexpr std::uint64_t ranks = 2;
+constexpr std::uint64_t steps_of_run = 3;
+
+/// The documents of a rank in a step: the ranks' are different.
+std::vector<document> documents_of(std::uint64_t rank, std::uint64_t step) {
+    std::vector<document> mine;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        const std::uint64_t first = (step * ranks + rank) * 100'000 + i * 10'000;
+        mine.push_back({first, first + 900 + 1000 * rank + 77 * i});
+    }
+    return mine;
+}
+
+/// What each rank runs.
+flops train(thread_group& all, std::uint64_t rank) {
+    const parallel_layout layout({.dp = ranks}, ranks, rank);
+    thread_reducer everyone(all, rank);
+
+    const flop_counter model(presets::llama_3_8b.cost());
+    const tally_reduction reduction(model, scopes::microbatch, layout, everyone);
+    meter steps(model, {.peak_tflops = 989}, reduction.by(everyone));
+
+    for (std::uint64_t step = 0; step < steps_of_run; ++step) {
+        steps.begin_step();
+        const std::vector<document> documents = documents_of(rank, step);
+        const std::span<const document> all_of_them(documents);
+        steps.microbatch().add(file_ranges{all_of_them.first(4)});
+        steps.microbatch().add(file_ranges{all_of_them.last(4)});
+        steps.end_step(0.8);  // seconds; a collective: every rank has the totals of all
+        if (rank == 0) {
+            std::printf("step %llu: %s FLOPs, %s\n", static_cast<unsigned long long>(step),
+                        to_string(steps.last_step().useful).c_str(), steps.counted().c_str());
+        }
+    }
+    if (rank == 0) {
+        for (const metric& one : metrics(steps, steps.run(), "train/")) {
+            std::printf("%-34s %12.3f  %s, %s\n", one.name.c_str(), one.value, std::string(one.convention).c_str(),
+                        std::string(one.counted).c_str());
+        }
+    }
+    return steps.run().totals.useful;
+}
+
+}  // namespace
+
+int main() {
+    thread_group all(ranks);
+    std::vector<flops> totals(ranks);
+    std::vector<std::thread> threads;
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&all, &totals, rank] { totals[rank] = train(all, rank); });
+    }
+    for (std::thread& one : threads) {
+        one.join();
+    }
+
+    // The same documents, counted by one.
+    const flop_counter model(presets::llama_3_8b.cost());
+    tally everything{model.masks()};
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        for (std::uint64_t step = 0; step < steps_of_run; ++step) {
+            everything.add(file_ranges{documents_of(rank, step)});
+        }
+    }
+    for (const flops total : totals) {
+        if (total != model.total(everything)) {
+            std::printf("a rank has %s, all documents are %s\n", to_string(total).c_str(),
+                        to_string(model.total(everything)).c_str());
+            return 1;
+        }
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <floptally/model/attention.hpp>
+#include <floptally/model/feed_forward.hpp>
+#include <floptally/model/transformer.hpp>
+
+// A layer of one's own whose cost is not const.
+struct own_layer {
+#ifdef INVALID
+    floptally::cost cost(const floptally::layer& where) { return floptally::mlp{4}.cost(where); }
+#else
+    floptally::cost cost(const floptally::layer& where) const { return floptally::mlp{4}.cost(where); }
+#endif
+};
+
+int main() {
+    const floptally::transformer<floptally::mha, own_layer> model{.hidden_size = 4, .num_layers = 1};
+    return model.num_layers == 1 ? 0 : 1;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/models.md from the pages in include/floptally/models; with --check, exits 1 where it is not current.
+
+For each model type: the page that it is written as a difference from, and the parts that its layers multiply, by
+following the bases for the blocks that it does not replace.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ROOT / "include/floptally/models"
+PAGE = ROOT / "docs/models.md"
+
+NAMES = {
+    "gqa": "attention", "mla": "latent attention", "cross": "cross attention", "indexer": "indexer",
+    "delta_net": "gated delta net", "kda": "KDA", "mamba": "Mamba", "mamba2": "Mamba-2", "lightning": "lightning attention",
+    "mlstm": "mLSTM", "rg_lru": "RG-LRU", "short_convolution": "short convolution", "time_mix": "RWKV time mix",
+    "channel_mix": "RWKV channel mix", "experts": "experts", "gated": "gated MLP", "mlp": "MLP", "patches": "patches",
+    "convolutions": "convolutions", "merger": "merger", "gated_merger": "gated merger", "core": "attention of its own",
+    "scores": "scores of its own", "state": "state of its own", "linear": "linears of its own", "pooling": "pooling",
+}
+BLOCKS = ("mixer", "cross", "feed", "more", "stem")
+
+
+class Page:
+    def __init__(self, text):
+        head = re.match(r"page (\S+?)(?:\s*:\s*(\S+))?(?:\s+prefix\s+(\S+))?\s*$", text.splitlines()[0])
+        self.name, self.base, self.prefix = head.group(1), head.group(2), head.group(3)
+        self.blocks = {}
+        self.inner = re.findall(r"^inner (\S+)[^:\n]*:\s*(\S+?),?(?:\s|$)", text, re.M)
+        self.encoder = re.search(r"^encoder (\S+)", text, re.M)
+        block = None
+        for line in text.splitlines()[1:]:
+            begins = re.match(r"(\w+):(.*)", line)
+            if begins and not line.startswith(" "):
+                block = begins.group(1) if begins.group(1) in BLOCKS else None
+                if block:
+                    self.blocks[block] = []
+                line = "  " + begins.group(2)
+            elif not line.startswith(" "):
+                block = None
+            word = re.match(r"\s+([a-z_0-9]+)", line)
+            if block and word and word.group(1) in NAMES and word.group(1) not in self.blocks[block]:
+                self.blocks[block].append(word.group(1))
+
+
+def read_pages():
+    pages, types = {}, {}
+    for path in sorted(PAGES.glob("*.hpp")):
+        literal = re.search(r'R"page\(\n(.*?)\)page"', path.read_text(encoding="utf-8"), re.S)
+        if literal is None:
+            continue
+        texts = re.split(r"(?m)^(?=page )", literal.group(1))
+        found = [Page(text) for text in texts if text.startswith("page ")]
+        for one in found:
+            pages[one.name] = one
+        if path.stem != "base":
+            types[found[0].name] = path.name
+    return pages, types
+
+
+def parts_of(pages, name):
+    blocks, page = {}, pages.get(name)
+    while page is not None:
+        for block, parts in page.blocks.items():
+            blocks.setdefault(block, parts)
+        page = pages.get(page.base) if page.base else None
+    return ", ".join(NAMES[part] for block in BLOCKS for part in blocks.get(block, []))
+
+
+def root_of(pages, name):
+    page = pages[name]
+    while page.base and page.base in pages and not page.base.startswith("base"):
+        page = pages[page.base]
+    return page.name
+
+
+def what_of(pages, name):
+    page, inner, encoder = pages[name], [], None
+    while page is not None:
+        inner = inner or page.inner
+        encoder = encoder or page.encoder
+        page = pages.get(page.base) if page.base else None
+    if inner:
+        return "of " + ", ".join(f"{part} `{of}`" if of.strip("*") else part for part, of in inner)
+    parts = parts_of(pages, name)
+    if encoder is not None and encoder.group(1) != "none":
+        parts += f"; encoder `{encoder.group(1)}`"
+    return parts
+
+
+def written(pages, types):
+    kin = {}
+    for name in types:
+        kin.setdefault(root_of(pages, name), []).append(name)
+    lines = [
+        "# Models",
+        "",
+        f"The {len(types)} types whose `config.json` is read, by kin: each is a page in `include/floptally/models/`, named after",
+        "it, and most are written as another one with differences. This page is made from them by",
+        "`tests/pages/models_page.py`, which a test holds against it; `floptally models` prints the list.",
+        "[pages.md](pages.md) says how to write one.",
+        "",
+        "| type | as | its layers multiply |",
+        "| --- | --- | --- |",
+    ]
+    for root in sorted(kin, key=lambda root: (-len(kin[root]), root)):
+        for name in sorted(kin[root], key=lambda name: (name != root, name)):
+            base = pages[name].base or ""
+            lines.append(f"| `{name}` | {'' if base.startswith('base') or not base else f'`{base}`'} | {what_of(pages, name)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = written(*read_pages())
+    if sys.argv[1:] == ["--check"]:
+        if PAGE.read_text(encoding="utf-8") != text:
+            print("docs/models.md is not what the pages say: run tests/pages/models_page.py")
+            return 1
+        return 0
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

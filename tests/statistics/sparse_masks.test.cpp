@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+
+#include <floptally/mask.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+
+#include "../catch2.hpp"
+
+namespace {
+
+using namespace floptally;
+
+/// How many keys query i sees, one by one: of what stands before it, by rank among what may be chosen.
+std::uint64_t compressed_seen(std::int64_t i, std::int64_t ratio, std::int64_t keys) {
+    std::uint64_t seen = 0;
+    for (std::int64_t rank = 0; rank < keys; ++rank) {
+        seen += (rank + 1) * ratio <= i + 1 ? 1U : 0U;  // there are so many whole blocks of tokens
+    }
+    return seen;
+}
+std::uint64_t blocks_seen(std::int64_t i, std::int64_t block, std::int64_t blocks) {
+    std::uint64_t seen = 0;
+    std::int64_t earlier = 0;
+    for (std::int64_t j = 0; j <= i; ++j) {
+        const bool own = j / block == i / block;
+        earlier += !own && j % block == 0 ? 1 : 0;
+        // Which earlier blocks are best is the data's choice: here the first.
+        seen += own || j / block < blocks - 1 ? 1U : 0U;
+    }
+    return seen;
+}
+std::uint64_t pools_seen(std::int64_t i, std::int64_t pool, std::int64_t pools) {
+    std::uint64_t seen = 0;
+    const std::int64_t whole = (i + 1) / pool;
+    for (std::int64_t j = 0; j <= i; ++j) {
+        const bool left_over = j / pool >= whole;
+        seen += left_over || j / pool < pools ? 1U : 0U;
+    }
+    return seen;
+}
+
+template <class Seen>
+void check(const rule& counted, Seen seen) {
+    for (const std::uint32_t past : {0U, 1U, 4U, 17U}) {
+        std::uint64_t pairs = 0;
+        for (std::uint32_t length = 0; length <= 40; ++length) {
+            REQUIRE(counted(sequence{.length = length, .past = past}) == pairs);
+            pairs += seen(std::int64_t{past} + length);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("best compressed keys, best blocks and best pools see what an enumeration sees, with a past too", "[rule]") {
+    for (const int size : {1, 2, 3, 4, 7, 16}) {
+        for (const int best : {1, 2, 3, 5, 9}) {
+            check(mask_rules::best_compressed_keys{size, best},
+                  [&](std::int64_t i) { return compressed_seen(i, size, best); });
+            check(mask_rules::best_blocks{size, best}, [&](std::int64_t i) { return blocks_seen(i, size, best); });
+            check(mask_rules::best_pools{size, best}, [&](std::int64_t i) { return pools_seen(i, size, best); });
+        }
+    }
+}
+
+TEST_CASE("the best of more than there is are all", "[rule]") {
+    const sequence s{.length = 1000, .past = 24};
+    CHECK(rule(mask_rules::best_compressed_keys{4, 2'000'000'000})(s) == mask::compressed_keys(4).pairs(s));
+    CHECK(rule(mask_rules::best_blocks{16, 1'000'000'000})(s) == mask::causal().pairs(s));
+    CHECK(rule(mask_rules::best_pools{16, 1'000'000'000})(s) == mask::causal().pairs(s));
+    CHECK(rule(mask_rules::best_blocks{16, 1})(s) == mask::chunked(16).pairs(s));
+    CHECK(rule(mask_rules::best_compressed_keys{1, 7})(s) == mask::top_k(7).pairs(s));
+}
