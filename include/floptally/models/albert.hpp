@@ -18,7 +18,7 @@ mixer:
 feed:
 once:
   norm count 2 * embedding
-  linear in embedding, out h, as embedding.projection, bias h
+  linear in embedding, out h, as embedding.projection, bias h, split replicated
 class ForMaskedLM:
   head out embedding, bias, norm 2
   head in embedding, out v, bias, untied_twice, words

@@ -17,8 +17,9 @@ wide   = .alignment_intermediate_size ?? text.h
 vision_units = merged(side)
 # Half of what the first makes gates the other half.
 vision_projector:
-  linear in inside, out wide, as projector linear_1, from x, to up, units merged(side), norm 2*inside, bias wide
-  linear in wide/2, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h
+  linear in inside, out wide, as projector linear_1, from x, to up, units merged(side), norm 2*inside, bias wide,
+         split columns
+  linear in wide/2, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h, split rows
 require wide % 2 == 0: .alignment_intermediate_size must be even
 require count(features) == 1: .vision_feature_layer must be one integer
 

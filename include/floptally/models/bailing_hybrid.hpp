@@ -25,7 +25,7 @@ d      = .linear_head_dim // .head_dim
 kernel = .linear_conv_kernel_dim // .short_conv_kernel_size
 mixer:
   mla heads heads, c c, nope .qk_nope_head_dim, rope rope, dim dim, norm c, bias bias  if full
-  linear in h, as attention.gate, out heads  if full      # one number a head gates its output
+  linear in h, as attention.gate, out heads, split heads heads  if full      # one number a head gates its output
   kda heads n, dim d, kernel kernel, full_output_gate, full_forget_gate, norm d, bias n*d + n  if not full
 feed:
   experts of experts, top .num_experts_per_tok // .num_experts_per_token, inner inner, shared shared  if sparse

@@ -23,21 +23,21 @@ vision_per_frame = n
 # BERT's layers over the learned rows, some of which see the image, and a linear to the text's width.
 # a, b, c, d: what a line makes and the next ones read.
 vision_projector:
-  linear in h, out h, as queries.qkv q_proj, from x, to a, per_sequence, rows n, times deep
-  linear in h, out h, as queries.qkv k_proj, from x, to b, per_sequence, rows n, times deep
-  linear in h, out h, as queries.qkv v_proj, from x, to c, per_sequence, rows n, times deep
+  linear in h, out h, as queries.qkv q_proj, from x, to a, per_sequence, rows n, times deep, split heads heads
+  linear in h, out h, as queries.qkv k_proj, from x, to b, per_sequence, rows n, times deep, split kv_heads heads
+  linear in h, out h, as queries.qkv v_proj, from x, to c, per_sequence, rows n, times deep, split kv_heads heads
   core heads heads, dim dim, as queries.core, from a b c, to d, pairs n*n, per_sequence, times deep
-  linear in h, out h, as queries.output o_proj, from d, per_sequence, rows n, times deep
-  linear in h, out f, as queries.mlp up_proj, from x, to a, per_sequence, rows n, times deep
-  linear in f, out h, as queries.mlp down_proj, from a, per_sequence, rows n, times deep
+  linear in h, out h, as queries.output o_proj, from d, per_sequence, rows n, times deep, split heads heads
+  linear in h, out f, as queries.mlp up_proj, from x, to a, per_sequence, rows n, times deep, split columns
+  linear in f, out h, as queries.mlp down_proj, from a, per_sequence, rows n, times deep, split rows
   norm count deep * 4*h
   bias count deep * (5*h + f)
   # Over the image: its class token too.
-  linear in h, out h, as queries.qkv q_proj, from x, to a, per_sequence, rows n, times crossed
-  linear in vision.h, out h, as queries.qkv k_proj, from context, to b, prefix 1, times crossed
-  linear in vision.h, out h, as queries.qkv v_proj, from context, to c, prefix 1, times crossed
+  linear in h, out h, as queries.qkv q_proj, from x, to a, per_sequence, rows n, times crossed, split heads heads
+  linear in vision.h, out h, as queries.qkv k_proj, from context, to b, prefix 1, times crossed, split kv_heads heads
+  linear in vision.h, out h, as queries.qkv v_proj, from context, to c, prefix 1, times crossed, split kv_heads heads
   core heads heads, dim dim, as queries.core, from a b c, to d, pairs n, prefix 1, times crossed
-  linear in h, out h, as queries.output o_proj, from d, per_sequence, rows n, times crossed
+  linear in h, out h, as queries.output o_proj, from d, per_sequence, rows n, times crossed, split heads heads
   norm count crossed * 2*h, prefix 1
   bias count crossed * 4*h, prefix 1
   linear in h, out text.h, as projector language_projection, from x, to y, per_sequence, rows n

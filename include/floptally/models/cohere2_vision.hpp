@@ -13,8 +13,9 @@ wide   = .alignment_intermediate_size
 vision_units = merged(side)
 # Half of what the first makes gates the other half.
 vision_projector:
-  linear in side*side*vision.h, out wide, as projector linear_1, from x, to up, units merged(side), bias wide
-  linear in wide/2, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h
+  linear in side*side*vision.h, out wide, as projector linear_1, from x, to up, units merged(side), bias wide,
+         split columns
+  linear in wide/2, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h, split rows
 require wide % 2 == 0: .alignment_intermediate_size must be even
 
 page cohere2_vision.siglip : siglip_vision_model

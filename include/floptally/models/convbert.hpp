@@ -15,20 +15,20 @@ kernel = .conv_kernel_size
 divides = no
 positions = .max_position_embeddings + .type_vocab_size
 mixer:
-  linear in h, out half, applied 3, as attention.qkv
+  linear in h, out half, applied 3, as attention.qkv, split heads heads
   core heads heads, dim dim
-  linear in h, out h, as attention.output, bias 3*half + h
+  linear in h, out h, as attention.output, bias 3*half + h, split heads heads
   linear in kernel, out h, as convolution                         # depthwise
   linear in h, out half, applied 2, as convolution                # across channels; what is convolved
   linear in half, out heads * kernel, as convolution              # the kernels
   state per half * kernel, as convolution
   bias count 2*half + heads*kernel
 feed:
-  linear in h / .num_groups, out f, as mlp
-  linear in f / .num_groups, out h, as mlp, bias f + h
+  linear in h / .num_groups, out f, as mlp, split even
+  linear in f / .num_groups, out h, as mlp, bias f + h, split even
 once:
   norm count 2 * embedding
-  linear in embedding, out h, as embedding.projection, bias h  if embedding != h
+  linear in embedding, out h, as embedding.projection, bias h, split replicated  if embedding != h
 class ForMaskedLM:
   head out embedding, bias, norm 2
   head in embedding, out v, bias, words

@@ -29,7 +29,7 @@ more:
 once:
   positions count (.position_biased_input * .max_position_embeddings + .type_vocab_size) * embedding
   positions count 2 * span * h  if .relative_attention
-  linear in embedding, as embedding.projection, out h  if embedding != h
+  linear in embedding, as embedding.projection, out h, split replicated  if embedding != h
   norm count 2*h  if .norm_rel_ebd has "layer_norm"
 class ForMaskedLM:
   head out embedding, bias, norm 2

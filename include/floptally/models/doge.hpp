@@ -22,8 +22,9 @@ mixer:
   norm count 2*h                          # what scales the two residuals
 feed:
   gated inner f, bias .mlp_bias * (2*f + h)
-  linear as moe.router, in h, out 2*keys, router  if .is_moe
-  linear as moe.experts, in h, out 1, applied 2*top, stored 2*.num_experts  if .is_moe
+  linear as moe.router, in h, out 2*keys, router, split replicated  if .is_moe
+  linear as moe.experts, in h, out 1, applied 2*top, stored 2*.num_experts,
+         split experts .num_experts, inner 1  if .is_moe
 require not .is_moe or top <= keys*keys: .num_experts_per_tok must be at most the experts that keys find
 classes ForCausalLM Model ForSequenceClassification
 )page";

@@ -11,7 +11,7 @@ embedding = .embedding_size
 first_norm = 0
 once:
   norm count 2 * embedding
-  linear in embedding, out h, as embedding.projection, bias h  if embedding != h
+  linear in embedding, out h, as embedding.projection, bias h, split replicated  if embedding != h
 # The generator (MaskedLM) and the discriminator (PreTraining: was a token replaced?) are two models of their own.
 class ForPreTraining:
   head out h, bias

@@ -8,7 +8,7 @@ page fnet : bert prefix FNet
 with vocab_size 32000, num_attention_heads 1, type_vocab_size 4, use_tpu_fourier_optimizations no?
 divides = no
 mixer:
-once:  linear in h, out h, as embedding.projection, bias h
+once:  linear in h, out h, as embedding.projection, bias h, split replicated
 # The pooler runs also where no head looks at it.
 class ForMaskedLM:
   head out h, bias, per_sequence, detached

@@ -22,10 +22,10 @@ kvs    = i < own ? 2 : 0                           # projections: keys and value
 q      = heads * dim
 k      = kv * dim
 mixer:
-  linear in h, out q, as attention.qkv
-  linear in h, as attention.qkv, out k, applied kvs  if kvs > 0
+  linear in h, out q, as attention.qkv, split heads heads
+  linear in h, as attention.qkv, out k, applied kvs, split kv_heads kv  if kvs > 0
   core heads heads, dim dim
-  linear in q, out h, as attention.output
+  linear in q, out h, as attention.output, split heads heads
   norm count (kvs > 0 ? 2 : 1) * dim
   bias count .attention_bias ? q + kvs*k + h : 0
 feed:  gated inner f

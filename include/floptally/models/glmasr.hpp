@@ -12,8 +12,10 @@ tied   = .tie_word_embeddings
 pooled = 4
 wide   = 2 * text.h
 audio_projector:
-  linear in audio.f, out wide, as projector linear_1, from x, to up, bias wide, over audio_units, attends squares
-  linear in wide, out text.h, as projector linear_2, from up, to out, bias text.h, over audio_units, attends squares
+  linear in audio.f, out wide, as projector linear_1, from x, to up, bias wide, over audio_units, attends squares,
+         split columns
+  linear in wide, out text.h, as projector linear_2, from up, to out, bias text.h, over audio_units, attends squares,
+         split rows
 require audio.f == 4 * audio.h: .audio_config.intermediate_size must be 4 x hidden_size, since one token of the text stands for four frames
 
 page glmasr.text : llama

@@ -14,8 +14,9 @@ side   = floor(1.0 / .downsample_ratio)           # of the squares that are merg
 inside = side*side * vision.h
 vision_units = merged(side)
 vision_projector:
-  linear in inside, out text.h, as projector linear_1, from x, to up, units merged(side), norm 2*inside, bias text.h
-  linear in text.h, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h
+  linear in inside, out text.h, as projector linear_1, from x, to up, units merged(side), norm 2*inside, bias text.h,
+         split columns
+  linear in text.h, out text.h, as projector linear_2, from up, to out, units merged(side), bias text.h, split rows
 require [1.0, 0.5, 0.25, 0.125] has .downsample_ratio: .downsample_ratio must be 1.0, 0.5, 0.25 or 0.125
 require count(features) == 1: .vision_feature_layer must be one integer
 )page";

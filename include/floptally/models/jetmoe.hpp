@@ -16,11 +16,11 @@ kv     = .num_key_value_heads
 dim    = .head_dim // .kv_channels
 wide   = kv * dim
 mixer:
-  linear as attention.router, in h, out experts, router
-  linear as attention.qkv, in h, out wide, applied top, stored experts
-  linear as attention.qkv, in h, out wide, applied 2
+  linear as attention.router, in h, out experts, router, split replicated
+  linear as attention.qkv, in h, out wide, applied top, stored experts, split heads kv
+  linear as attention.qkv, in h, out wide, applied 2, split kv_heads kv
   core heads kv * top, dim dim
-  linear as attention.output, in wide, out h, applied top, stored experts
+  linear as attention.output, in wide, out h, applied top, stored experts, split heads kv
   bias count h
 feed:  experts of experts, top top, inner f, bias h       # one for all experts together
 classes ForCausalLM Model ForSequenceClassification

@@ -15,8 +15,10 @@ inside = side*side * vision.h
 wide   = .projector_hidden_size
 vision_units = merged(side)
 vision_projector:
-  linear in inside, out wide, as projector linear_1, from x, to up, units merged(side), bias .projector_bias * wide
-  linear in wide, out text.h, as projector linear_2, from up, to out, units merged(side), bias .projector_bias * text.h
+  linear in inside, out wide, as projector linear_1, from x, to up, units merged(side), bias .projector_bias * wide,
+         split columns
+  linear in wide, out text.h, as projector linear_2, from up, to out, units merged(side), bias .projector_bias * text.h,
+         split rows
   norm count 2*inside  if .projector_use_layernorm
 )page";
 

@@ -17,8 +17,10 @@ vision_per_token = given(vision.class_tokens) ? 0 : 1
 vision_per_frame = given(vision.class_tokens) ? keeps + vision.rows * (vision.columns ?? vision.rows) : keeps
 require keeps >= 0: .vision_feature_select_strategy must be "full" for a tower without a class token
 vision_projector:
-  linear in count(features) * vision.h, out text.h, as projector linear_1, from x, to up, prefix keeps, bias .multimodal_projector_bias * text.h
-  linear in text.h,   out text.h, as projector linear_2, from up, to out, prefix keeps, bias .multimodal_projector_bias * text.h
+  linear in count(features) * vision.h, out text.h, as projector linear_1, from x, to up, prefix keeps, bias .multimodal_projector_bias * text.h,
+         split columns
+  linear in text.h,   out text.h, as projector linear_2, from up, to out, prefix keeps, bias .multimodal_projector_bias * text.h,
+         split rows
 
 page llava.clip : clip_vision_model
 with hidden_size 1024, intermediate_size 4096, num_hidden_layers 24, num_attention_heads 16, image_size 336, patch_size 14

@@ -11,8 +11,10 @@ vision_per_token = null
 vision_per_frame = null
 require keeps <= 0: .vision_feature_select_strategy must be "default": a class token has no place among the patches
 vision_projector:
-  linear in count(features) * vision.h, out text.h, as projector linear_1, from x, to up, bias .multimodal_projector_bias * text.h
-  linear in text.h, out text.h, as projector linear_2, from up, to out, bias .multimodal_projector_bias * text.h
+  linear in count(features) * vision.h, out text.h, as projector linear_1, from x, to up, bias .multimodal_projector_bias * text.h,
+         split columns
+  linear in text.h, out text.h, as projector linear_2, from up, to out, bias .multimodal_projector_bias * text.h,
+         split rows
   positions count text.h                          # stands after each row of an image
 )page";
 

@@ -23,11 +23,11 @@ val     = kv * .v_head_dim
 sinks   = slides ? heads : 0
 sparse  = given(.mlp_layer_types) ? .mlp_layer_types[i] == "sparse" : i > 0
 mixer:
-  linear in h, out q,    as attention.qkv
-  linear in h, out k,    as attention.qkv
-  linear in h, out val,  as attention.qkv
+  linear in h, out q,    as attention.qkv, split heads heads
+  linear in h, out k,    as attention.qkv, split kv_heads kv
+  linear in h, out val,  as attention.qkv, split kv_heads kv
   core heads heads, dim dim, v_dim .v_head_dim
-  linear in heads * .v_head_dim, out h, as attention.output
+  linear in heads * .v_head_dim, out h, as attention.output, split heads heads
   bias count (.attention_bias ? q + k + val : 0) + sinks
 feed:
   experts of .num_local_experts // .n_routed_experts, top .num_experts_per_tok, inner .moe_intermediate_size  if sparse

@@ -16,8 +16,10 @@ vision_layers = depth(features, vision.layers)
 vision_units = merges
 vision_projector:
   linear in side*side*vision.h, out vision.h, as projector merging_layer, from x, to merged, units merges, norm vision.h
-  linear in vision.h, out text.h, as projector linear_1, from x, to up, units merges, bias .multimodal_projector_bias * text.h
-  linear in text.h,   out text.h, as projector linear_2, from up, to out, units merges, bias .multimodal_projector_bias * text.h
+  linear in vision.h, out text.h, as projector linear_1, from x, to up, units merges, bias .multimodal_projector_bias * text.h,
+         split columns
+  linear in text.h,   out text.h, as projector linear_2, from up, to out, units merges, bias .multimodal_projector_bias * text.h,
+         split rows
 require count(features) == 1: .vision_feature_layer must be one integer
 
 page mistral3.text : mistral

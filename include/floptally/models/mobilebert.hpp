@@ -22,18 +22,18 @@ mixer:
   linear in h, out narrow, applied 1, stored 1, as bottleneck, bias narrow, norm 2*narrow  if .use_bottleneck
   linear in h, out narrow, applied not .use_bottleneck_attention, stored 1, as bottleneck, bias narrow,
          norm 2*narrow  if .use_bottleneck and shared
-  linear in narrow, out narrow, applied 2, as attention.qkv
-  linear in queries, out narrow, as attention.qkv, bias 3*narrow
+  linear in narrow, out narrow, applied 2, as attention.qkv, split heads heads
+  linear in queries, out narrow, as attention.qkv, bias 3*narrow, split heads heads
   core heads heads, dim dim
-  linear in narrow, out narrow, as attention.output, bias narrow, norm 2*narrow
+  linear in narrow, out narrow, as attention.output, bias narrow, norm 2*narrow, split heads heads
 feed:
-  linear in narrow, out f, as mlp, bias f, times .num_feedforward_networks
-  linear in f, out narrow, as mlp, bias narrow, norm 2*narrow, times .num_feedforward_networks
+  linear in narrow, out f, as mlp, bias f, times .num_feedforward_networks, split even
+  linear in f, out narrow, as mlp, bias narrow, norm 2*narrow, times .num_feedforward_networks, split even
   linear in narrow, out h, as bottleneck, bias h, norm 2*h  if .use_bottleneck
 # A token's embedding stands beside those of its neighbours before it is widened.
 once:
   linear in (.trigram_input ? 3 : 1) * embedding, out h, applied .trigram_input or embedding != h, stored 1,
-         as embedding.projection, bias h, norm 2*h
+         as embedding.projection, bias h, norm 2*h, split replicated
   positions count (.max_position_embeddings + .type_vocab_size) * h
 class ForMaskedLM:
   head out h, bias, norm 2

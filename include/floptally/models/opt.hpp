@@ -19,7 +19,7 @@ bias   = .enable_bias * 4*h
 feed:  mlp inner f, bias .enable_bias * (f + h)
 once:
   positions count (.max_position_embeddings + 2) * h  # of the layers' width; they start at 2
-  linear as embedding.projection, in embedding, out h, applied 2  if embedding != h
+  linear as embedding.projection, in embedding, out h, applied 2, split replicated  if embedding != h
   norm count (2*layers + last) * 2*h  if .layer_norm_elementwise_affine
 class ForCausalLM: head out v, in embedding, words
 class Model:

@@ -45,7 +45,7 @@ stem:
                bin_kernels [k, 1], biased, inside, field reach2, stride s*s  if halvings >= 3
   convolutions channels c, kernels [k, 1], out c, strides [s, 1], paddings [p, 0], groups [c, 1], bins bins4,
                bin_kernels [k, 1], biased, inside, field reach3, stride s*s*s  if halvings >= 4
-  linear in c * bins, out h, as stem projection, from x, bias h, over units, attends units
+  linear in c * bins, out h, as stem projection, from x, bias h, over units, attends units, split repeated
 mixer:
   gqa heads heads, kv kv, dim dim, bias bias
   linear in h, out heads * dim, applied 2, stored 1, input, no_lora, as attention.positions, bias 2 * heads * dim

@@ -20,7 +20,7 @@ tokens_for = null
 stem:
   convolutions channels 1, kernels [3, 3, 3], out c, strides 2, paddings 1, bins [bins1, bins2, bins3], bin_kernels 3,
                biased, chunk chunk
-  linear in c * bins3, out h, as stem conv_out, units units
+  linear in c * bins3, out h, as stem conv_out, units units, split repeated
 after:
   linear in h, out h, as merger proj1, bias h, over units, attends attends
   linear in h, out .output_dim, as merger proj2, bias .output_dim, over units, attends attends

@@ -11,7 +11,7 @@ embedding = .input_embedding_size
 first_norm = 0
 once:
   norm count 2 * embedding
-  linear in embedding, out h, as embedding.projection, bias h
+  linear in embedding, out h, as embedding.projection, bias h, split replicated
 class ForMaskedLM:
   head out .output_embedding_size, bias, norm 2
   head in .output_embedding_size, out v, bias, words

@@ -13,7 +13,7 @@ inputs = h + .enable_pronunciation * sound + .enable_shape * shape
 once:
   table count .pronunciation_vocab_size * sound
   table count .shape_vocab_size * shape
-  linear in inputs, out h, as embedding.projection, bias h  if .concat_input
+  linear in inputs, out h, as embedding.projection, bias h, split replicated  if .concat_input
 classes ForMaskedLM Model ForSequenceClassification ForMultipleChoice ForTokenClassification ForQuestionAnswering
 classes ForCausalLM
 # One pass over one sequence: the contrastive loss of its pre-training runs the model on two more.

@@ -12,7 +12,7 @@ first_norm = 0
 positions = .type_vocab_size
 once:
   norm count 2 * embedding
-  linear in embedding, out h, as embedding.projection, bias h  if embedding != h
+  linear in embedding, out h, as embedding.projection, bias h, split replicated  if embedding != h
   positions count .max_position_embeddings * dim          # sines and cosines: a table that training leaves as it is
 class ForMaskedLM:
   head out embedding, bias, norm 2

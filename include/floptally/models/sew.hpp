@@ -18,7 +18,8 @@ attends = frame_squares(reach + (squeeze - 1) * hop, hop * squeeze)
 last_units = every
 stem:
   convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
-  linear in wide, out h, as stem projection, from x, norm 2*wide, bias h, over every, attends every  if wide != h
+  linear in wide, out h, as stem projection, from x, norm 2*wide, bias h, over every, attends every,
+         split repeated  if wide != h
   linear in kernel * (h / groups), out h, as positions, no_lora, norm kernel, bias h, over units, attends units
   norm count 2*wide  if wide == h
   positions count h  if masks

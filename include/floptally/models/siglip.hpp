@@ -16,7 +16,7 @@ class Model:
   note the product of all texts with all images of a batch, 2 x texts x images x width, is not counted
 class ForImageClassification:
   text none
-  linear in vision.h, out labels, as projector classifier, from x, per_sequence, head, bias labels
+  linear in vision.h, out labels, as projector classifier, from x, per_sequence, head, bias labels, split replicated
 )page";
 
 }  // namespace floptally::models

@@ -8,14 +8,14 @@ page squeezebert : bert prefix SqueezeBert
 with embedding_size 768, q_groups 4, k_groups 4, v_groups 4, post_attention_groups 1, intermediate_groups 4, output_groups 4
 # Linears in groups: each takes its own part of the channels.
 mixer:
-  linear in h / .q_groups, out h, as attention.qkv
-  linear in h / .k_groups, out h, as attention.qkv
-  linear in h / .v_groups, out h, as attention.qkv
+  linear in h / .q_groups, out h, as attention.qkv, split heads heads
+  linear in h / .k_groups, out h, as attention.qkv, split heads heads
+  linear in h / .v_groups, out h, as attention.qkv, split heads heads
   core heads heads, dim dim
-  linear in h / .post_attention_groups, out h, as attention.output, bias 4*h
+  linear in h / .post_attention_groups, out h, as attention.output, bias 4*h, split heads heads
 feed:
-  linear in h / .intermediate_groups, out f, as mlp
-  linear in f / .output_groups, out h, as mlp, bias f + h
+  linear in h / .intermediate_groups, out f, as mlp, split even
+  linear in f / .output_groups, out h, as mlp, bias f + h, split even
 # The pooler runs in every class.
 class ForMaskedLM:
   head out h, bias, per_sequence, detached

@@ -17,7 +17,7 @@ bias   = .qv_bias * 2*h + h                      # keys have none
 final_norm = 0
 stem:  patches channels .num_channels, side .patch_size, frames .tubelet_size, bias h
 class ForVideoClassification:
-  linear in h, out labels, head, as lm_head classifier, from x, units clips(), bias labels
+  linear in h, out labels, head, as lm_head classifier, from x, units clips(), bias labels, split replicated
   norm count 2*h
 class Model: norm count 2*h  if not .use_mean_pooling
 require frames > 0: .num_frames must be at least tubelet_size

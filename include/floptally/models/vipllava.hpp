@@ -13,8 +13,8 @@ vision_layers = depth(features, vision.layers)
 vision_per_frame = vision.rows * (vision.columns ?? vision.rows)
 both   = count(features) * vision.h
 vision_projector:
-  linear in both,   out text.h, as projector linear_1, from x, to up, norm 2 * both, bias text.h
-  linear in text.h, out text.h, as projector linear_2, from up, to out, bias text.h
+  linear in both,   out text.h, as projector linear_1, from x, to up, norm 2 * both, bias text.h, split columns
+  linear in text.h, out text.h, as projector linear_2, from up, to out, bias text.h, split rows
 require vision.class_tokens == 1 and given(vision.rows): .vision_config.model_type must be a tower with one class token
 )page";
 

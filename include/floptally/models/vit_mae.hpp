@@ -25,7 +25,7 @@ class ForPreTraining:
   linear in h, out w, as decoder.embedding decoder_embed, from x, units seen
   gqa heads dheads, dim ddim, width w, sees both, norm 4*w, bias .qkv_bias * 3*dheads*ddim + w, times n, prefix 1
   mlp inner df, width w, bias df + w, times n, prefix 1
-  linear in w, out pixels, as lm_head decoder_pred, from x, prefix 1
+  linear in w, out pixels, as lm_head decoder_pred, from x, prefix 1, split replicated
   positions count (rows*columns + 2) * w         # and the mask token
   norm count 2*w
   bias count w + pixels

@@ -46,7 +46,7 @@ class ForVideoClassification:
   positions count h
   norm count 4*h
   bias count 8*h
-  linear in h, out labels, head, as lm_head classifier, from x, units clips(), bias labels
+  linear in h, out labels, head, as lm_head classifier, from x, units clips(), bias labels, split replicated
 require .mlp_ratio > 0.0: .mlp_ratio must be a number above 0 and up to 1024
 require .pred_mlp_ratio > 0.0: .pred_mlp_ratio must be a number above 0 and up to 1024
 require p % pheads == 0: .pred_num_attention_heads must divide its width ({p})

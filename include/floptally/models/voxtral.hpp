@@ -10,8 +10,8 @@ inner text .text_config: voxtral.text, older llama
 inner audio .audio_config: voxtral_encoder
 pooled = audio.f / audio.h                       # as many as fill a row of the tower's intermediate_size
 audio_projector:
-  linear in audio.f, out text.h, as projector linear_1, from x, to up, over audio_units, attends squares
-  linear in text.h, out text.h, as projector linear_2, from up, to out, over audio_units, attends squares
+  linear in audio.f, out text.h, as projector linear_1, from x, to up, over audio_units, attends squares, split columns
+  linear in text.h, out text.h, as projector linear_2, from up, to out, over audio_units, attends squares, split rows
 require audio.f % audio.h == 0: .audio_config.intermediate_size must be a multiple of hidden_size, since frames are stacked to rows of it
 
 page voxtral.text : llama

@@ -21,7 +21,7 @@ units  = null
 attends = null
 last_units = null
 stem:
-  linear in inputs, out h, as stem projection, from x, norm 2*inputs, bias h
+  linear in inputs, out h, as stem projection, from x, norm 2*inputs, bias h, split repeated
   positions count h  if masks
 mixer:
   gqa heads heads, dim dim, bias bias

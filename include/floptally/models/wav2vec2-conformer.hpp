@@ -12,7 +12,7 @@ taps   = .conv_depthwise_kernel_size
 relative = .position_embeddings_type == "relative"
 stem:
   convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
-  linear in wide, out h, as stem projection, from x, norm 2*wide, bias h, over units, attends units
+  linear in wide, out h, as stem projection, from x, norm 2*wide, bias h, over units, attends units, split repeated
   positions count kernel * (h / groups) * h + kernel + h      # the class has that convolution and does not run it
   positions count h  if masks
 # Queries against projected relative positions, of which a sequence has twice as many as frames, less one.

@@ -34,7 +34,8 @@ position_norm = kernel                          # weights of that convolution ar
 masks  = (.mask_time_prob ?? 0.05) > 0.0 or (.mask_feature_prob ?? 0.0) > 0.0
 stem:
   convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
-  linear in wide, out h, as stem projection, from x, norm projection_norm, bias h, over units, attends units
+  linear in wide, out h, as stem projection, from x, norm projection_norm, bias h, over units, attends units,
+         split repeated
   linear in kernel * (h / groups), out h, as positions, no_lora, norm position_norm, bias h, over units,
          attends units, times convolved
   positions count h  if masks                   # what stands for a masked frame
@@ -53,11 +54,13 @@ after:
   linear in h, out adapted, as adapter proj, units units, norm 2*adapted, bias adapted  if adapted != h
   convolutions channels adapted, as adapter, kernels kernels, out 2*adapted, strides .adapter_stride, paddings 1,
                biased, gated, inside, field reach, stride hop  if after_layers > 0
-  linear in h, out .tdnn_dim[0], as lm_head, units units, bias .tdnn_dim[0]  if xvector
+  linear in h, out .tdnn_dim[0], as lm_head, units units, bias .tdnn_dim[0], split replicated  if xvector
   convolutions channels .tdnn_dim[0], as lm_head, kernels .tdnn_kernel, out .tdnn_dim, dilations .tdnn_dilation,
                biased, inside, field reach, stride hop  if xvector
-  linear in 2 * last(.tdnn_dim), out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim  if xvector
-  linear in .xvector_output_dim, out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim  if xvector
+  linear in 2 * last(.tdnn_dim), out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim,
+         split replicated  if xvector
+  linear in .xvector_output_dim, out .xvector_output_dim, per_sequence, as lm_head, bias .xvector_output_dim,
+         split replicated  if xvector
   positions count .xvector_output_dim * labels  if xvector       # the weight of the loss
 # Some of it is there in some classes only, whatever their head: x-vectors, and a weight for each hidden state.
 asked  = size(.architectures) > 0 ? .architectures[0] : ""

@@ -9,7 +9,7 @@ with num_buckets 320, num_ctc_classes any?
 # Scores are moved by a bias of relative positions, which eight numbers a head gate.
 mixer:
   gqa heads heads, dim dim, bias bias
-  linear in dim, out 8, applied heads, stored 1, as attention.gate, from x, no_lora, bias 8 + heads
+  linear in dim, out 8, applied heads, stored 1, as attention.gate, from x, no_lora, bias 8 + heads, split heads heads
   positions count .num_buckets * heads  if i == 0
 )page";
 

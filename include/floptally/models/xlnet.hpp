@@ -21,10 +21,10 @@ final_norm = 0
 mtp_norms = norms + 6*h
 wide   = heads * dim
 mixer:
-  linear as attention.qkv, in h, out wide, applied 3
+  linear as attention.qkv, in h, out wide, applied 3, split heads heads
   linear as attention.positions, in h, out wide, applied 2, stored 1
   core heads heads, dim 2*dim, v_dim dim, sees both
-  linear as attention.output, in wide, out h
+  linear as attention.output, in wide, out h, split heads heads
   bias count 5*wide               # of the three products, and two segments
 feed:  mlp inner f, bias f + h
 once:  positions count h          # what stands for a token to predict

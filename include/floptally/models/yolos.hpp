@@ -17,9 +17,10 @@ stem:
   positions count (rows*columns + 2*class_tokens + between) * h
 # Two MLPs of three matrices over the detection tokens: classes (and none), and boxes.
 class ForObjectDetection:
-  linear in h, out h, applied detect, stored 1, per_sequence, head, as lm_head, bias h, times 4
-  linear in h, out labels + 1, applied detect, stored 1, per_sequence, head, as lm_head, bias labels + 1
-  linear in h, out 4, applied detect, stored 1, per_sequence, head, as lm_head, bias 4
+  linear in h, out h, applied detect, stored 1, per_sequence, head, as lm_head, bias h, times 4, split replicated
+  linear in h, out labels + 1, applied detect, stored 1, per_sequence, head, as lm_head, bias labels + 1,
+         split replicated
+  linear in h, out 4, applied detect, stored 1, per_sequence, head, as lm_head, bias 4, split replicated
 class Model: head out h, bias, per_sequence, detached
 )page";
 

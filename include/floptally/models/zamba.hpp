@@ -35,15 +35,15 @@ dim    = .head_dim // .attention_head_dim ?? 2*h / heads
 q      = heads * dim
 k      = kv * dim
 once:
-  linear in 2*h, out q, as attention.qkv, times first
-  linear in 2*h, out k, applied 2, as attention.qkv, times first
-  linear in q, out h, as attention.output, times first
-  linear in h, out f, applied 3, as mlp, times first
-  linear in 2*h, out q, as attention.qkv, times later, shared_weights
-  linear in 2*h, out k, applied 2, as attention.qkv, times later, shared_weights
-  linear in q, out h, as attention.output, times later, shared_weights
-  linear in h, out f, applied 3, as mlp, times later, shared_weights
+  linear in 2*h, out q, as attention.qkv, times first, split heads heads
+  linear in 2*h, out k, applied 2, as attention.qkv, times first, split kv_heads kv
   core heads heads, dim dim, times uses
+  linear in q, out h, as attention.output, times first, split heads heads
+  linear in h, out f, applied 3, as mlp, times first, split even
+  linear in 2*h, out q, as attention.qkv, times later, shared_weights, split heads heads
+  linear in 2*h, out k, applied 2, as attention.qkv, times later, shared_weights, split kv_heads kv
+  linear in q, out h, as attention.output, times later, shared_weights, split heads heads
+  linear in h, out f, applied 3, as mlp, times later, shared_weights, split even
   linear in h, out h, as attention.to_mixer, times uses
   norm count 3*h * first
 require given(list) or layers >= 3: .layers_block_type is missing, and its default has 3 layers, not {layers}

@@ -18,12 +18,12 @@ c      = q + k                                     # channels that are convolved
 # Queries and keys pass two causal convolutions, the first by channel, the second by head; half of the values come
 # from the token before. The residual streams have scales and biases of their own.
 mixer:
-  linear in h, out q, as attention.qkv
-  linear in h, out k, applied 2, as attention.qkv
-  linear in .cca_time0, out c, no_lora, as mixer.convolution conv1d
-  linear in .cca_time1 * dim, out c, as mixer.convolution
+  linear in h, out q, as attention.qkv, split heads heads
+  linear in h, out k, applied 2, as attention.qkv, split kv_heads kv
+  linear in .cca_time0, out c, no_lora, as mixer.convolution conv1d, split even
+  linear in .cca_time1 * dim, out c, as mixer.convolution, split even
   core heads heads, dim dim
-  linear in q, out h, as attention.output
+  linear in q, out h, as attention.output, split heads heads
   norm count kv + 8*h
   bias count 2*c + (.attention_bias ? c + k + h : 0)
 # Beside the experts the router knows one that does nothing; which tokens skip to it depends on the data, so here every
@@ -31,10 +31,11 @@ mixer:
 r      = .router_hidden_size
 n      = .num_experts
 feed:
-  linear in h, out r, router, as moe.router
-  linear in r, out r, applied 2, router, as moe.router
-  linear in r, out n + 1, router, as moe.router
-  linear in h, out .moe_intermediate_size, applied 3, stored 3*n, as moe.experts
+  linear in h, out r, router, as moe.router, split replicated
+  linear in r, out r, applied 2, router, as moe.router, split replicated
+  linear in r, out n + 1, router, as moe.router, split replicated
+  linear in h, out .moe_intermediate_size, applied 3, stored 3*n, as moe.experts,
+         split experts n, inner .moe_intermediate_size
   norm count (i == 0 ? 1 : 2) * r
   bias count 3*r
 require heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({heads})

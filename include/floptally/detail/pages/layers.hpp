@@ -144,12 +144,15 @@ class layer_reader {
         }
         run now;
         std::uint64_t norms = 0;
+        std::vector<first_use> forward;  // the sum has its components in this order
         for (in_.layer = 0; in_.layer < layers; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
             for (entry& one : blocks_) {
                 next.variants.push_back(one.reader.read());
-                one.count(next.variants.back(), next.detached);
+                if (one.count(next.variants.back(), next.detached)) {
+                    forward.push_back({&one, next.variants.back()});
+                }
             }
             norms = checked_add(norms, next.norms, "norm");
             if (now.repeat != 0 && now.norms == next.norms && now.detached == next.detached &&
@@ -163,12 +166,11 @@ class layer_reader {
         in_.layer = layers - 1;
         put(now, parts);
         last_ = now;
-        for (const entry& one : blocks_) {
-            for (std::size_t v = 0; v < one.counts.size(); ++v) {
-                add_times(sum, one.counts[v].used, one.reader.made(v));
-                if (one.counts[v].detached != 0) {
-                    add_times(sum, one.counts[v].detached, one.reader.made(v).detached());
-                }
+        for (const first_use& one : forward) {
+            const tally_of_layers& times = one.block->counts[one.variant];
+            add_times(sum, times.used, one.block->reader.made(one.variant));
+            if (times.detached != 0) {
+                add_times(sum, times.detached, one.block->reader.made(one.variant).detached());
             }
         }
         sum.add_parameters("norm", term::norm, norms);
@@ -194,15 +196,22 @@ class layer_reader {
         block_reader reader;
         std::vector<tally_of_layers> counts;
 
-        void count(std::size_t variant, bool detached) {
+        /// Whether this is the first layer that has it.
+        bool count(std::size_t variant, bool detached) {
             if (variant == block_reader::nothing) {
-                return;
+                return false;
             }
-            if (variant >= counts.size()) {
+            const bool is_first = variant >= counts.size();
+            if (is_first) {
                 counts.resize(variant + 1);
             }
             ++(detached ? counts[variant].detached : counts[variant].used);
+            return is_first;
         }
+    };
+    struct first_use {
+        const entry* block;
+        std::size_t variant;
     };
     struct run {
         std::uint64_t first = 0;

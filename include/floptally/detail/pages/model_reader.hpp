@@ -15,9 +15,11 @@
 #include <floptally/detail/pages/layers.hpp>
 #include <floptally/detail/pages/library.hpp>
 #include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/rows.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/part_list.hpp>
 #include <floptally/model/component_name.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model/transformer.hpp>
 #include <floptally/model_config.hpp>
@@ -298,7 +300,8 @@ class model_reader {
                                      .padded_out_features = padded,
                                      .rows = per_sequence ? statistic::count : statistic::tokens,
                                      .kind = detached ? term::detached_head : term::lm_head,
-                                     .reads = floptally::value::stream});
+                                     .reads = floptally::value::stream,
+                                     .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
         if (is_tower_ && (scope_.has("units") || scope_.has("last_units"))) {
             const bool own = scope_.has("last_units");
             matrix = matrix.over(mask_of(own ? "last_units" : "units"),

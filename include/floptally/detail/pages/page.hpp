@@ -89,7 +89,7 @@ struct key_rule {
 struct argument {
     std::string_view name;
     std::size_t value = no_expression;  ///< none: a word alone
-    std::string_view words{};           ///< of `as`, `from` and `to`
+    std::string_view words{};           ///< of `as`, `from` and `to`; the first word of `split`
 };
 
 /// `PART name EXPR, name EXPR, word if EXPR`

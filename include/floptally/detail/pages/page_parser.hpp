@@ -129,6 +129,11 @@ class page_parser {
             argument one{.name = from.required_word("an argument")};
             if (one.name == "as" || one.name == "from" || one.name == "to") {
                 one.words = from.until_comma();
+            } else if (one.name == "split") {
+                one.words = from.required_word("how ranks share it");
+                if (!from.at_end() && from.peek() != ',' && !next_is_if(from)) {
+                    one.value = value(from);
+                }
             } else if (!from.at_end() && from.peek() != ',' && !next_is_if(from)) {
                 one.value = value(from);
             }

@@ -10,6 +10,7 @@
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/dealing.hpp>
 #include <floptally/statistic.hpp>
 
 /// @file
@@ -26,6 +27,41 @@ struct row_name {
     lexer from(p.where.name, p.words("as"), p.line.line);
     const std::string_view component = from.word(true);
     return {component.empty() ? otherwise : component, from.word(true)};
+}
+
+/// `split heads N`: how tensor and expert parallelism deal the row, and what there is to deal.
+[[gnu::cold]] inline dealing split_of(const part_call& p, const dealing& otherwise = {}) {
+    struct word {
+        std::string_view name;
+        tensor_split by;
+        bool has_units;  ///< a number follows: of what there is to deal
+    };
+    constexpr word words[] = {
+        {"columns", tensor_split::columns, false},  {"rows", tensor_split::rows, false},
+        {"heads", tensor_split::heads, true},       {"kv_heads", tensor_split::kv_heads, true},
+        {"experts", tensor_split::experts, true},   {"vocabulary", tensor_split::vocabulary, false},
+        {"even", tensor_split::even, false},        {"replicated", tensor_split::replicated, false},
+        {"repeated", tensor_split::repeated, false}};
+    const std::string_view said = p.words("split");
+    for (const word& one : words) {
+        if (said != one.name) {
+            continue;
+        }
+        const bool counts = p.find("split")->is != value::kind::flag;
+        if (counts != one.has_units) {
+            p.fail("split " + std::string(said) + (counts ? " takes no number" : " needs the number of them"));
+        }
+        const std::uint64_t units = counts ? p.number("split") : 0;
+        if (counts && units == 0) {
+            p.fail("split " + std::string(said) + " must be at least 1");
+        }
+        return {one.by, units, one.by == tensor_split::experts ? p.must("inner") : 0};
+    }
+    if (!said.empty()) {
+        p.fail("is split \"" + std::string(said) +
+               "\"; known: columns, rows, heads, kv_heads, experts, vocabulary, even, replicated, repeated");
+    }
+    return otherwise;
 }
 
 /// linear in A, out B, as COMPONENT WEIGHT, from x, to q …
@@ -47,7 +83,8 @@ struct row_name {
                .weight = name.weight,
                .reads = p.values(p.words("from"), false),
                .writes = p.values(p.words("to"), true),
-               .adaptable = !p.on("no_lora")};
+               .adaptable = !p.on("no_lora"),
+               .dealt = split_of(p)};
     cost sum;
     if (p.on("units")) {
         sum.add(name.component, one, p.attends("units", {}));
@@ -104,7 +141,8 @@ struct row_name {
     sum.add_pairs(
         name_of(p, "attention.core").component, p.on("values") ? term::values : term::scores, p.must("per"),
         p.place().attends,
-        {.reads = sets[0], .also_reads = sets[1], .fused_with = sets[2], .writes = p.values(p.words("to"), true)});
+        {.reads = sets[0], .also_reads = sets[1], .fused_with = sets[2], .writes = p.values(p.words("to"), true)},
+        split_of(p));
     return sum;
 }
 
@@ -116,7 +154,7 @@ struct row_name {
                   p.on("delta_rule") ? term::delta_rule
                   : p.on("scan")     ? term::scan
                                      : term::state,
-                  reads, p.values(p.words("to"), true));
+                  reads, p.values(p.words("to"), true), split_of(p));
     return sum;
 }
 
