@@ -35,7 +35,7 @@ once:
   linear in h, as per_layer_input, out p*layers  if p > 0
   table count .vocab_size_per_layer_input * p * layers  if p > 0
   norm count p  if p > 0
-require i + 1 < layers or not slides: .layer_types must end in "full_attention", as the last layer is
+require i + 1 < layers or not slides: .layer_types must be "full_attention", as the last layer is
 require not .enable_moe_block or given(.num_experts): .num_experts must be a number with enable_moe_block
 require not .enable_moe_block or given(.top_k_experts): .top_k_experts must be a number with enable_moe_block
 require not .enable_moe_block or given(.moe_intermediate_size): .moe_intermediate_size must be a number with enable_moe_block

@@ -13,7 +13,7 @@ vision_units = merged(vision.side)
 vision_projector:
   linear in vision.all, out text.h, as projector visual_embeddings_table, from x, to y, units merged(vision.side), no_lora
 require given(vision.all): .vision_config.model_type must be "ovis2_vision"
-require .hidden_size == text.h: .hidden_size must be the text's hidden_size
+require .hidden_size == text.h: .hidden_size must be the text's hidden_size ({text.h})
 )page";
 
 }  // namespace floptally::models

@@ -31,7 +31,7 @@ feed:
   experts of .num_experts, top .num_experts_per_tok, inner .moe_intermediate_size,
           shared .shared_expert_intermediate_size, shared_gate  if sparse
   gated inner f  if not sparse
-require values % .linear_num_key_heads == 0: .linear_num_value_heads must be a multiple of linear_num_key_heads
+require values % .linear_num_key_heads == 0: .linear_num_value_heads must be a multiple of linear_num_key_heads ({.linear_num_key_heads})
 require .attn_output_gate != no: .attn_output_gate is not supported; must be true or absent
 require .shared_expert_gate != no: .shared_expert_gate is not supported; must be true or absent
 )page";
