@@ -24,7 +24,7 @@ feed:
   gated inner f, bias .mlp_bias * (2*f + h)
   linear as moe.router, in h, out 2*keys, router  if .is_moe
   linear as moe.experts, in h, out 1, applied 2*top, stored 2*.num_experts  if .is_moe
-require not .is_moe or top <= keys*keys: .num_experts_per_tok must be at most the experts that keys find
+require not .is_moe or top <= keys*keys: .num_experts_per_tok must be at most the {keys*keys} experts that keys find
 classes ForCausalLM Model ForSequenceClassification
 )page";
 

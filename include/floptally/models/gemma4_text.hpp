@@ -20,8 +20,8 @@ same   = .attention_k_eq_v and not slides
 layer  = .per_layer_config                         # of a saved config: the sizes of each layer
 wide   = slides ? .head_dim : .global_head_dim
 groups = same ? .num_global_key_value_heads ?? .num_key_value_heads : .num_key_value_heads
-dim    = given(layer) ? of_layer(layer, i, "head_dim") ?? .head_dim : wide
-kv     = given(layer) ? of_layer(layer, i, "num_key_value_heads") ?? .num_key_value_heads : groups
+dim    = given(layer) ? of_layer(layer, i, "head_dim", "num_key_value_heads") ?? .head_dim : wide
+kv     = given(layer) ? of_layer(layer, i, "num_key_value_heads", "head_dim") ?? .num_key_value_heads : groups
 kvs    = i < own ? (same ? 1 : 2) : 0
 f      = .use_double_wide_mlp and i >= own ? 2 * .intermediate_size : .intermediate_size
 feed:

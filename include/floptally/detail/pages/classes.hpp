@@ -151,6 +151,9 @@ class rule_checker {
             given = &in_.config().tree().child(*given, static_cast<std::size_t>(in_.layer));
             field = indexed(field, static_cast<std::size_t>(in_.layer));
         }
+        if (given == nullptr && what.starts_with("is missing")) {
+            throw error(field, what);
+        }
         throw error(field, what + (given != nullptr ? ", got " + in_.config().shown(*given) : in_.got(key)));
     }
 

@@ -69,7 +69,7 @@ class fields {
             return;
         }
         if (given.is == config_node::kind::text && !is_word_of(rule, given)) {
-            throw error(field(key), "must be " + words_of(rule) + ", got " + tree_->shown(given));
+            throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
         }
         for (std::size_t i = 0; given.is == config_node::kind::list && i < given.count; ++i) {
             if (!is_word_of(rule, tree_->child(given, i))) {
@@ -158,7 +158,7 @@ class fields {
         }
         for (const kind& one : kinds) {
             if ((rule.kinds & one.bit) != 0) {
-                add(one.text);
+                add(one.bit == allowed::text && !rule.words.empty() ? words_of(rule) : one.text);
             }
         }
         return all;

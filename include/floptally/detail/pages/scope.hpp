@@ -119,7 +119,7 @@ class scope {
             return ", got " + config_.shown(*given);
         }
         const value one = otherwise(key);
-        return one.is_none() ? "" : "; it is missing, and its default is " + shown(one);
+        return one.is_none() ? "; it is missing" : "; it is missing, and its default is " + shown(one);
     }
 
     [[nodiscard]] std::string shown(const value& one) const {
