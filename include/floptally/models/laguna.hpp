@@ -24,6 +24,7 @@ feed:
           shared .shared_expert_intermediate_size, bias .num_experts  if sparse
   gated inner f  if not sparse
 require not is_text(.gating) or .gating == "per-head" or .gating == "per-element": .gating must be true, "per-head", false or "per-element"
+require .num_attention_heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({.num_attention_heads})
 require heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({heads})
 classes ForCausalLM Model
 )page";

@@ -27,9 +27,8 @@ namespace floptally::detail::pages {
     }
     throw error(
         config.field("model_type"),
-        "unknown type \"" + std::string(type) + "\"" + hint + "\n  `floptally models` lists the " +
-            std::to_string(pages.types().size()) +
-            " that are known; a page of your own (docs/pages.md) or floptally's format\n"
+        "unknown type \"" + std::string(type) + "\"" + hint +
+            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
             "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module");
 }
 
