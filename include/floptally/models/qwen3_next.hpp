@@ -13,7 +13,7 @@ with vocab_size 151936, hidden_size 2048, intermediate_size 5632, num_hidden_lay
      linear_value_head_dim 128, linear_conv_kernel_dim 4,
      num_experts 512 from 0, num_experts_per_tok 10, moe_intermediate_size 512,
      shared_expert_intermediate_size 512, attn_output_gate flag?, shared_expert_gate flag?,
-     num_nextn_predict_layers 0? from 0
+     num_nextn_predict_layers 1? from 0
 without mlp_bias
 divides = no
 type   = .layer_types[i]
