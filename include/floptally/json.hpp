@@ -28,6 +28,18 @@
 
 namespace floptally {
 
+namespace detail {
+
+[[nodiscard]] inline model_config by_page(const nlohmann::json& config, const read_options& options) {
+    pages::library known;
+    for (const std::string& text : options.pages) {
+        known.add(text);
+    }
+    return pages::read_pages(pages::tree_of(config), options, known, known.first());
+}
+
+}  // namespace detail
+
 /// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
 /// out of range or contradictory is an `error` that names it.
@@ -36,17 +48,11 @@ namespace floptally {
     const std::string_view type = fields.contains("model_type") && config["model_type"].is_string()
                                       ? config["model_type"].get_ref<const std::string&>()
                                       : std::string_view{};
-    if (options.pages.empty() && type == "floptally") {
-        return detail::floptally_format(fields, options).read();
-    }
-    if (options.pages.empty() && type == "hstu") {
-        return detail::hstu_format(fields, options).read();
-    }
-    detail::pages::library pages;
-    for (const std::string& text : options.pages) {
-        pages.add(text);
-    }
-    model_config model = detail::pages::read_pages(detail::pages::tree_of(config), options, pages, pages.first());
+    const bool own = options.pages.empty() && type == "floptally";
+    const bool hstu = options.pages.empty() && type == "hstu";
+    model_config model = own    ? detail::floptally_format(fields, options).read()
+                         : hstu ? detail::hstu_format(fields, options).read()
+                                : detail::by_page(config, options);
     if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
         throw error("mla", model.model_type + " has no latent attention to absorb");
     }

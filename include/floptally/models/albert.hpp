@@ -28,7 +28,7 @@ class ForPreTraining:
   head out embedding, bias, norm 2
   head in embedding, out v, bias, untied_twice, words
 classes Model ForSequenceClassification ForMultipleChoice ForTokenClassification ForQuestionAnswering
-require .num_hidden_groups <= .num_hidden_layers: .num_hidden_groups must be at most num_hidden_layers
+require .num_hidden_groups <= .num_hidden_layers: .num_hidden_groups must be at most num_hidden_layers ({layers})
 require not .is_decoder: .is_decoder is not supported; must be false or absent
 )page";
 

@@ -19,8 +19,8 @@ stem:
 once: norm count 2*h  if not bare                 # before the classifier
 class ForAudioClassification: head out labels, bias, per_sequence
 class Model:
-require .num_mel_bins >= .patch_size: .num_mel_bins must be at least patch_size
-require .max_length >= .patch_size: .max_length must be at least patch_size
+require .num_mel_bins >= .patch_size: .num_mel_bins must be at least patch_size ({.patch_size})
+require .max_length >= .patch_size: .max_length must be at least patch_size ({.patch_size})
 )page";
 
 }  // namespace floptally::models

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char beit[] = R"page(
 page beit : vit prefix Beit
 with vocab_size 8192, use_mask_token no, use_absolute_position_embeddings no, use_relative_position_bias no
-with use_shared_relative_position_bias no, layer_scale_init_value 0.1, reshape_hidden_states any?, use_mean_pooling yes
+with use_shared_relative_position_bias no, layer_scale_init_value 0.1 from 0, reshape_hidden_states any?, use_mean_pooling yes
 without qkv_bias, encoder_stride, pooler_output_size
 bias   = 2*heads*dim + h                         # keys have none
 final_norm = 0

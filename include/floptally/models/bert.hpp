@@ -7,6 +7,7 @@ inline constexpr char bert[] = R"page(
 page bert : base.decoder prefix Bert
 with vocab_size 30522, hidden_size 768, intermediate_size 3072, num_hidden_layers 12, num_attention_heads 12
 with max_position_embeddings 512, type_vocab_size 2, is_decoder no, tie_word_embeddings yes
+with embedding_size any?
 norms  = 4*h
 first_norm = 2*h
 final_norm = 0
@@ -14,8 +15,10 @@ mtp_norms = norms + 6*h
 bias   = 4*h
 sees   = .is_decoder ? causal : both
 positions = .max_position_embeddings + .type_vocab_size
+embedding = h                     # its width; of some kin another
 feed: mlp inner f, bias f + h
 divides = yes
+require (.embedding_size ?? embedding) == embedding: .embedding_size must be null, absent or hidden_size ({embedding})
 class ForMaskedLM:
   head out h, bias, norm 2
   head out v, bias, untied_twice, words

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char big_bird[] = R"page(
 page big_bird : bert prefix BigBird
-with vocab_size 50358, max_position_embeddings 4096, use_bias yes, attention_type text
+with vocab_size 50358, max_position_embeddings 4096, use_bias yes, attention_type text absent
 with block_size any?, num_random_blocks any?      # of its sparse attention
 bias   = .use_bias * 3*h + h
 # The pooler is there also where no head looks at it.

@@ -6,7 +6,8 @@ namespace floptally::models {
 inline constexpr char convnext[] = R"page(
 page convnext : base.tower prefix ConvNext
 with image_size 224 or list, patch_size 4 or list, num_channels 3, num_stages number absent
-with hidden_sizes [96, 192, 384, 768], depths [3, 3, 9, 3], layer_scale_init_value 0.000001
+with hidden_sizes [96, 192, 384, 768] of numbers
+with depths [3, 3, 9, 3] of numbers, layer_scale_init_value 0.000001 from 0
 without num_attention_heads, intermediate_size
 layers = sum(.depths)
 h      = .hidden_sizes[size(.hidden_sizes) - 1]

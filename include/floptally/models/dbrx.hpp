@@ -16,7 +16,7 @@ heads  = .num_attention_heads // .n_heads
 kv     = .attn_config.kv_n_heads
 feed:  experts of .ffn_config.moe_num_experts, top .ffn_config.moe_top_k, inner .ffn_config.ffn_hidden_size
 require heads % kv == 0: .attn_config.kv_n_heads must divide n_heads ({heads})
-require .ffn_config.moe_top_k <= .ffn_config.moe_num_experts: .ffn_config.moe_top_k must be at most moe_num_experts
+require .ffn_config.moe_top_k <= .ffn_config.moe_num_experts: .ffn_config.moe_top_k must be at most moe_num_experts ({.ffn_config.moe_num_experts})
 require not .tie_word_embeddings: .tie_word_embeddings is not supported; must be false or absent
 classes ForCausalLM Model
 )page";

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char dinov2[] = R"page(
 page dinov2 : vit prefix Dinov2
-with patch_size 14 or list, mlp_ratio 4.0, use_swiglu_ffn no, use_mask_token yes
+with patch_size 14 or list, mlp_ratio 4.0 to 1024, use_swiglu_ffn no, use_mask_token yes
 with apply_layernorm flag?, reshape_hidden_states flag?       # of a class that hands out features of layers
 without intermediate_size, encoder_stride, pooler_output_size
 f      = floor(.mlp_ratio * h)

@@ -25,7 +25,7 @@ feed:
   linear as moe.router, in h, out 2*keys, router, split replicated  if .is_moe
   linear as moe.experts, in h, out 1, applied 2*top, stored 2*.num_experts,
          split experts .num_experts, inner 1  if .is_moe
-require not .is_moe or top <= keys*keys: .num_experts_per_tok must be at most the experts that keys find
+require not .is_moe or top <= keys*keys: .num_experts_per_tok must be at most the {keys*keys} experts that keys find
 classes ForCausalLM Model ForSequenceClassification
 )page";
 

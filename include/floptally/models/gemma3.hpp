@@ -20,7 +20,7 @@ class ForConditionalGeneration: text ForCausalLM
 class Model: text TextModel
 note yes: tokens of an image see each other, as the token_type_ids of the processor say
 require given(vision.rows): .vision_config.model_type must be a tower whose images are of one size
-require wanted <= vision.rows: .mm_tokens_per_image must be at most the patches of an image
+require wanted <= vision.rows: .mm_tokens_per_image must be at most the patches of an image ({vision.rows * vision.rows})
 require not text.both_ways: .text_config.use_bidirectional_attention must be false or absent
 )page";
 

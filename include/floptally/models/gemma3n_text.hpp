@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char gemma3n_text[] = R"page(
 page gemma3n_text : llama prefix Gemma3n
-with vocab_size 262400, hidden_size 2048, intermediate_size 16384 or list, num_hidden_layers 35, num_attention_heads 8
+with vocab_size 262400, hidden_size 2048, intermediate_size 16384 or list of numbers, num_hidden_layers 35, num_attention_heads 8
 with num_key_value_heads 2, head_dim 256, tie_word_embeddings yes
 with layer_types list? each of full_attention attention sliding_attention, sliding_window 512?
 with num_kv_shared_layers 15 from 0, altup_num_inputs 4 from 2, laurel_rank 64
@@ -51,7 +51,7 @@ once:
   linear in h, out h, applied 2*(n - 1), as altup
 listed = times(.layer_types ?? [], .layer_types[i], own)
 before = given(.layer_types) ? listed : slides ? own : own / period
-require i < own or before > 0: .num_kv_shared_layers must leave a layer of each kind with keys and values of its own
+require i < own or before > 0: .num_kv_shared_layers must leave a layer of each kind with keys and values of its own among the {layers}
 require heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({heads})
 class ForCausalLM: head out v, words
 class TextModel:

@@ -20,8 +20,8 @@ same   = .attention_k_eq_v and not slides
 layer  = .per_layer_config                         # of a saved config: the sizes of each layer
 wide   = slides ? .head_dim : .global_head_dim
 groups = same ? .num_global_key_value_heads ?? .num_key_value_heads : .num_key_value_heads
-dim    = given(layer) ? of_layer(layer, i, "head_dim") ?? .head_dim : wide
-kv     = given(layer) ? of_layer(layer, i, "num_key_value_heads") ?? .num_key_value_heads : groups
+dim    = given(layer) ? of_layer(layer, i, "head_dim", "num_key_value_heads") ?? .head_dim : wide
+kv     = given(layer) ? of_layer(layer, i, "num_key_value_heads", "head_dim") ?? .num_key_value_heads : groups
 kvs    = i < own ? (same ? 1 : 2) : 0
 f      = .use_double_wide_mlp and i >= own ? 2 * .intermediate_size : .intermediate_size
 feed:
@@ -35,7 +35,7 @@ once:
   linear in h, as per_layer_input, out p*layers  if p > 0
   table count .vocab_size_per_layer_input * p * layers  if p > 0
   norm count p  if p > 0
-require i + 1 < layers or not slides: .layer_types must end in "full_attention", as the last layer is
+require i + 1 < layers or not slides: .layer_types must be "full_attention", as the last layer is
 require not .enable_moe_block or given(.num_experts): .num_experts must be a number with enable_moe_block
 require not .enable_moe_block or given(.top_k_experts): .top_k_experts must be a number with enable_moe_block
 require not .enable_moe_block or given(.moe_intermediate_size): .moe_intermediate_size must be a number with enable_moe_block

@@ -19,6 +19,8 @@ mixer:
 require not given(.indexer_types) or size(types) >= layers: .indexer_types must name the {layers} layers
 require not given(types) or size(types) >= layers: .index_topk_pattern must name the {layers} layers
 require chooses or types[i] == "shared" or types[i] == "S" or not given(types): .index_topk_pattern must be letters F and S
+require chooses or i > 0 or not given(.indexer_types): .indexer_types must give the first layer an indexer
+require chooses or i > 0 or not given(types): .index_topk_pattern must give the first layer an indexer
 require chooses or i > 0: .index_skip_topk_offset must give the first layer an indexer
 )page";
 

@@ -16,7 +16,7 @@ audio_projector:
          split columns
   linear in wide, out text.h, as projector linear_2, from up, to out, bias text.h, over audio_units, attends squares,
          split rows
-require audio.f == 4 * audio.h: .audio_config.intermediate_size must be 4 x hidden_size, since one token of the text stands for four frames
+require audio.f == 4 * audio.h: .audio_config.intermediate_size must be 4 x hidden_size ({audio.h}), since one token of the text stands for four frames
 
 page glmasr.text : llama
 with vocab_size 59264, hidden_size 2048, intermediate_size 6144, num_hidden_layers 28, num_attention_heads 16, num_key_value_heads 4?

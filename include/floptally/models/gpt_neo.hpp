@@ -16,7 +16,8 @@ bias   = h                        # of the output alone
 positions = .max_position_embeddings
 kinds  = .attention_layers ?? repeated(.attention_types)
 sees   = kinds[i] == "local" ? window(.window_size) : causal
-require size(kinds) == layers: .attention_types must be for the {layers} layers of the model
+require size(kinds) == layers: .attention_types must be for the {layers} layers of the model, is for {size(kinds)}
+require kinds[i] == "global" or kinds[i] == "local": .attention_types must name "global" or "local", not {kinds[i]}
 )page";
 
 }  // namespace floptally::models

@@ -7,6 +7,8 @@ inline constexpr char internvl[] = R"page(
 page internvl : llava_next prefix InternVL
 with downsample_ratio 0.5, tie_word_embeddings yes
 without multimodal_projector_bias
+# Tied unless text_config says otherwise: such a checkpoint has both matrices.
+tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
 inner text .text_config: qwen2
 inner vision .vision_config: internvl_vision
 features = .vision_feature_layer // .vision_feature_layers ?? -1

@@ -27,8 +27,8 @@ mixer:
 feed:
   experts of experts, top .num_experts_per_tok, inner f  if sparse
   gated inner f  if not sparse
-require .attn_layer_offset < .attn_layer_period: .attn_layer_offset must be less than attn_layer_period
-require .expert_layer_offset < .expert_layer_period: .expert_layer_offset must be less than expert_layer_period
+require .attn_layer_offset < .attn_layer_period: .attn_layer_offset must be less than attn_layer_period ({.attn_layer_period})
+require .expert_layer_offset < .expert_layer_period: .expert_layer_offset must be less than expert_layer_period ({.expert_layer_period})
 require not is_text(.mamba_dt_rank) or .mamba_dt_rank == "auto": .mamba_dt_rank must be an integer or "auto"
 classes ForCausalLM Model ForSequenceClassification
 )page";

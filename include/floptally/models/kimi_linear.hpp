@@ -8,7 +8,8 @@ page kimi_linear : deepseek_v3 prefix KimiLinear
 with vocab_size 163840, hidden_size 2304, intermediate_size 9216, num_hidden_layers 27, num_attention_heads 32
 with num_key_value_heads 32?, q_lora_rank number?
 with layer_types list? each of full_attention attention linear_attention mamba, linear_attn_config object absent
-with linear_attn_config.full_attn_layers list?, linear_attn_config.kda_layers list?
+with linear_attn_config.full_attn_layers list? from 1 to 10000 of numbers
+with linear_attn_config.kda_layers list? from 1 to 10000 of numbers
 with linear_num_heads 32, linear_head_dim 128, linear_conv_kernel_dim 4
 with mlp_layer_types list? each of dense sparse
 with num_experts 256, num_experts_per_token 8, moe_intermediate_size 1024, num_shared_experts 1 from 0
@@ -35,7 +36,7 @@ mixer:
 feed:
   experts of experts, top .num_experts_per_tok // .num_experts_per_token, inner inner, shared shared  if sparse
   gated inner f  if not sparse
-require given(type) or not listed or fulls has i + 1 or deltas has i + 1: .linear_attn_config must name every layer in full_attn_layers or kda_layers
+require given(type) or not listed or fulls has i + 1 or deltas has i + 1: .linear_attn_config.kda_layers must name, with full_attn_layers, every layer; {i + 1} is in neither
 require .tie_word_embeddings == no: .tie_word_embeddings is not supported; must be false or absent
 classes ForCausalLM Model
 )page";

@@ -8,7 +8,7 @@ page lfm2 : llama prefix Lfm2
 with vocab_size 65536, hidden_size 2560, intermediate_size 12288, num_key_value_heads 8, head_dim number absent
 with tie_word_embeddings yes, conv_L_cache 3, conv_bias no
 with layer_types list? each of full_attention attention conv, full_attn_idxs list?
-with block_auto_adjust_ff_dim yes, block_multiple_of 256, block_ffn_dim_multiplier 1.0
+with block_auto_adjust_ff_dim yes, block_multiple_of 256, block_ffn_dim_multiplier 1.0 to 1024
 without attention_bias, mlp_bias
 divides = no
 tied    = .tie_embedding // .tie_word_embeddings

@@ -9,7 +9,8 @@ with downsample_factor 2 to 65535, projector_hidden_size 2560, projector_bias ye
 with tie_word_embeddings yes
 inner text .text_config: lfm2
 inner vision .vision_config: siglip2_vision_model
-tied   = .tie_embedding // .tie_word_embeddings
+# Tied unless text_config says otherwise: such a checkpoint has both matrices.
+tied   = .tie_embedding // .tie_word_embeddings // .text_config.tie_word_embeddings
 side   = .downsample_factor
 inside = side*side * vision.h
 wide   = .projector_hidden_size

@@ -13,7 +13,7 @@ vision_projector: linear in vision.out, out text.h, as projector linear_1, from 
          split columns
 class ForConditionalGeneration: text ForCausalLM
 require given(vision.out): .vision_config.model_type must be "llama4_vision_model"
-require vision.stated == vision.out: .vision_config.vision_output_dim must be projector_output_dim
+require vision.stated == vision.out: .vision_config.vision_output_dim must be projector_output_dim ({vision.out})
 )page";
 
 }  // namespace floptally::models

@@ -20,7 +20,7 @@ sparse = given(.moe_layers) ? .moe_layers has i : (i + 1) % .interleave_moe_laye
 feed:
   experts of .num_local_experts, top .num_experts_per_tok, inner f, shared f  if sparse
   gated inner .intermediate_size_mlp  if not sparse
-require not listed or rope or .no_rope_layers[i] == 0: .no_rope_layers must be of 0 and 1
+require not listed or rope or .no_rope_layers[i] == 0: .no_rope_layers must be 0 or 1
 class ForCausalLM: head out v, words
 class TextModel:
 )page";

@@ -12,7 +12,7 @@ out    = .projector_output_dim
 stated = .vision_output_dim                             # of what the projector of llama4 takes
 after: merger side side, inner out, out out
 require [1.0, 0.5, 0.25, 0.125] has .pixel_shuffle_ratio: .pixel_shuffle_ratio must be 1.0, 0.5, 0.25 or 0.125
-require f == side*side*h: .intermediate_size must be the width of merged patches
+require f == side*side*h: .intermediate_size must be the width of merged patches ({side*side*h})
 require .projector_input_dim == out: .projector_input_dim must be projector_output_dim ({out})
 class VisionModel:
 )page";

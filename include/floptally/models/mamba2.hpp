@@ -21,7 +21,7 @@ mixer:
          bias 3*p + .use_conv_bias * conv + .use_bias * (inner + conv + p + h)
 feed:
 require inner % p == 0: .num_heads must divide the {inner} channels
-require .head_dim == inner / p: .head_dim must be the width of one of {p} heads of {inner} channels
+require .head_dim == inner / p: .head_dim must be {inner / p}, the width of one of {p} heads of {inner} channels
 require p % g == 0: .n_groups must divide the {p} heads
 classes ForCausalLM Model
 )page";

@@ -16,7 +16,7 @@ shares = .share_encoder_decoder_embeddings
 v      = shares ? .vocab_size : own
 # Shared and not tied: a table on each side, and the shared one. Not shared: the encoder's, besides the decoder's.
 once:  table count h * (shares ? tied ? 0 : .vocab_size + own : .vocab_size)
-require not lone or own == .vocab_size: .decoder_vocab_size must be vocab_size in a decoder on its own
+require not lone or own == .vocab_size: .decoder_vocab_size must be vocab_size ({v}) in a decoder on its own
 class MTModel: head out v, words
 class Model:
 class ForCausalLM: as marian.decoder

@@ -8,7 +8,7 @@ page mimo_v2_flash : llama prefix MiMoV2Flash
 with vocab_size 152576, intermediate_size 16384, num_hidden_layers 48, num_attention_heads 64, num_key_value_heads 4
 with head_dim 192, v_head_dim 128
 with layer_types list? each of full_attention attention sliding_attention
-with sliding_window 129, sliding_window_size number? from 0
+with sliding_window 129, sliding_window_size number? from 0 to 2147483646
 with mlp_layer_types list? each of dense sparse
 with n_routed_experts 256, num_experts_per_tok 8, moe_intermediate_size 2048
 without mlp_bias

@@ -13,7 +13,7 @@ class ForConditionalGeneration: text ForCausalLM
 class Model: text TextModel
 note yes: an image is a grid of as many frames as it has tiles; keys of a text: those of all its tiles, tiles x (patches + 1)
 require given(vision.output): .vision_config.model_type must be "mllama_vision_model"
-require vision.stated == vision.output: .vision_config.vision_output_dim must be hidden_size x (1 + intermediate_layers_indices)
+require vision.stated == vision.output: .vision_config.vision_output_dim must be hidden_size x (1 + intermediate_layers_indices) ({vision.output})
 )page";
 
 }  // namespace floptally::models

@@ -55,7 +55,7 @@ class ForMultipleChoice:
   head out 1, bias, per_sequence
 classes ForTokenClassification ForQuestionAnswering
 require narrow % heads == 0: .num_attention_heads must divide the width inside a layer ({narrow})
-require not .use_bottleneck or .use_bottleneck_attention or shared or narrow == h: .key_query_shared_bottleneck must be true where intra_bottleneck_size is not hidden_size
+require not .use_bottleneck or .use_bottleneck_attention or shared or narrow == h: .key_query_shared_bottleneck must be true where intra_bottleneck_size is not hidden_size: queries would be as wide as the layers
 require embedding <= h: .embedding_size must be at most hidden_size ({h})
 require (.true_hidden_size ?? narrow) == narrow: .true_hidden_size must be the width inside a layer ({narrow})
 require not .is_decoder: .is_decoder is not supported; must be false or absent

@@ -6,6 +6,8 @@ namespace floptally::models {
 inline constexpr char ovis2[] = R"page(
 page ovis2 : base.composite prefix Ovis2
 with vocab_size number?, hidden_size 1536, tie_word_embeddings yes
+# Tied unless text_config says otherwise: such a checkpoint has both matrices.
+tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
 inner text .text_config: qwen2
 inner vision .vision_config: ovis2_vision
 vision_units = merged(vision.side)
@@ -13,7 +15,7 @@ vision_units = merged(vision.side)
 vision_projector:
   linear in vision.all, out text.h, as projector visual_embeddings_table, from x, to y, units merged(vision.side), no_lora
 require given(vision.all): .vision_config.model_type must be "ovis2_vision"
-require .hidden_size == text.h: .hidden_size must be the text's hidden_size
+require .hidden_size == text.h: .hidden_size must be the text's hidden_size ({text.h})
 )page";
 
 }  // namespace floptally::models

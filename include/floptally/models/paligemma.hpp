@@ -15,7 +15,7 @@ vision_projector: linear in vision.h, out text.h, as projector linear, from x, t
 vision_in_text: core heads text.heads, dim text.dim, sees later_image_tokens(1, text.sees)
 note yes: tokens of an image see each other; a prompt, which with token_type_ids sees all of itself and of the image, is counted as causal: its length is not known
 require given(vision.rows): .vision_config.model_type must be a tower whose images are of one size
-require .projection_dim == text.h: .projection_dim must be the text's hidden_size
+require .projection_dim == text.h: .projection_dim must be the text's hidden_size ({text.h})
 
 page paligemma.text : gemma
 with vocab_size 257152, hidden_size 2048, intermediate_size 16384, num_hidden_layers 18, num_attention_heads 8

@@ -22,7 +22,7 @@ mixer: gqa heads heads, dim dim, bias bias, fused
 feed:  gated inner f, bias 2*f + h
 after: merger side side, out .out_hidden_size, norm h, bias side*side*h + .out_hidden_size
 class VisionTransformerPretrainedModel:
-require full or cells > 0: .window_size must be at least spatial_merge_size x patch_size
+require full or cells > 0: .window_size must be at least spatial_merge_size x patch_size ({side} x {.patch_size})
 )page";
 
 }  // namespace floptally::models

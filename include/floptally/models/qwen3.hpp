@@ -12,8 +12,10 @@ without mlp_bias
 divides = no
 qk_norm = 2*dim
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : i >= .max_window_layers
+named_window = given(.layer_types) and .layer_types[i] == "sliding_attention"
 sees   = .use_sliding_window and given(.sliding_window) and slides ? window(.sliding_window) : causal
-require .use_sliding_window or not (.layer_types has "sliding_attention"): .layer_types must be "full_attention" while use_sliding_window is false
+require .use_sliding_window or not named_window: .layer_types must be "full_attention" while use_sliding_window is false
+require not .use_sliding_window or not named_window or given(.sliding_window): .sliding_window must be an integer from 1 to 2147483647
 )page";
 
 }  // namespace floptally::models

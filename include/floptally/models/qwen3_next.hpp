@@ -13,7 +13,7 @@ with vocab_size 151936, hidden_size 2048, intermediate_size 5632, num_hidden_lay
      linear_value_head_dim 128, linear_conv_kernel_dim 4,
      num_experts 512 from 0, num_experts_per_tok 10, moe_intermediate_size 512,
      shared_expert_intermediate_size 512, attn_output_gate flag?, shared_expert_gate flag?,
-     num_nextn_predict_layers 0? from 0
+     num_nextn_predict_layers 1? from 0
 without mlp_bias
 divides = no
 type   = .layer_types[i]
@@ -31,7 +31,7 @@ feed:
   experts of .num_experts, top .num_experts_per_tok, inner .moe_intermediate_size,
           shared .shared_expert_intermediate_size, shared_gate  if sparse
   gated inner f  if not sparse
-require values % .linear_num_key_heads == 0: .linear_num_value_heads must be a multiple of linear_num_key_heads
+require values % .linear_num_key_heads == 0: .linear_num_value_heads must be a multiple of linear_num_key_heads ({.linear_num_key_heads})
 require .attn_output_gate != no: .attn_output_gate is not supported; must be true or absent
 require .shared_expert_gate != no: .shared_expert_gate is not supported; must be true or absent
 )page";

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char recurrent_gemma[] = R"page(
 page recurrent_gemma : llama prefix RecurrentGemma
 with vocab_size 256000, hidden_size 2560, intermediate_size 7680, num_hidden_layers 26, num_attention_heads 10
-with head_dim number absent, tie_word_embeddings yes, attention_window_size 2048
+with head_dim number absent, tie_word_embeddings yes, attention_window_size 2048 to 2147483647
 with block_types list? of recurrent attention, lru_width number?, conv1d_width 4
 with layer_types null, layers_block_type null, layers_num_experts null
 without mlp_bias

@@ -14,7 +14,7 @@ qk_norm = 0
 listed = given(.no_rope_layers)
 rope   = listed ? .no_rope_layers[i] == 1 : (i + 1) % .no_rope_layer_interval != 0
 slides = given(.layer_types) ? .layer_types[i] == "sliding_attention" : not rope
-require not .use_sliding_window or not listed or rope or .no_rope_layers[i] == 0: .no_rope_layers must be of 0 and 1
+require not .use_sliding_window or not listed or rope or .no_rope_layers[i] == 0: .no_rope_layers must be 0 or 1
 )page";
 
 }  // namespace floptally::models

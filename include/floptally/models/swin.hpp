@@ -7,7 +7,7 @@ inline constexpr char swin[] = R"page(
 page swin : base.tower prefix Swin
 with image_size 224 or list, patch_size 4 or list, num_channels 3, embed_dim 96, use_absolute_embeddings no
 with num_layers any?                       # as many as depths has
-with depths [2, 2, 6, 2], num_heads [3, 6, 12, 24], window_size 7, mlp_ratio 4.0 from 0 to 1024, qkv_bias yes
+with depths [2, 2, 6, 2] of numbers, num_heads [3, 6, 12, 24] of numbers, window_size 7, mlp_ratio 4.0 to 1024, qkv_bias yes
 without num_attention_heads, intermediate_size
 layers = sum(.depths)
 h      = .embed_dim * power(2, size(.depths) - 1)
@@ -38,8 +38,7 @@ more:  linear in 4*w, out 2*w, as merger reduction, from x, norm 2 * 4*w, over c
 class ForImageClassification: head out labels, bias, per_sequence
 class Model:
 require size(.depths) > 0: .depths must have a number for each level
-require .mlp_ratio > 0.0: .mlp_ratio must be a number above 0 and up to 1024
-require size(.num_heads) == size(.depths): .num_heads must have a number for each level
+require size(.num_heads) == size(.depths): .num_heads must have a number for each of the {size(.depths)} levels
 require rows > 0 and columns > 0: .image_size must be at least patch_size
 require w % nheads == 0: .num_heads must divide the width of its level ({w})
 require not is_list(.image_size) or size(.image_size) == 2: .image_size must be an integer or [height, width]

@@ -30,6 +30,7 @@ heads  = .num_attention_heads // .num_heads
 dim    = .head_dim // .d_kv
 f      = .d_ff
 gated  = .is_gated_act ?? (.feed_forward_proj begins "gated-")
+require times(.feed_forward_proj, "-") == (.feed_forward_proj begins "gated-" ? 1 : 0): .feed_forward_proj must be an activation or "gated-" and one
 always_tied = yes
 sees   = both
 mixer:

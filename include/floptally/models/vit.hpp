@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char vit[] = R"page(
 page vit : base.tower prefix ViT
 with hidden_size 768, intermediate_size 3072, num_hidden_layers 12, num_attention_heads 12, head_dim number absent
-with image_size 224 or list, patch_size 16 or list, num_channels 3, qkv_bias yes
+with image_size 224 or list of numbers, patch_size 16 or list of numbers, num_channels 3, qkv_bias yes
 with encoder_stride 16, pooler_output_size number?
 dim    = .head_dim ?? h / heads
 divides = no

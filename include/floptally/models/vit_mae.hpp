@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char vit_mae[] = R"page(
 page vit_mae : vit prefix ViTMAE
-with mask_ratio 0.75, decoder_hidden_size 512, decoder_num_hidden_layers 8, decoder_num_attention_heads 16
+with mask_ratio 0.75 from 0 to 1, decoder_hidden_size 512, decoder_num_hidden_layers 8, decoder_num_attention_heads 16
 with decoder_intermediate_size 2048
 without encoder_stride, pooler_output_size
 # The encoder sees the patches that are kept, and a class token.

@@ -5,9 +5,9 @@ namespace floptally::models {
 
 inline constexpr char vjepa2[] = R"page(
 page vjepa2 : base.tower prefix VJEPA2
-with hidden_size 1024, num_hidden_layers 24, num_attention_heads 16, mlp_ratio 4.0 from 0 to 1024, qkv_bias yes
+with hidden_size 1024, num_hidden_layers 24, num_attention_heads 16, mlp_ratio 4.0 to 1024, qkv_bias yes
 with crop_size 256, patch_size 16, in_chans 3, frames_per_clip 64, tubelet_size 2
-with pred_hidden_size 384, pred_num_attention_heads 12, pred_num_hidden_layers 12, pred_mlp_ratio 4.0 from 0 to 1024
+with pred_hidden_size 384, pred_num_attention_heads 12, pred_num_hidden_layers 12, pred_mlp_ratio 4.0 to 1024
 with pred_num_mask_tokens 10, num_pooler_layers 3
 without intermediate_size
 f      = floor(.mlp_ratio * h)
@@ -47,11 +47,9 @@ class ForVideoClassification:
   norm count 4*h
   bias count 8*h
   linear in h, out labels, head, as lm_head classifier, from x, units clips(), bias labels, split replicated
-require .mlp_ratio > 0.0: .mlp_ratio must be a number above 0 and up to 1024
-require .pred_mlp_ratio > 0.0: .pred_mlp_ratio must be a number above 0 and up to 1024
 require p % pheads == 0: .pred_num_attention_heads must divide its width ({p})
 require rows > 0: .crop_size must be at least patch_size
-require frames > 0: .frames_per_clip must be at least tubelet_size
+require frames > 0: .frames_per_clip must be at least tubelet_size ({.tubelet_size})
 )page";
 
 }  // namespace floptally::models

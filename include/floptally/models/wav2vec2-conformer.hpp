@@ -27,7 +27,7 @@ more:
   linear in taps, out h, as convolution, no_lora
   linear in h, out h, as convolution, no_lora
 require taps % 2 == 1: .conv_depthwise_kernel_size must be odd
-require given(.vocab_size) or size(.architectures) > 0 and not asked ends "ForCTC": .vocab_size is missing
+require given(.vocab_size) or size(.architectures) > 0 and not asked ends "ForCTC": .vocab_size is missing; must be an integer from 1 to 268435456
 )page";
 
 }  // namespace floptally::models

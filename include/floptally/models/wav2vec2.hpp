@@ -6,16 +6,18 @@ namespace floptally::models {
 inline constexpr char wav2vec2[] = R"page(
 page wav2vec2 : base.tower prefix Wav2Vec2
 with hidden_size 768, intermediate_size 3072, num_hidden_layers 12, num_attention_heads 12, vocab_size 32
-with conv_dim [512, 512, 512, 512, 512, 512, 512], conv_kernel [10, 3, 3, 3, 3, 2, 2], conv_stride [5, 2, 2, 2, 2, 2, 2]
+with conv_dim [512, 512, 512, 512, 512, 512, 512] of numbers
+with conv_kernel [10, 3, 3, 3, 3, 2, 2] of numbers, conv_stride [5, 2, 2, 2, 2, 2, 2] of numbers
 with conv_bias no, feat_extract_norm "group" of group layer
-with num_conv_pos_embeddings 128, num_conv_pos_embedding_groups 16, mask_time_prob 0.05?, mask_feature_prob 0.0?
+with num_conv_pos_embeddings 128, num_conv_pos_embedding_groups 16, mask_time_prob 0.05? from 0, mask_feature_prob 0.0?
 with mask_time_min_masks any?, mask_feature_min_masks any?
 with codevector_dim any?, proj_codevector_dim any?, num_codevector_groups any?      # of its pre-training, whose class is
 with num_codevectors_per_group any?, num_negatives any?                             # none of those below
 with add_adapter no, output_hidden_size number?, num_adapter_layers 3 from 0, adapter_kernel_size 3, adapter_stride 2
-with do_stable_layer_norm no, adapter_attn_dim number?, layerdrop 0.1
+with do_stable_layer_norm no, adapter_attn_dim number?, layerdrop 0.1 from 0
 with use_weighted_layer_sum no, classifier_proj_size 256
-with xvector_output_dim 512, tdnn_dim [512, 512, 512, 512, 1500], tdnn_kernel [5, 3, 3, 1, 1], tdnn_dilation [1, 2, 3, 1, 1]
+with xvector_output_dim 512, tdnn_dim [512, 512, 512, 512, 1500] of numbers, tdnn_kernel [5, 3, 3, 1, 1] of numbers
+with tdnn_dilation [1, 2, 3, 1, 1] of numbers
 with architectures list?
 stands = "audio"
 bias   = 4*h
@@ -75,8 +77,8 @@ class ForSequenceClassification:
 class ForAudioFrameClassification: head out labels, bias
 class ForXVector:
 note .layerdrop > 0.0: layerdrop skips layers at random in training: counted as if none were skipped
-require size(.conv_kernel) == size(.conv_dim): .conv_kernel must have as many numbers as conv_dim
-require size(.conv_stride) == size(.conv_dim): .conv_stride must have as many numbers as conv_dim
+require size(.conv_kernel) == size(.conv_dim): .conv_kernel must have as many numbers as conv_dim ({size(.conv_dim)})
+require size(.conv_stride) == size(.conv_dim): .conv_stride must have as many numbers as conv_dim ({size(.conv_dim)})
 require h % groups == 0: .num_conv_pos_embedding_groups must divide hidden_size ({h})
 require not (.add_adapter and classifies): .add_adapter must be false in a class that classifies
 )page";

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char xlstm[] = R"page(
 page xlstm : base.decoder prefix xLSTM
 with vocab_size 50304, hidden_size 4096, num_hidden_layers 32, num_heads 8, embedding_dim number?, num_blocks number? to 10000
-with qk_dim_factor 0.5, v_dim_factor 1.0, ffn_proj_factor 2.667, ffn_round_up_to_multiple_of 64, use_bias no, chunk_size any?
+with qk_dim_factor 0.5 to 1024, v_dim_factor 1.0 to 1024, ffn_proj_factor 2.667 to 1024, ffn_round_up_to_multiple_of 64, use_bias no, chunk_size any?
 without intermediate_size, num_attention_heads
 layers = .num_blocks ?? .num_hidden_layers
 heads  = .num_attention_heads // .num_heads

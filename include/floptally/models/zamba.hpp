@@ -50,7 +50,7 @@ require given(list) or layers >= 3: .layers_block_type is missing, and its defau
 require heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({heads})
 require inner % .n_mamba_heads == 0: .n_mamba_heads must divide the {inner} channels
 require not is_text(.mamba_dt_rank) or .mamba_dt_rank == "auto": .mamba_dt_rank must be an integer or "auto"
-require (.attention_hidden_size ?? 2*h) == 2*h: .attention_hidden_size must be twice hidden_size
+require (.attention_hidden_size ?? 2*h) == 2*h: .attention_hidden_size must be twice hidden_size ({2*h})
 classes ForCausalLM Model ForSequenceClassification
 )page";
 

@@ -66,8 +66,8 @@ require inner % p == 0: .n_mamba_heads must divide the {inner} channels
 require d == inner / p: .mamba_headdim must be the width of one of {p} heads of {inner} channels
 require p % g == 0: .mamba_ngroups must divide the {p} heads
 require not is_text(.mamba_headdim) or .mamba_headdim == "auto": .mamba_headdim must be an integer or "auto"
-require (.attention_hidden_size ?? 2*h) == 2*h: .attention_hidden_size must be twice hidden_size
-require not adapts or q == 2*h and kv == heads: .use_shared_attention_adapter must be false where queries, keys and values are not all twice hidden_size wide
+require (.attention_hidden_size ?? 2*h) == 2*h: .attention_hidden_size must be twice hidden_size ({2*h})
+require not adapts or q == 2*h and kv == heads: .use_shared_attention_adapter must be false where queries, keys and values are not all twice hidden_size wide ({2*h})
 classes ForCausalLM Model ForSequenceClassification
 )page";
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/expression_parser.hpp>
+#include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/error.hpp>
@@ -69,11 +71,11 @@ namespace floptally::detail::pages {
         append_item(known, full);
     }
     throw error(indexed(in.config().field("architectures"), 0), "unknown class " + in.config().shown(name) +
-                                                                    " for model_type " + std::string(in.of().name) +
+                                                                    " for model_type " + std::string(in.of().type()) +
                                                                     "; known: " + known);
 }
 
-/// "{name}" in the text of a note or a rule is what that name is worth.
+/// "{h}" in the text of a note or a rule is what that name is worth, as is any expression there: "{text.h}".
 [[nodiscard]] inline std::string filled_in(scope& in, const page& where, unsigned line, std::string_view text) {
     std::string out;
     while (!text.empty()) {
@@ -86,8 +88,10 @@ namespace floptally::detail::pages {
         if (close == std::string_view::npos) {
             page_error(where.name, line, "a { without its }");
         }
-        const std::string_view name = text.substr(open + 1, close - open - 1);
-        const value one = in.named(name);
+        page said;
+        lexer from(where.name, text.substr(open + 1, close - open - 1), line);
+        const std::size_t index = expression_parser(said, from).read();
+        const value one = in.evaluate(said, index);
         out += one.is == value::kind::text ? std::string(one.text) : in.shown(one);
         text.remove_prefix(close + 1);
     }
@@ -126,11 +130,31 @@ class rule_checker {
             notes_.push_back(filled_in(in_, where, rule.line, rule.text));
         }
         if (!rule.is_note && !holds.on()) {
-            const std::string_view key = spelled(rule.key);
-            const config_node* given = in_.config().find(key);
-            throw error(in_.config().field(key), filled_in(in_, where, rule.line, rule.text) +
-                                                     (given == nullptr ? "" : ", got " + in_.config().shown(*given)));
+            refuse(where, rule);
         }
+    }
+
+    /// Names the key as the config spells it, the element of the layer where it is a list, and what was given; of a key
+    /// that is not, the default that breaks the rule.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse(const page& where, const page_rule& rule) {
+        const bool in_layer = in_.varies;
+        const std::string_view key = spelled(rule.key);
+        std::string field = in_.config().field(key);
+        std::string what = filled_in(in_, where, rule.line, rule.text);
+        constexpr std::string_view unsupported = "is not supported";
+        if (what == unsupported || what.starts_with("is not supported;")) {
+            what.insert(unsupported.size(), " for model_type " + std::string(in_.of().type()));
+        }
+        const config_node* given = in_.config().find(key);
+        if (given != nullptr && in_layer && given->is == config_node::kind::list &&
+            given->count == in_.number("layers")) {
+            given = &in_.config().tree().child(*given, static_cast<std::size_t>(in_.layer));
+            field = indexed(field, static_cast<std::size_t>(in_.layer));
+        }
+        if (given == nullptr && what.starts_with("is missing")) {
+            throw error(field, what);
+        }
+        throw error(field, what + (given != nullptr ? ", got " + in_.config().shown(*given) : in_.got(key)));
     }
 
     /// The name that the config gives a key by, where a page reads `.num_attention_heads // .n_head`.

@@ -78,7 +78,7 @@ class composite_reader {
                 is_first = false;
             }
         }
-        sum.model_type = scope_.of().name;
+        sum.model_type = scope_.of().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
         sum.parts = std::move(language.parts);  // a gradient comes from what is embedded, and from the towers
@@ -159,6 +159,10 @@ class composite_reader {
         made.part.suffix = is.suffix;
         made.reader = std::make_unique<model_reader>(pages_, pages_.find(type, &scope_.of(), is.line), inside,
                                                      is.name == "text" ? options_ : read_options{}, &made.part);
+        if (is.name != "text" && made.reader->names().find_block("stem").is == nullptr) {
+            throw error(inside.field("model_type"),
+                        "must be the type of a tower, which reads images or sound, got \"" + std::string(type) + "\"");
+        }
         scope_.inner.push_back({is.name, &made.reader->names()});
     }
 

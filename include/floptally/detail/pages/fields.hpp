@@ -58,11 +58,18 @@ class fields {
         if (!is_allowed(rule, given)) {
             throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
         }
+        for (std::size_t i = 0; rule.numbers && given.is == config_node::kind::list && i < given.count; ++i) {
+            const config_node& one = tree_->child(given, i);
+            if (one.is != config_node::kind::integer || one.beyond || one.number < rule.least ||
+                one.number > rule.most) {
+                throw error(indexed(field(key), i), "must be " + integers_of(rule) + ", got " + tree_->shown(one));
+            }
+        }
         if (rule.words.empty()) {
             return;
         }
         if (given.is == config_node::kind::text && !is_word_of(rule, given)) {
-            throw error(field(key), "must be " + words_of(rule) + ", got " + tree_->shown(given));
+            throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
         }
         for (std::size_t i = 0; given.is == config_node::kind::list && i < given.count; ++i) {
             if (!is_word_of(rule, tree_->child(given, i))) {
@@ -74,6 +81,11 @@ class fields {
 
     [[noreturn, gnu::cold, gnu::noinline]] void missing(const key_rule& rule, std::string_view key) const {
         throw error(field(key), "is missing; must be " + wanted(rule));
+    }
+    /// Null, or absent and null by default, where the class takes a number.
+    [[noreturn, gnu::cold, gnu::noinline]] void no_number(const key_rule& rule, std::string_view key) const {
+        throw error(field(key), (find(key) == nullptr ? "is missing; must be " : "must be ") + integers_of(rule) +
+                                    (find(key) == nullptr ? "" : ", got null"));
     }
 
   private:
@@ -89,7 +101,10 @@ class fields {
                        (rule.kinds == allowed::any ||
                         (!given.beyond && given.number >= rule.least && given.number <= rule.most));
             case config_node::kind::real:
-                return may_be(allowed::real);
+                return may_be(allowed::real) &&
+                       (rule.kinds == allowed::any ||
+                        ((rule.least > 0 ? given.real > 0 : given.real >= static_cast<double>(rule.least)) &&
+                         given.real <= static_cast<double>(rule.most)));
             case config_node::kind::text:
                 return may_be(allowed::text);
             case config_node::kind::list:
@@ -118,6 +133,10 @@ class fields {
         return all;
     }
 
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string integers_of(const key_rule& rule) {
+        return "an integer from " + std::to_string(rule.least) + " to " + std::to_string(rule.most);
+    }
+
     [[nodiscard, gnu::cold, gnu::noinline]] static std::string wanted(const key_rule& rule) {
         struct kind {
             unsigned bit;
@@ -131,13 +150,15 @@ class fields {
         std::string all;
         const auto add = [&all](const std::string& one) { all += (all.empty() ? "" : " or ") + one; };
         if ((rule.kinds & allowed::real) != 0) {
-            add("a number");
+            const std::string most = std::to_string(rule.most);
+            add(rule.least > 0 ? "a number above 0 and up to " + most
+                               : "a number from " + std::to_string(rule.least) + " to " + most);
         } else if ((rule.kinds & allowed::number) != 0) {
-            add("an integer from " + std::to_string(rule.least) + " to " + std::to_string(rule.most));
+            add(integers_of(rule));
         }
         for (const kind& one : kinds) {
             if ((rule.kinds & one.bit) != 0) {
-                add(one.text);
+                add(one.bit == allowed::text && !rule.words.empty() ? words_of(rule) : one.text);
             }
         }
         return all;

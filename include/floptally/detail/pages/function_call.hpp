@@ -29,7 +29,9 @@ struct function_call {
     [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
     [[nodiscard]] std::int64_t number(std::size_t at) const {
         if (given[at].is_none() && !null_key.empty()) {
-            throw error(in.config().field(null_key), "must be a number here, got null");
+            if (const key_rule* rule = in.find_key(null_key)) {
+                in.config().no_number(*rule, null_key);
+            }
         }
         if (!given[at].counts()) {
             fail("argument " + std::to_string(at + 1) + " must be a number, got " + in.shown(given[at]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -135,8 +136,12 @@ inline value repeated_of(const function_call& c) {
     }
     return c.in.list_of(std::move(all));
 }
-/// How often a value is in a list, before a position where one is given.
+/// How often a value is in a list, before a position where one is given; how often a letter is in a text.
 inline value times_of(const function_call& c) {
+    if (c.given[0].is == value::kind::text && c.given[1].text.size() == 1) {
+        const std::string_view text = c.given[0].text;
+        return number_value(std::count(text.begin(), text.end(), c.given[1].text.front()));
+    }
     const std::vector<value> all = c.list(0);
     std::int64_t found = 0;
     for (std::size_t k = 0; k < all.size() && (!c.has(2) || static_cast<std::int64_t>(k) < c.number(2)); ++k) {
@@ -163,7 +168,7 @@ inline value filled_of(const function_call& c) {
     return c.in.list_of(std::move(all));
 }
 /// of_layer(object, i, "key"): a size in the object of a layer, of an object that has one under the index of each layer
-/// (with zeros before it or without) or not; null where it says nothing.
+/// (with zeros before it or without) or not; null where it says nothing. What follows are the other keys it may have.
 inline value of_layer_of(const function_call& c) {
     const config_node* layers = c.given[0].given;
     value found;
@@ -179,6 +184,17 @@ inline value of_layer_of(const function_call& c) {
         }
         if (one.is != config_node::kind::object) {
             throw error(field, "must be an object, got " + c.in.config().shown(one));
+        }
+        std::string known;
+        for (std::size_t other = 2; other < c.given.size(); ++other) {
+            append_item(known, c.given[other].text);
+        }
+        for (std::size_t of = 0; of < one.count; ++of) {
+            const std::string& key = c.in.config().tree().child(one, of).key;
+            const auto is_key = [&key](const value& name) { return name.text == key; };
+            if (std::none_of(c.given.begin() + 2, c.given.end(), is_key)) {
+                throw error(field + "." + key, "unknown key; known: " + known);
+            }
         }
         const config_node* size = c.in.config().tree().find(one, c.given[2].text);
         if (size != nullptr && (size->is != config_node::kind::integer || size->beyond || size->number < 1 ||
@@ -208,12 +224,15 @@ inline value depth_of(const function_call& c) {
     const std::int64_t most = c.number(1);
     const std::string field = c.in.config().field("vision_feature_layer");
     std::int64_t deepest = 0;
+    std::size_t at = 0;
     const std::vector<value> all = c.given[0].is == value::kind::list ? c.list(0) : std::vector<value>{c.given[0]};
     for (const value& one : all) {
         if (one.is != value::kind::number || one.number > most || one.number < -most - 1) {
-            throw error(field, "must be an integer from " + std::to_string(-most - 1) + " to " + std::to_string(most) +
-                                   ", got " + c.in.shown(one));
+            throw error(c.given[0].is == value::kind::list ? indexed(field, at) : field,
+                        "must be an integer from " + std::to_string(-most - 1) + " to " + std::to_string(most) +
+                            ", got " + c.in.shown(one));
         }
+        ++at;
         const std::int64_t layers = one.number < 0 ? one.number + most + 1 : one.number;
         deepest = layers > deepest ? layers : deepest;
     }
@@ -271,7 +290,7 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"repeated", 1, 1, repeated_of},
                                                    {"halves", 1, 1, halves_of},
                                                    {"filled", 3, 3, filled_of},
-                                                   {"of_layer", 3, 3, of_layer_of},
+                                                   {"of_layer", 3, 9, of_layer_of},
                                                    {"level", 2, 2, level_of},
                                                    {"place", 2, 2, place_of},
                                                    {"depth", 2, 2, depth_of}};

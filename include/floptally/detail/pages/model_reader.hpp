@@ -75,7 +75,7 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.is == nullptr || !head.is->is_class) {
-            throw error(scope_.config().field("model_type"), "\"" + std::string(scope_.of().name) +
+            throw error(scope_.config().field("model_type"), "\"" + std::string(scope_.of().type()) +
                                                                  "\" has no class with the head \"" +
                                                                  std::string(suffix) + "\", which this model needs");
         }
@@ -100,7 +100,7 @@ class model_reader {
         }
         add_embedding();
         add_mtp();
-        return {std::string(scope_.of().name), sum_, std::move(notes_), parts_.in_order(), towers_};
+        return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
     [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()); }
@@ -187,8 +187,8 @@ class model_reader {
     [[nodiscard]] std::uint32_t side(std::string_view name) {
         const std::uint64_t size = scope_.number_or(name, 1);
         if (size == 0) {
-            throw error(scope_.config().field("image_size"),
-                        "must be at least patch_size: " + std::string(name) + " of its patches are 0");
+            throw error(scope_.config().field("image_size"), "must be at least patch_size: " + std::string(name) +
+                                                                 " of its patches are 0" + scope_.got("image_size"));
         }
         if (size > 0x7FFF'FFFF) {
             const scope::found_definition found = scope_.find_definition(name);
@@ -200,7 +200,7 @@ class model_reader {
     [[nodiscard]] model_config finished_tower() {
         const modality in = stands_in();
         parts_.move_into(in);
-        return {std::string(scope_.of().name), sum_.in(in), std::move(notes_), parts_.in_order(), inputs()};
+        return {std::string(scope_.of().type()), sum_.in(in), std::move(notes_), parts_.in_order(), inputs()};
     }
 
     /// This model as the other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
@@ -283,6 +283,9 @@ class model_reader {
 
     void add_head_linear(const part_call& call) {
         const std::uint64_t width = call.must("out");
+        if (width == 0 && scope_.config().find("id2label") != nullptr) {
+            throw error(scope_.config().field("id2label"), "must be an object with at least one label, got {}");
+        }
         if (width == 0) {
             call.fail("has no width: out is 0");
         }
@@ -336,7 +339,7 @@ class model_reader {
             return;
         }
         if (scope_.has("no_mtp")) {
-            throw error("mtp", "is not supported for model_type " + std::string(scope_.of().name) + ", " +
+            throw error("mtp", "is not supported for model_type " + std::string(scope_.of().type()) + ", " +
                                    std::string(scope_.named("no_mtp").text));
         }
         if (!over_vocabulary_) {

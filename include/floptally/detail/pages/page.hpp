@@ -79,6 +79,7 @@ struct key_rule {
     std::size_t otherwise = no_expression;  ///< none: null
     bool required = false;                  ///< no default either
     bool each = false;                      ///< a list has an element for each layer
+    bool numbers = false;                   ///< a list is of integers within the bounds
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
@@ -149,6 +150,8 @@ struct page {
     const page* base = nullptr;
     unsigned line = 0;
 
+    /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
+    [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
     [[nodiscard]] const definition* find_definition(std::string_view wanted) const {
         for (const definition& one : definitions) {
             if (one.name == wanted) {

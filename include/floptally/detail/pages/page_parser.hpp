@@ -21,7 +21,7 @@ namespace floptally::detail::pages {
     return names("vocab")                                             ? std::int64_t{1} << 28
            : names("window_size") || names("merge_size")              ? std::int64_t{1} << 24
            : names("sliding_window") || names("attention_chunk_size") ? 0x7FFF'FFFF
-           : names("layers")                                          ? 10'000
+           : names("layers") || key == "n_layer"                      ? 10'000
                                                                       : std::int64_t{1} << 24;
 }
 
@@ -169,7 +169,8 @@ class page_parser {
         if (key.otherwise != no_expression) {
             key.kinds = kinds_of(page_.expressions[key.otherwise].what);
             const expression& least = page_.expressions[key.otherwise];
-            key.least = least.what == op::number && least.number == 0 ? 0 : 1;
+            key.least =
+                (least.what == op::number && least.number == 0) || (least.what == op::real && least.real == 0) ? 0 : 1;
         } else {
             key.kinds = kind(from);
             key.required = true;
@@ -196,6 +197,10 @@ class page_parser {
         if (from.take("of")) {
             while (!from.at_end() && from.peek() != ',') {
                 key.words.push_back(from.required_name("a word"));
+            }
+            if (key.words.size() == 1 && key.words.front() == "numbers") {
+                key.numbers = true;
+                key.words.clear();
             }
         }
         page_.keys.push_back(key);

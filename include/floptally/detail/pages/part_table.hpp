@@ -83,12 +83,10 @@ inline constexpr part_kind part_kinds[] = {
     page_error(where.name, line.line, "unknown part \"" + std::string(line.part) + "\"");
 }
 
-/// Descriptors name their own sizes in an error: of a model inside another one, the path to it comes before.
+/// Descriptors name their own sizes in an error: of a model inside another one, the path to it comes before,
+/// and a size that the config does not give is said to be the default.
 [[nodiscard]] inline cost made_inside(const part_call& p, const part_kind& kind) {
-    const std::string& path = p.in.config().path();
-    if (path.empty()) {
-        return kind.make(p);
-    }
+    const fields& config = p.in.config();
     try {
         return kind.make(p);
     } catch (const overflow&) {
@@ -97,7 +95,8 @@ inline constexpr part_kind part_kinds[] = {
         if (wrong.field().find_first_of(" .") != std::string_view::npos) {
             throw;
         }
-        throw error(p.in.config().field(wrong.field()), wrong.problem());
+        const bool by_default = p.in.find_key(wrong.field()) != nullptr && config.find(wrong.field()) == nullptr;
+        throw error(config.field(wrong.field()), std::string(wrong.problem()) + (by_default ? ", its default" : ""));
     }
 }
 

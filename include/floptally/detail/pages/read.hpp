@@ -15,14 +15,20 @@
 
 namespace floptally::detail::pages {
 
-/// Three lines: the nearest types, and the ways out.
-[[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(const library& pages, const fields& config,
+/// Three lines: the nearest types, or the text inside that can be read alone, and the ways out.
+[[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(library& pages, const fields& config,
                                                                 std::string_view type) {
+    std::string hint = pages.nearest_hint(type);
+    for (const char* const key : {"text_config", "thinker_config.text_config"}) {
+        const config_node* inside = config.find(std::string(key) + ".model_type");
+        if (inside != nullptr && pages.has(inside->text)) {
+            hint = "; its " + std::string(key) + " alone can be read: " + inside->text;
+        }
+    }
     throw error(
         config.field("model_type"),
-        "unknown type \"" + std::string(type) + "\"" + pages.nearest_hint(type) + "\n  `floptally models` lists the " +
-            std::to_string(pages.types().size()) +
-            " that are known; a page of your own (docs/pages.md) or floptally's format\n"
+        "unknown type \"" + std::string(type) + "\"" + hint +
+            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
             "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module");
 }
 

@@ -103,6 +103,25 @@ class scope {
     [[nodiscard]] value named(std::string_view name);
     [[nodiscard]] value evaluate(const page& where, std::size_t index);
 
+    /// The default of a key that the config lacks; null where it has none.
+    [[nodiscard]] value otherwise(std::string_view key) {
+        for (const page* p = &page_; p != nullptr; p = p->base) {
+            if (const key_rule* found = p->find_key(key)) {
+                return found->otherwise == no_expression ? value{} : evaluate(*p, found->otherwise);
+            }
+        }
+        return {};
+    }
+
+    /// The end of an error: what the config gives a key, or the default that stands in for it.
+    [[nodiscard]] std::string got(std::string_view key) {
+        if (const config_node* given = config_.find(key)) {
+            return ", got " + config_.shown(*given);
+        }
+        const value one = otherwise(key);
+        return one.is_none() ? "; it is missing" : "; it is missing, and its default is " + shown(one);
+    }
+
     [[nodiscard]] std::string shown(const value& one) const {
         switch (one.is) {
             case value::kind::none:
@@ -116,7 +135,7 @@ class scope {
             case value::kind::text:
                 return "\"" + std::string(one.text) + "\"";
             case value::kind::list:
-                return one.given != nullptr ? config_.shown(*one.given) : "a list";
+                return one.given != nullptr ? config_.shown(*one.given) : shown_items(one);
             default:
                 return one.attends.name();
         }
@@ -161,6 +180,14 @@ class scope {
 
   private:
     friend class evaluation;
+
+    [[nodiscard]] std::string shown_items(const value& list) const {
+        std::string all;
+        for (std::size_t k = 0; k < list.size(); ++k) {
+            all += (k == 0 ? "[" : ",") + shown((*list.items)[k]);
+        }
+        return all.empty() ? "[]" : all + "]";
+    }
 
     void require_each(const key_rule& rule, const config_node& given) {
         if (rule.each && given.is == config_node::kind::list && given.count != number("layers")) {

@@ -20,34 +20,98 @@ inline constexpr std::string_view unread_note = "config has a key that is not re
 
 /// Keys that look like structure, and are none of a forward pass: angles of positions, how tokens are drawn, how
 /// experts are grouped, seeds, and what a tokenizer or a saved file says of itself.
-inline constexpr std::string_view silent_words[] = {"rope",        "rotary",      "theta",
-                                                    "dropout",     "drop",        "eps",
-                                                    "initializer", "token_id",    "beam",
-                                                    "penalty",     "loss",        "aux",
-                                                    "use_cache",   "output_",     "return_",
-                                                    "pretraining", "n_group",     "topk_group",
-                                                    "scal",        "norm_topk",   "dtype",
-                                                    "_name",       "version",     "act",
-                                                    "quant",       "labels",      "problem",
-                                                    "position",    "clip",        "softcap",
-                                                    "length",      "init",        "_id",
-                                                    "_ids",        "bias_",       "residual",
-                                                    "gradient",    "checkpoint",  "attn_implementation",
-                                                    "token_index", "aspect_ratio"};
+inline constexpr std::string_view silent_words[] = {"rope",
+                                                    "rotary",
+                                                    "theta",
+                                                    "dropout",
+                                                    "drop",
+                                                    "eps",
+                                                    "initializer",
+                                                    "token_id",
+                                                    "beam",
+                                                    "penalty",
+                                                    "loss",
+                                                    "aux",
+                                                    "use_cache",
+                                                    "output_",
+                                                    "return_",
+                                                    "pretraining",
+                                                    "n_group",
+                                                    "topk_group",
+                                                    "scal",
+                                                    "norm_topk",
+                                                    "dtype",
+                                                    "_name",
+                                                    "version",
+                                                    "act",
+                                                    "quant",
+                                                    "labels",
+                                                    "problem",
+                                                    "position",
+                                                    "clip",
+                                                    "softcap",
+                                                    "length",
+                                                    "init",
+                                                    "_id",
+                                                    "_ids",
+                                                    "bias_",
+                                                    "residual",
+                                                    "gradient",
+                                                    "checkpoint",
+                                                    "attn_implementation",
+                                                    "token_index",
+                                                    "aspect_ratio",
+                                                    "multiplier",
+                                                    "temperature",
+                                                    "softmax",
+                                                    "upcast",
+                                                    "flash",
+                                                    "logn",
+                                                    "n_ctx",
+                                                    "n_special",
+                                                    "start_n_top",
+                                                    "end_n_top",
+                                                    "ngram",
+                                                    "batch",
+                                                    "group_by",
+                                                    "ep_size",
+                                                    "method",
+                                                    "strategy",
+                                                    "dim_model_base",
+                                                    "logits_to_keep",
+                                                    "expert_group",
+                                                    "renormalize",
+                                                    "chunksize",
+                                                    "force_",
+                                                    "use_expert_bias",
+                                                    "_overlap",
+                                                    "fp32",
+                                                    "float32",
+                                                    "_token_index"};
 
 /// Words in the names of keys that say how large something is, or of which kind.
 inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden", "inter", "dim",   "expert", "window",
                                                        "rank",  "size", "n_",     "num_",  "width", "depth",  "topk",
                                                        "top_k", "attn", "conv",   "ffn",   "ssm",   "chunk",  "moe"};
 
+/// Anywhere in the key; "n_" and "num_" only where a word begins: not in "attn_scale".
 [[nodiscard]] inline bool has_word(std::string_view key, std::string_view word) {
-    return key.find(word) != std::string_view::npos;
+    const bool begins_word = word == "n_" || word == "num_";
+    for (std::size_t at = key.find(word); at != std::string_view::npos; at = key.find(word, at + 1)) {
+        if (!begins_word || at == 0 || key[at - 1] == '_') {
+            return true;
+        }
+    }
+    return false;
 }
 
 [[nodiscard]] inline bool looks_like_structure(const config_node& one) {
     const bool says_something = one.is == config_node::kind::integer || one.is == config_node::kind::list ||
                                 (one.is == config_node::kind::flag && one.number != 0);
     bool structure = false;
+    if (one.key.empty() || one.key.front() == '_') {
+        return false;  // what a library keeps for itself
+    }
     for (const std::string_view word : structure_words) {
         structure = structure || has_word(one.key, word);
     }
