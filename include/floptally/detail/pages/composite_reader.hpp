@@ -13,6 +13,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/pages/model_reader.hpp>
+#include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model_config.hpp>
 
@@ -172,7 +173,7 @@ class composite_reader {
         one.part.layers_used = scope_.number_or(own + "_layers", ~std::uint64_t{0});
         one.part.pooled = outer.pooled;
         const model_config made = one.reader->read();
-        const modality in = one.reader->stands_in();
+        const modality in = stands_in(one.reader->names());
         const std::string prefix = std::string(name_of(in)) + ".";
         for (const model_part& part : made.parts) {
             const bool pixels = in == modality::vision;

@@ -10,13 +10,15 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/pages/classes.hpp>
-#include <floptally/detail/pages/evaluation.hpp>
 #include <floptally/detail/pages/fields.hpp>
+#include <floptally/detail/pages/heads.hpp>
 #include <floptally/detail/pages/layers.hpp>
 #include <floptally/detail/pages/library.hpp>
+#include <floptally/detail/pages/name_memory.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/rows.hpp>
 #include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/detail/part_list.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/dealing.hpp>
@@ -104,9 +106,6 @@ class model_reader {
     }
 
     [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()); }
-    [[nodiscard]] modality stands_in() {
-        return scope_.has("stands") && scope_.named("stands").text == "audio" ? modality::audio : modality::vision;
-    }
 
   private:
     [[nodiscard]] std::string_view class_suffix() {
@@ -144,24 +143,16 @@ class model_reader {
             parts_.add_prefix_tokens(prefix);
         }
         if (scope_.has("units")) {
-            const mask units = mask_of("units");
-            const mask attends = scope_.has("attends") ? mask_of("attends") : mask::bidirectional();
+            const mask units = mask_named(scope_, "units");
+            const mask attends = scope_.has("attends") ? mask_named(scope_, "attends") : mask::bidirectional();
             sum_ = sum_.over(units, attends);
             parts_.move_over(units, attends);
         }
         put("stem", part_role::input, block_cost(scope_, "stem"));
         put("merger", part_role::layer, block_cost(scope_, "after"));
     }
-    [[nodiscard]] mask mask_of(std::string_view name) {
-        const value one = scope_.named(name);
-        if (one.is != value::kind::mask) {
-            const scope::found_definition found = scope_.find_definition(name);
-            page_error(found.where->name, found.is->line,
-                       "\"" + std::string(name) + "\" must be a mask or units, got " + scope_.shown(one));
-        }
-        return one.attends;
-    }
 
+<<<<<<< HEAD
     [[nodiscard]] std::vector<tower_input> inputs() {
         if (scope_.has("input") && !scope_.on("input")) {
             return {};
@@ -197,10 +188,16 @@ class model_reader {
         }
         return static_cast<std::uint32_t>(size);
     }
+=======
+>>>>>>> pagetests
     [[nodiscard]] model_config finished_tower() {
-        const modality in = stands_in();
+        const modality in = stands_in(scope_);
         parts_.move_into(in);
+<<<<<<< HEAD
         return {std::string(scope_.of().type()), sum_.in(in), std::move(notes_), parts_.in_order(), inputs()};
+=======
+        return {std::string(scope_.of().name), sum_.in(in), std::move(notes_), parts_.in_order(), inputs_of(scope_)};
+>>>>>>> pagetests
     }
 
     /// This model as the other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
@@ -217,12 +214,12 @@ class model_reader {
             parts_.append_encoder_to(parts, [](const cost& one) { return one.on_encoder(); });
             return;
         }
-        const auto moved = [in = stands_in()](const cost& one) {
+        const auto moved = [in = stands_in(scope_)](const cost& one) {
             return one.renamed([](const component_name& own) { return own.on_encoder(); }).in(in);
         };
         sum += moved(sum_);
         parts_.append_encoder_to(parts, moved);
-        towers = inputs();
+        towers = inputs_of(scope_);
         for (tower_input& one : towers) {
             one.are_keys = true;
         }
@@ -253,7 +250,7 @@ class model_reader {
                 notes_.push_back(filled_in(scope_, *head.where, line.line, line.rest));
             } else {
                 const cost one = made_by(call);
-                more += part_ != nullptr && part_->pooled ? attached(call, one) : one;
+                more += keeps_detached() ? one : attached(call, one);
             }
         }
         if (!more.rows().empty()) {
@@ -266,22 +263,8 @@ class model_reader {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
         }
     }
-    /// What a class computes beside the loss, where an outer model reads it.
-    [[nodiscard]] cost attached(const part_call& call, const cost& otherwise) const {
-        if (!call.on("detached")) {
-            return otherwise;
-        }
-        std::vector<value> given = call.given;
-        for (std::size_t k = 0; k < given.size(); ++k) {
-            if (call.line.arguments[k].name == "detached") {
-                given[k] = flag_value(false);
-            }
-        }
-        made_values made;
-        return made_by({call.in, call.where, call.line, given, made, call.latent_core});
-    }
-
     void add_head_linear(const part_call& call) {
+<<<<<<< HEAD
         const std::uint64_t width = call.must("out");
         if (width == 0 && scope_.config().find("id2label") != nullptr) {
             throw error(scope_.config().field("id2label"), "must be an object with at least one label, got {}");
@@ -320,7 +303,16 @@ class model_reader {
         put(branch, part_role::head, matrix);
         put(branch, part_role::head, elementwise);
         over_vocabulary_ = over_vocabulary_ || words;
+=======
+        const head_cost made = head_of(call, {options_.padded_vocab_size, is_tower_, tied_, keeps_detached()});
+        const char* const branch = call.on("per_sequence") ? "pooled" : "lm_head";
+        put(branch, part_role::head, made.matrix);
+        put(branch, part_role::head, made.elementwise);
+        over_vocabulary_ = over_vocabulary_ || call.on("words");
+>>>>>>> pagetests
     }
+    /// An outer model reads what this one pools, so that it is not beside the loss.
+    [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }
 
     void add_embedding() {
         const vocabulary table{.size = scope_.number("v"),

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+#include <floptally/mask.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/sequence.hpp>
+
+/// @file
+/// What a tower takes: images or sound, of the size that its config states, and the tokens that stand for them.
+
+namespace floptally::detail::pages {
+
+[[nodiscard]] inline modality stands_in(scope& in) {
+    return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
+}
+
+/// A name of the page that is a mask, or units.
+[[nodiscard]] inline mask mask_named(scope& in, std::string_view name) {
+    const value one = in.named(name);
+    if (one.is != value::kind::mask) {
+        const scope::found_definition found = in.find_definition(name);
+        page_error(found.where->name, found.is->line,
+                   "\"" + std::string(name) + "\" must be a mask or units, got " + in.shown(one));
+    }
+    return one.attends;
+}
+
+/// A side of the image that the config states, in patches.
+[[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
+    const std::uint64_t size = in.number_or(name, 1);
+    if (size == 0) {
+        throw error(in.config().field("image_size"),
+                    "must be at least patch_size: " + std::string(name) + " of its patches are 0");
+    }
+    if (size > 0x7FFF'FFFF) {
+        const scope::found_definition found = in.find_definition(name);
+        page_error(found.where->name, found.is->line,
+                   "\"" + std::string(name) + "\" must be from 1 to 2^31 - 1, got " + std::to_string(size));
+    }
+    return static_cast<std::uint32_t>(size);
+}
+
+[[nodiscard]] inline std::vector<tower_input> inputs_of(scope& in) {
+    if (in.has("input") && !in.on("input")) {
+        return {};
+    }
+    tower_input one{.in = stands_in(in)};
+    if (in.has("rows")) {
+        one.image =
+            grid{grid_side(in, "frames"), grid_side(in, "rows"), grid_side(in, in.has("columns") ? "columns" : "rows")};
+    }
+    if (in.has("clip")) {
+        one.clip = audio_clip{grid_side(in, "clip")};
+    }
+    for (const char* const name : {"units", "tokens_for"}) {
+        if (in.has(name)) {
+            one.units = mask_named(in, name);
+            one.per_unit = 1;
+        }
+    }
+    one.per_unit = in.number_or("per_unit", one.per_unit);
+    one.per_frame = in.number_or("per_frame", 0);
+    one.per_token = in.number_or("per_token", 0);
+    return {one};
+}
+
+}  // namespace floptally::detail::pages
