@@ -10,6 +10,7 @@
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
+#include <floptally/detail/pages/rows.hpp>
 #include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/error.hpp>
@@ -39,6 +40,9 @@ struct head_cost {
 /// A line `head out N, …`.
 [[nodiscard]] inline head_cost head_of(const part_call& call, const head_of_model& how) {
     const std::uint64_t width = call.must("out");
+    if (width == 0 && call.in.config().find("id2label") != nullptr) {
+        throw error(call.in.config().field("id2label"), "must be an object with at least one label, got {}");
+    }
     if (width == 0) {
         call.fail("has no width: out is 0");
     }
@@ -56,7 +60,8 @@ struct head_cost {
                                  .padded_out_features = padded,
                                  .rows = per_sequence ? statistic::count : statistic::tokens,
                                  .kind = detached ? term::detached_head : term::lm_head,
-                                 .reads = floptally::value::stream});
+                                 .reads = floptally::value::stream,
+                                 .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
     if (how.is_tower && (call.in.has("units") || call.in.has("last_units"))) {
         const bool own = call.in.has("last_units");
         matrix = matrix.over(mask_named(call.in, own ? "last_units" : "units"),

@@ -152,52 +152,10 @@ class model_reader {
         put("merger", part_role::layer, block_cost(scope_, "after"));
     }
 
-<<<<<<< HEAD
-    [[nodiscard]] std::vector<tower_input> inputs() {
-        if (scope_.has("input") && !scope_.on("input")) {
-            return {};
-        }
-        tower_input in{.in = stands_in()};
-        if (scope_.has("rows")) {
-            in.image = grid{side("frames"), side("rows"), side(scope_.has("columns") ? "columns" : "rows")};
-        }
-        if (scope_.has("clip")) {
-            in.clip = audio_clip{side("clip")};
-        }
-        for (const char* const name : {"units", "tokens_for"}) {
-            if (scope_.has(name)) {
-                in.units = mask_of(name);
-                in.per_unit = 1;
-            }
-        }
-        in.per_unit = scope_.number_or("per_unit", in.per_unit);
-        in.per_frame = scope_.number_or("per_frame", 0);
-        in.per_token = scope_.number_or("per_token", 0);
-        return {in};
-    }
-    [[nodiscard]] std::uint32_t side(std::string_view name) {
-        const std::uint64_t size = scope_.number_or(name, 1);
-        if (size == 0) {
-            throw error(scope_.config().field("image_size"), "must be at least patch_size: " + std::string(name) +
-                                                                 " of its patches are 0" + scope_.got("image_size"));
-        }
-        if (size > 0x7FFF'FFFF) {
-            const scope::found_definition found = scope_.find_definition(name);
-            page_error(found.where->name, found.is->line,
-                       "\"" + std::string(name) + "\" must be from 1 to 2^31 - 1, got " + std::to_string(size));
-        }
-        return static_cast<std::uint32_t>(size);
-    }
-=======
->>>>>>> pagetests
     [[nodiscard]] model_config finished_tower() {
         const modality in = stands_in(scope_);
         parts_.move_into(in);
-<<<<<<< HEAD
-        return {std::string(scope_.of().type()), sum_.in(in), std::move(notes_), parts_.in_order(), inputs()};
-=======
-        return {std::string(scope_.of().name), sum_.in(in), std::move(notes_), parts_.in_order(), inputs_of(scope_)};
->>>>>>> pagetests
+        return {std::string(scope_.of().type()), sum_.in(in), std::move(notes_), parts_.in_order(), inputs_of(scope_)};
     }
 
     /// This model as the other side of an encoder-decoder: over its tokens, or, where it has a stem, a tower.
@@ -264,52 +222,11 @@ class model_reader {
         }
     }
     void add_head_linear(const part_call& call) {
-<<<<<<< HEAD
-        const std::uint64_t width = call.must("out");
-        if (width == 0 && scope_.config().find("id2label") != nullptr) {
-            throw error(scope_.config().field("id2label"), "must be an object with at least one label, got {}");
-        }
-        if (width == 0) {
-            call.fail("has no width: out is 0");
-        }
-        const bool words = call.on("words");
-        const bool per_sequence = call.on("per_sequence");
-        const std::uint64_t padded = words ? options_.padded_vocab_size : 0;
-        if (padded != 0 && padded < width) {
-            throw error("padded_vocab_size",
-                        "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
-        }
-        const bool detached = call.on("detached") && (part_ == nullptr || !part_->pooled);
-        cost matrix;
-        matrix.add("lm_head", linear{.in_features = call.number("in", scope_.number("h")),
-                                     .out_features = width,
-                                     .padded_out_features = padded,
-                                     .rows = per_sequence ? statistic::count : statistic::tokens,
-                                     .kind = detached ? term::detached_head : term::lm_head,
-                                     .reads = floptally::value::stream,
-                                     .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
-        if (is_tower_ && (scope_.has("units") || scope_.has("last_units"))) {
-            const bool own = scope_.has("last_units");
-            matrix = matrix.over(mask_of(own ? "last_units" : "units"),
-                                 own || !scope_.has("attends") ? mask::bidirectional() : mask_of("attends"));
-        }
-        cost elementwise;
-        const std::uint64_t twice = call.on("untied_twice") && !tied_ ? 2 : 1;
-        const value* bias = call.find("bias");
-        const std::uint64_t biases = bias == nullptr || !bias->on() ? 0 : 1;
-        elementwise.add_parameters("bias", term::bias, checked_multiply(biases * twice, width, "bias"));
-        elementwise.add_parameters("norm", term::norm, checked_multiply(call.number("norm"), width, "norm"));
-        const char* const branch = per_sequence ? "pooled" : "lm_head";
-        put(branch, part_role::head, matrix);
-        put(branch, part_role::head, elementwise);
-        over_vocabulary_ = over_vocabulary_ || words;
-=======
         const head_cost made = head_of(call, {options_.padded_vocab_size, is_tower_, tied_, keeps_detached()});
         const char* const branch = call.on("per_sequence") ? "pooled" : "lm_head";
         put(branch, part_role::head, made.matrix);
         put(branch, part_role::head, made.elementwise);
         over_vocabulary_ = over_vocabulary_ || call.on("words");
->>>>>>> pagetests
     }
     /// An outer model reads what this one pools, so that it is not beside the loss.
     [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }

@@ -39,8 +39,8 @@ namespace floptally::detail::pages {
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {
-        throw error(in.config().field("image_size"),
-                    "must be at least patch_size: " + std::string(name) + " of its patches are 0");
+        throw error(in.config().field("image_size"), "must be at least patch_size: " + std::string(name) +
+                                                         " of its patches are 0" + in.got("image_size"));
     }
     if (size > 0x7FFF'FFFF) {
         const scope::found_definition found = in.find_definition(name);
