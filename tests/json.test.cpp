@@ -461,7 +461,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         }
         const floptally::model_config model = floptally::read_config(config);
         CHECK(model.model_type == family.type);
-        const std::set<std::string> with_another_note{"deepseek_v3", "kimi_k2", "longcat_flash", "fnet"};
+        const std::set<std::string> with_another_note{"deepseek_v3", "kimi_k2", "longcat_flash", "fnet", "qwen3_next"};
         const bool says_more = with_another_note.count(family.type) == 1;
         CHECK(model.notes.size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);

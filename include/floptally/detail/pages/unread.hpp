@@ -79,6 +79,9 @@ inline constexpr std::string_view silent_words[] = {"rope",
                                                     "strategy",
                                                     "dim_model_base",
                                                     "logits_to_keep",
+                                                    "layernorm",
+                                                    "layer_norm",
+                                                    "time_step",
                                                     "expert_group",
                                                     "renormalize",
                                                     "chunksize",
@@ -106,8 +109,8 @@ inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden"
 }
 
 [[nodiscard]] inline bool looks_like_structure(const config_node& one) {
-    const bool says_something = one.is == config_node::kind::integer || one.is == config_node::kind::list ||
-                                (one.is == config_node::kind::flag && one.number != 0);
+    const bool is_size = one.is == config_node::kind::integer || one.is == config_node::kind::flag;
+    const bool says_something = one.is == config_node::kind::list || (is_size && one.number != 0);
     bool structure = false;
     if (one.key.empty() || one.key.front() == '_') {
         return false;  // what a library keeps for itself
