@@ -858,9 +858,12 @@ TEST_CASE("models, accelerators and conventions are listed as a table and as JSO
             known = known || name == r.known;
         }
         CHECK(known);
-        CHECK(report.size() == 2);
+        CHECK(report.size() == (std::string_view(r.command) == "models" ? 3 : 2));
     }
     CHECK(run_json("models")["models"].back() == "floptally");
+    CHECK(run_json("models")["pages"]["llama"] == "include/floptally/models/llama.hpp");
+    CHECK_FALSE(run_json("models")["pages"].contains("floptally"));  // a format, no page
+    CHECK(run("models").out.find("include/floptally/models/gpt_oss.hpp\n") != std::string::npos);
     const json report = run_json("accelerators");
     for (const json& part : report["accelerators"]) {
         CHECK(part["source"]["url"].get<std::string>().starts_with("https://"));

@@ -147,8 +147,17 @@ inline std::string run_mfu(const arguments& args) {
 
 inline std::string run_models(const arguments& args) {
     const auto types = floptally::known_model_types();
-    return args.as_json() ? json{{"version", floptally::version}, {"models", types}}.dump(2) + "\n"
-                          : fmt::format("{}\n", fmt::join(types, "\n"));
+    json pages = json::object();
+    std::string table;
+    for (const std::string_view type : types) {
+        const std::string file = floptally::page_file(type);
+        table += file.empty() ? fmt::format("{}\n", type) : fmt::format("{:<32}{}\n", type, file);
+        if (!file.empty()) {
+            pages[std::string(type)] = file;
+        }
+    }
+    return args.as_json() ? json{{"version", floptally::version}, {"models", types}, {"pages", pages}}.dump(2) + "\n"
+                          : table;
 }
 
 inline std::string run_accelerators(const arguments& args) {

@@ -88,6 +88,12 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
             word(tokens, statistic::tokens);
         }
     };
+    if (const std::uint64_t total = r.parameters.total; total != 0) {
+        line("parameters", total, total);
+        if (const std::uint64_t active = r.parameters.active.value_or(total); active != total) {
+            line("parameters, active", active, active);
+        }
+    }
     words("sequences", "tokens", modality::text);
     words("vision.frames", "vision.patches", modality::vision);
     words("audio.clips", "audio.frames", modality::audio);

@@ -92,6 +92,12 @@ namespace detail {
     return types;
 }
 
+/// Where the page of a type stands, from the root of the project; empty where it is no page of the library.
+[[nodiscard]] inline std::string page_file(std::string_view type) {
+    return detail::pages::find_model_page(type).empty() ? std::string()
+                                                        : "include/floptally/models/" + std::string(type) + ".hpp";
+}
+
 namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
@@ -153,6 +159,12 @@ inline ordered_json flops_json(const report& r, view seen) {
                                 {{"useful", detail::flops_json(r, view::useful)},
                                  {"padded", detail::flops_json(r, view::padded)},
                                  {"executed", detail::flops_json(r, view::executed)}}}};
+    if (r.parameters.total != 0) {
+        out["parameters"] = {
+            {"total", std::to_string(r.parameters.total)},
+            {"active", r.parameters.active ? nlohmann::ordered_json(std::to_string(*r.parameters.active))
+                                           : nlohmann::ordered_json()}};
+    }
     if (r.mfu) {
         const mfu_report& mfu = *r.mfu;
         out["mfu"] = {{"useful", mfu.utilization.mfu},

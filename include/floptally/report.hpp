@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,11 @@
 #include <floptally/cost.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/dealing.hpp>
+#include <floptally/model/term.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
@@ -29,11 +34,37 @@ struct mfu_report {
     std::optional<mixed_precision_rate> mixed{};  ///< where parts of the model run in precisions of their own
 };
 
+/// Numbers of weights.
+struct weight_counts {
+    std::uint64_t total = 0;  ///< stored: all experts, a tied embedding once
+    std::optional<std::uint64_t>
+        active{};  ///< that a token passes: of experts the chosen ones; none: they are measured
+
+    [[nodiscard]] friend constexpr bool operator==(const weight_counts&, const weight_counts&) = default;
+};
+
+/// A token passes all weights but the experts that it did not choose: a matrix that tokens pass is two FLOPs a weight,
+/// so that the FLOPs say how many it passes where that is less than what is stored.
+[[nodiscard]] constexpr weight_counts weights_of(const cost& model) {
+    weight_counts counts{.total = model.parameters(), .active = 0};
+    for (const cost_row& row : model.rows()) {
+        const bool of_tokens = row.what == statistic::tokens;
+        if (row.dealt.by == tensor_split::experts && !of_tokens) {
+            counts.active.reset();
+            break;
+        }
+        const bool is_matrix = meaning_of(row.kind).operands == term_operands::matrix;
+        *counts.active += of_tokens && is_matrix && row.useful / 2 < row.parameters ? row.useful / 2 : row.parameters;
+    }
+    return counts;
+}
+
 /// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `json.hpp` as JSON.
 struct report {
     std::string model_type{};
     convention counted_as = conventions::exact;
     training_plan plan{};
+    weight_counts parameters{};
     mask_set masks{};  ///< whose pairs are shown
     tally batch{};
     breakdown work{};
@@ -68,6 +99,7 @@ struct report {
     return {.model_type = model.model_type,
             .counted_as = as.counted_as(),
             .plan = plan,
+            .parameters = weights_of(model.cost),
             .masks = shown,
             .batch = batch,
             .work = as.evaluate(batch),

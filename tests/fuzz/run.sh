@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs each fuzz target for SECONDS and says how many inputs it survived: run.sh BUILD_FOLDER SECONDS [target...]
-# Configs start from those of tests/golden/zoo, so that the fuzzer need not invent model types.
+# Configs start from those of tests/golden/zoo, so that the fuzzer need not invent model types; pages
+# from those of the library.
 set -eu
 build=$(realpath "$1")
 seconds=$2
@@ -19,6 +20,18 @@ for file in [*golden.glob("zoo/*.json"), golden / "bionemo_models.json"]:
     for i, case in enumerate(json.loads(file.read_text())):
         text = "\0" + json.dumps(case["config"], separators=(",", ":"))
         (corpus / f"{file.stem}-{i}").write_text(text)
+P
+    fi
+    if [ "$target" = page ]; then
+        python3 - "$here/../../include/floptally/models" "$corpus" <<'P'
+import pathlib, sys
+models, corpus = map(pathlib.Path, sys.argv[1:])
+for file in models.glob("*.hpp"):
+    if file.stem != "list":
+        text = file.read_text()
+        (corpus / file.stem).write_text("\0\0" + text[text.index('R"page(') + 7 : text.index(')page"')])
+for page in range(256):
+    (corpus / f"config-{page}").write_bytes(bytes([1, page]) + b'{"num_hidden_layers":2,"vocab_size":33}')
 P
     fi
     options=""

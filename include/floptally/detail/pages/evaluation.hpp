@@ -27,8 +27,10 @@ class evaluation {
         if (in_.depth_ > 400) {
             fail(e, "an expression nested too deep, with the names that it asks for");
         }
+        in_.spend(1 + e.count);
         ++in_.depth_;
         const value found = of(e, index);
+        in_.spend(found.size());  // of a list or a text: what is made of it looks at each element
         --in_.depth_;
         return found;
     }

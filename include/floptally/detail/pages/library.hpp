@@ -19,7 +19,11 @@ namespace floptally::detail::pages {
 class library {
   public:
     /// Pages of the user's, which come before all others. The text outlives the library.
-    void add(std::string_view text) { parse(text); }
+    void add(std::string_view text) {
+        if (!parse(text)) {
+            page_error("?", 1, "expected \"page NAME\", and the text has no line");
+        }
+    }
 
     /// The first page of the texts that were added; empty where there is none.
     [[nodiscard]] std::string_view first() const {
@@ -99,9 +103,18 @@ class library {
         return true;
     }
 
-    /// A page that is known already stays: the user's.
-    void parse(std::string_view text) {
+    static constexpr std::size_t most_text =
+        65536;  ///< ten times the longest of the library; what is sought grows with it
+
+    /// Whether there is a page in it. One that is known already stays: the user's.
+    bool parse(std::string_view text) {
         line_reader lines(text);
+        if (text.size() > most_text) {
+            const bool named = lines.next() && lines.line.starts_with("page ") && lines.line.size() < 200;
+            page_error(named ? page_parser::header(lines.line, lines.number).name : "?", 1,
+                       "a text of " + std::to_string(text.size()) + " characters; pages have at most " +
+                           std::to_string(most_text));
+        }
         std::unique_ptr<page> now;
         std::unique_ptr<page_parser> parser;
         const auto keep = [&] {
@@ -121,6 +134,7 @@ class library {
             }
         }
         keep();
+        return parser != nullptr;
     }
 
     std::vector<std::unique_ptr<page>> pages_;

@@ -18,6 +18,7 @@ namespace floptally::detail::pages {
 inline value scope::evaluate(const page& where, std::size_t index) { return evaluation(*this, where).of(index); }
 
 inline value scope::named(std::string_view name) {
+    spend(memory_.size() / 16);  // the search
     memory* known = nullptr;
     for (memory& one : memory_) {
         if (one.name == name) {

@@ -153,6 +153,11 @@ class scope {
         return all;
     }
     [[nodiscard]] value list_of(std::vector<value> items) {
+        std::size_t left = 10'000;
+        if (!counts_at_most(items, left)) {
+            page_error(page_.name, page_.line, "makes a list of more than 10000 elements, with those of lists in it");
+        }
+        spend(items.size());
         lists_.push_back(std::move(items));
         value made;
         made.is = value::kind::list;
@@ -178,6 +183,14 @@ class scope {
         page_error(where.name, line, what);
     }
 
+    /// What has to be looked at is bounded, so that a page ends soon; models of 10000 layers need a hundredth of it.
+    void spend(std::size_t steps) {
+        steps_ += steps;
+        if (steps_ > 20'000'000) {
+            page_error(page_.name, page_.line, "needs more than 20000000 steps");
+        }
+    }
+
   private:
     friend class evaluation;
 
@@ -187,6 +200,16 @@ class scope {
             all += (k == 0 ? "[" : ",") + shown((*list.items)[k]);
         }
         return all.empty() ? "[]" : all + "]";
+    }
+    /// Takes the elements of a list, with those of lists in it, from `left`, as long as there are some.
+    [[nodiscard]] static bool counts_at_most(const std::vector<value>& items, std::size_t& left) {
+        for (const value& one : items) {
+            if (left == 0 || (one.items != nullptr && !counts_at_most(*one.items, --left))) {
+                return false;
+            }
+            left -= one.items == nullptr ? 1U : 0U;
+        }
+        return true;
     }
 
     void require_each(const key_rule& rule, const config_node& given) {
@@ -210,6 +233,7 @@ class scope {
     std::deque<memory> memory_;             // references stay while more are added
     std::deque<std::vector<value>> lists_;  // likewise
     unsigned depth_ = 0;
+    std::size_t steps_ = 0;
 };
 
 }  // namespace floptally::detail::pages

@@ -124,6 +124,25 @@ inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden"
     return says_something && structure;
 }
 
+/// The base reads it and this class does not. Saved configs have such sizes, which the class makes of others; a list
+/// that says what each layer is would change the count.
+[[nodiscard]] inline bool ignores_list(const page& read, const config_node& one) {
+    if (one.is != config_node::kind::list) {
+        return false;
+    }
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        if (p->find_key(one.key) != nullptr) {
+            return false;
+        }
+        for (const std::string_view key : p->without) {
+            if (key == one.key) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// Every key that a page or its base declares, the models inside too.
 inline void declared_keys(const page& read, std::vector<std::string_view>& all) {
     for (const page* p = &read; p != nullptr; p = p->base) {
@@ -160,6 +179,7 @@ inline void note_unread(const page& read, const page* other_side, const fields& 
         for (const std::string_view key : declared) {
             known = known || key == one.key;
         }
+        known = known && !ignores_list(read, one);
         if (known || !looks_like_structure(one)) {
             continue;
         }

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pages: those of the library, what a user's does, and every way in which one can be wrong.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/detail/pages/library.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+#include "config_text.hpp"
+#include "error_of.hpp"
+#include "markdown.hpp"
+
+namespace {
+
+const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
+
+std::size_t count_of(std::string_view text, std::string_view word) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+/// A small config of a decoder, which every page here reads.
+constexpr const char* small =
+    "{'model_type': 'llama', 'vocab_size': 96, 'hidden_size': 64, 'intermediate_size': 160, 'num_hidden_layers': 3, "
+    "'num_attention_heads': 4, 'layer_types': ['full_attention', 'full_attention', 'full_attention']}";
+
+floptally::model_config read_by(const std::string& page, const std::string& config = small) {
+    return floptally::read_config(parsed(config), {.pages = {page}});
+}
+
+struct problem {
+    std::string field;
+    std::string text;
+};
+
+/// The error of a call, with empty parts where it throws none.
+template <class Call>
+problem problem_of(Call call) {
+    try {
+        static_cast<void>(call());
+    } catch (const floptally::error& e) {
+        return {std::string(e.field()), std::string(e.problem())};
+    }
+    return {};
+}
+
+std::uint64_t forward_of(const floptally::cost& model, std::uint32_t length) {
+    const floptally::flop_counter counter(model, floptally::conventions::exact,
+                                          {.counted = floptally::counted_passes::forward});
+    floptally::tally batch{model.masks()};
+    batch.add({.length = length});
+    return static_cast<std::uint64_t>(counter.total(batch, floptally::view::useful).low());
+}
+
+/// The page that docs/pages.md writes step by step: its indented lines, without the indent.
+std::string documented_page() {
+    const std::string all = read_text(source_dir / "docs/pages.md");
+    const std::size_t first = all.find("## One model, step by step");
+    const std::size_t last = all.find("## The language");
+    REQUIRE(first < last);
+    REQUIRE(last != std::string::npos);
+    std::istringstream lines(all.substr(first, last - first));
+    std::string page;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("    ")) {
+            page += line.substr(4) + "\n";
+        }
+    }
+    return page;
+}
+
+}  // namespace
+
+TEST_CASE("Every file of models/ holds one literal, named after its type, and stands in the sorted list") {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "include/floptally/models")) {
+        if (entry.path().stem() != "list") {
+            files.emplace(entry.path().stem().string(), read_text(entry.path()));
+        }
+    }
+    const auto& pages = floptally::detail::pages::model_pages;
+    REQUIRE(files.size() == std::size(pages));
+    REQUIRE(files.size() > 200);
+    CHECK(std::is_sorted(std::begin(pages), std::end(pages),
+                         [](const auto& a, const auto& b) { return a.name < b.name; }));
+    for (const auto& one : pages) {
+        INFO(one.name);
+        const auto file = files.find(std::string(one.name));
+        REQUIRE(file != files.end());
+        std::string identifier(one.name);
+        std::replace(identifier.begin(), identifier.end(), '-', '_');
+        const std::string opening = "inline constexpr char " + identifier + "[] = R\"page(";
+        const std::string& text = file->second;
+        CHECK(count_of(text, "R\"") == 1);
+        const std::size_t start = text.find(opening);
+        REQUIRE(start != std::string::npos);
+        const std::size_t end = text.find(")page\";");
+        REQUIRE(end != std::string::npos);
+        CHECK(one.text == std::string_view(text).substr(start + opening.size(), end - start - opening.size()));
+        // The first page of a file is its type.
+        const std::size_t header = one.text.find("\npage ");
+        REQUIRE(header != std::string_view::npos);
+        const std::string_view rest = one.text.substr(header + 6);
+        CHECK(rest.substr(0, rest.find_first_of(" \n")) == one.name);
+    }
+}
+
+TEST_CASE("Every page of the library reads the defaults of its class, or says which key it needs") {
+    std::size_t costs = 0;
+    for (const std::string_view type : floptally::known_model_types()) {
+        INFO(type);
+        std::uint64_t parameters = 0;
+        const problem said = problem_of([&] {
+            parameters = floptally::read_config(nlohmann::json{{"model_type", type}}).cost.parameters();
+        });
+        INFO(said.field << ": " << said.text);
+        CHECK((parameters != 0) == said.field.empty());
+        CHECK_FALSE(said.field.starts_with("page "));
+        costs += parameters != 0 ? 1 : 0;
+    }
+    CHECK(costs > 200);
+}
+
+TEST_CASE("The page that docs/pages.md writes counts what its paper would say") {
+    const std::string page = documented_page();
+    REQUIRE(count_of(page, "\n") == 10);
+    const floptally::model_config model = read_by(page, "{'model_type': 'anything', 'vocab_size': 32000}");
+    CHECK(model.model_type == "my_model");
+
+    constexpr std::uint64_t h = 4096;
+    constexpr std::uint64_t attention = 2 * h * 32 * 128 + 2 * h * 8 * 128;  // q and o, k and v
+    constexpr std::uint64_t dense = 3 * h * 11008;
+    constexpr std::uint64_t expert = 3 * h * 1408;
+    constexpr std::uint64_t head = 32000 * h;
+    CHECK(model.cost.parameters() ==
+          2 * head + 32 * (attention + 2 * h) + dense + 31 * (h * 64 + 64 * expert + expert) + h);
+
+    constexpr std::uint32_t n = 3000;
+    std::uint64_t pairs = 0;
+    for (std::uint64_t layer = 0; layer < 32; ++layer) {
+        for (std::uint64_t t = 1; t <= n; ++t) {
+            pairs += (layer + 1) % 4 == 0 ? t : std::min<std::uint64_t>(t, 1024);
+        }
+    }
+    const std::uint64_t matrices = head + 32 * attention + dense + 31 * (h * 64 + 6 * expert + expert);
+    CHECK(forward_of(model.cost, n) == 2 * matrices * n + 2 * 2 * 32 * 128 * pairs);
+
+    const problem said = problem_of([&] { return read_by(page, "{'n_experts': 4, 'n_chosen': 5}"); });
+    CHECK(said.field == "n_chosen");
+    CHECK(said.text.find("n_experts") != std::string::npos);
+}
+
+TEST_CASE("A user's page comes before the library's of the same type, and its kin stand on it") {
+    const std::string own = "page llama : base.decoder prefix Llama\nfeed: mlp inner .intermediate_size\n";
+    const std::uint64_t library = floptally::read_config(parsed(small)).cost.parameters();
+    CHECK(read_by(own).cost.parameters() == library - 3 * 64 * 160);
+    CHECK(read_by("page my : llama\n" + own).cost.parameters() == library - 3 * 64 * 160);
+    CHECK(read_by("page my : llama\n").cost.parameters() == library);
+}
+
+TEST_CASE("An error in a page names the page, the line and the word") {
+    struct wrong {
+        const char* lines;  ///< after the first, "page my : llama"
+        unsigned line;
+        const char* word;
+    };
+    constexpr wrong cases[] = {
+        {"h = nonsense + 1\n", 2, "nonsense"},
+        {"\n\nh = .hidden_sizes\n", 4, "hidden_sizes"},
+        {"feed: gatd inner 5\n", 2, "gatd"},
+        {"feed: gated inner 5, outer 6\n", 2, "outer"},
+        {"feed: gated\n", 2, "inner"},
+        {"h = layers\nlayers = h\n", 2, "\"h\""},
+        {"h = 4000000000000000000 * 2\n", 2, "4000000000000000000"},
+        {"h = 4611686018427387904000\n", 2, "2^62"},
+        {"h = power(10, 19)\n", 2, "2^62"},
+        {"h = 5 / (layers - layers)\n", 2, "zero"},
+        {"h = 5 % 0\n", 2, "zero"},
+        {"feed: gated inner 3 - 5\n", 2, "inner"},
+        {"feed:\n  gated inner 8\n  mlp inner 3 - 5\n", 4, "inner"},
+        {"v = 3 - 5\n", 2, "-2"},
+        {"feed: gated inner [64, 32][i]\n", 2, "element 2"},
+        {"feed: gated inner unheard(5)\n", 2, "unheard"},
+        {"feed: gated inner ceil()\n", 2, "ceil"},
+        {"h = (3 +\n", 2, "expression"},
+        {"h = 3 4\n", 2, "\"4\""},
+        {"h = \"text\n", 2, "quote"},
+        {"feed gated inner 5\n", 2, "\"gated"},
+        {"  gated inner 5\n", 2, "indented"},
+        {"with n_heads\n", 2, "default"},
+        {"with n_heads 3, n_heads 4\n", 2, "n_heads"},
+        {"h = 4\nh = 5\n", 3, "\"h\""},
+        {"feed: gated inner 5\nfeed: mlp inner 5\n", 3, "feed"},
+        {"sees = 5\nmixer: gqa heads 2, kv 2, dim 4, sees sees\n", 3, "sees"},
+        {"require layers > 2: layers\n", 2, "\".\""},
+        {"tied = yes and (3 has 4)\n", 2, "has"},
+    };
+    for (const wrong& one : cases) {
+        INFO(one.lines);
+        const problem said = problem_of([&] { return read_by(std::string("page my : llama\n") + one.lines); });
+        INFO(said.field << ": " << said.text);
+        CHECK(said.field == "page my:" + std::to_string(one.line));
+        CHECK(said.text.find(one.word) != std::string::npos);
+    }
+    const auto whole = [](const std::string& page) { return problem_of([&] { return read_by(page); }); };
+    CHECK(whole("page my : lama\n").field == "page my:1");
+    CHECK(whole("page my : lama\n").text.find("llama") != std::string::npos);  // the nearest
+    CHECK(whole("page my : my\n").field == "page my:1");
+    CHECK(whole("page my : other\npage other : my\n").field.starts_with("page "));
+    CHECK(whole("h = 3\n").field == "page ?:1");
+    CHECK_FALSE(whole("").text.empty());
+    CHECK_FALSE(whole("# nothing\n").text.empty());
+}
+
+TEST_CASE("A list of the config that has no element for a layer is an error of the config") {
+    const problem said = problem_of([] {
+        return read_by("page my : llama\nwith widths list\nfeed: gated inner .widths[i]\n",
+                       "{'num_hidden_layers': 3, 'widths': [64, 32]}");
+    });
+    CHECK(said.field == "widths");
+    CHECK(said.text.find('3') != std::string::npos);
+    CHECK(said.text.find('2') != std::string::npos);
+}
+
+TEST_CASE("A page of any size ends, in a cost or an error that names it") {
+    const std::string header = "page my : llama\n";
+    const auto ends = [&](const std::string& rest) {
+        const problem said = problem_of([&] { return read_by(header + rest); });
+        INFO(said.field << ": " << said.text.substr(0, 200));
+        CHECK_FALSE(said.field.empty());
+        CHECK(said.text.size() < 300);
+    };
+    const auto repeated = [](const std::string& text, std::size_t times) {
+        std::string all;
+        for (std::size_t i = 0; i < times; ++i) {
+            all += text;
+        }
+        return all;
+    };
+    ends("h = " + std::string(1'000'000, '('));
+    ends("# " + std::string(1'000'000, 'x') + "\n");
+    ends(std::string(1'000'000, '\n'));
+    for (const std::size_t depth : {std::size_t{1000}, std::size_t{60'000}}) {
+        ends("h = " + std::string(depth, '('));
+        ends("h = " + std::string(depth, '-') + "1\n");
+        ends("h = " + std::string(depth, '['));
+        ends("h = 1" + repeated("+1", depth / 2) + "\n");
+        ends("h = " + repeated("1?", depth / 2) + "1\n");
+        ends("h = " + repeated("not ", depth / 4) + "1\n");
+    }
+    std::string chain = "h = x0\n";  // a name for each, one asking for the next
+    for (int i = 0; i < 1000; ++i) {
+        chain += "x" + std::to_string(i) + " = x" + std::to_string(i + 1) + "\n";
+    }
+    ends(chain + "x1000 = 64\n");
+    std::string twice = "h = x0 == y0 ? 1 : 2\nx60 = [1]\ny60 = [1]\n";  // lists of lists: 2^60 elements on each side
+    for (int i = 0; i < 60; ++i) {
+        for (const char* const name : {"x", "y"}) {
+            const std::string next = name + std::to_string(i + 1);
+            twice += name + std::to_string(i) + " = [" + next + ", " + next + "]\n";
+        }
+    }
+    ends(twice);
+    ends("h = repeated([[[1], 4000000000000000000]])[0]\n");
+    ends("h = filled([1], 2, 4000000000000000000)[0]\n");
+
+    const std::string deep = "{'vocab_size': 96, 'hidden_size': 64, 'num_attention_heads': 4, 'num_hidden_layers': ";
+    const floptally::model_config varied = read_by(header + "feed: gated inner 1 + i\n", deep + "10000}");
+    CHECK(varied.cost.parameters() ==
+          2 * 96 * 64 + 64 + 10'000 * (4 * 64 * 64 + 2 * 64) + 3 * 64 * std::uint64_t{10'000 / 2} * 10'001);
+    CHECK(problem_of([&] { return read_by(header, deep + "10001}"); }).field == "num_hidden_layers");
+}
+
+TEST_CASE("A key that would change the products and that no page reads is noted, and refused where strict") {
+    struct unread {
+        const char* config;
+        const char* key;
+    };
+    constexpr unread cases[] = {
+        {"{'model_type': 'phi3', 'hidden_size': 5120, 'intermediate_sise': 17920, 'num_hidden_layers': 40, "
+         "'num_attention_heads': 40, 'num_key_value_heads': 10, 'vocab_size': 100352}",
+         "intermediate_sise"},
+        {"{'model_type': 'phi3', 'num_experts': 16}", "num_experts"},
+        {"{'model_type': 'qwen3_moe', 'shared_expert_intermediate_size': 512}", "shared_expert_intermediate_size"},
+        {"{'model_type': 'deepseek_v3', 'index_n_heads': 64}", "index_n_heads"},
+        {"{'model_type': 'deepseek_v3', 'index_head_dim': 128}", "index_head_dim"},
+        {"{'model_type': 'deepseek_v3', 'index_topk': 2048}", "index_topk"},
+        {"{'model_type': 'phi3', 'num_hidden_layers': 2, 'layer_types': ['linear_attention', 'full_attention']}",
+         "layer_types"},
+        {"{'model_type': 'esm', 'vocab_size': 33, 'padded_vocab_size': 64}", "padded_vocab_size"},
+    };
+    for (const unread& one : cases) {
+        INFO(one.config);
+        std::string notes;
+        const problem said = problem_of([&] {
+            for (const std::string& note : floptally::read_config(parsed(one.config)).notes) {
+                notes += note + "\n";
+            }
+            return 0;
+        });
+        CHECK((notes.find(one.key) != std::string::npos || said.field == one.key));
+        CHECK(problem_of([&] { return floptally::read_config(parsed(one.config), {.strict = true}); }).field ==
+              one.key);
+    }
+    // A key that is read, and one that is none of the products', are neither.
+    const char* const known =
+        "{'model_type': 'phi3', 'intermediate_size': 17920, 'rope_theta': 10000, 'pad_token_id': 0}";
+    for (const std::string& note : floptally::read_config(parsed(known), {.strict = true}).notes) {
+        CHECK(note.find("not read") == std::string::npos);
+    }
+}
+
+TEST_CASE("A report counts the parameters that are stored, and those that a token passes") {
+    const auto counts = [](const char* config) {
+        return floptally::weights_of(floptally::read_config(parsed(config)).cost);
+    };
+    const floptally::weight_counts dense = counts(small);
+    CHECK(dense.total == 2 * 96 * 64 + 64 + 3 * (4 * 64 * 64 + 3 * 64 * 160 + 2 * 64));
+    CHECK(dense.active == dense.total);
+    // 2 of 8 experts of each of 5 layers.
+    const floptally::weight_counts sparse = counts(
+        "{'model_type': 'mixtral', 'vocab_size': 96, 'hidden_size': 64, 'intermediate_size': 160, "
+        "'num_hidden_layers': 5, 'num_attention_heads': 4, 'num_key_value_heads': 4, 'num_local_experts': 8, "
+        "'num_experts_per_tok': 2}");
+    CHECK(sparse.total == 2 * 96 * 64 + 64 + 5 * (4 * 64 * 64 + 64 * 8 + 8 * 3 * 64 * 160 + 2 * 64));
+    CHECK(sparse.total - sparse.active.value() == 5 * 6 * 3 * 64 * 160);
+    // Visits that are measured say nothing of one token.
+    floptally::cost measured;
+    measured +=
+        floptally::moe{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 16, .routed_is_measured = true}
+            .cost({.hidden_size = 64});
+    CHECK_FALSE(floptally::weights_of(measured).active.has_value());
+}
