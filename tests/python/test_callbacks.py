@@ -108,6 +108,75 @@ def test_other_batches_whole_rows_encoder_decoders_and_images() -> None:
         callbacks.batch_arguments({"pixel_values": np.zeros((1, 3, 8, 8))})
 
 
+def counted(batch: dict[str, Any]) -> tuple[int, int]:
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(batch))
+    return step.total, step.padded_total
+
+
+def test_f2_segment_ids_are_documents_and_never_one_sequence() -> None:
+    mask = np.array([[1, 1, 2, 2, 2, 0]])
+    found = callbacks.batch_arguments({"input_ids": np.zeros((1, 6)), "attention_mask": mask})
+    tally = floptally.Tally()
+    tally.add_cu_seqlens(**found)
+    assert tally.pairs(floptally.Mask.causal()) == 9 and (tally.tokens, tally.get("tokens", "padded")) == (5, 6)
+    right = (work_of([2, 3]).total, work_of([2, 4]).total)
+    assert right[0] != work_of([5]).total
+    positions = np.array([[0, 1, 0, 1, 2, 0]])
+    ones = (mask > 0).astype(np.int32)
+    for batch in (
+        {"attention_mask": mask},
+        {"attention_mask": mask.astype(np.float32)},
+        {"attention_mask": torch.tensor(mask), "position_ids": torch.arange(6)[None]},
+        {"attention_mask": ones, "position_ids": positions},  # a mask of ones, and documents in the positions alone
+        {"attention_mask": mask, "position_ids": positions},
+    ):
+        assert counted({"input_ids": np.zeros((1, 6)), **batch}) == right
+    rows = np.array([[0, 7, 7, 3, 0, 0], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [5, 5, 0, 6, 6, 6]])
+    assert counted({"attention_mask": rows}) == (work_of([2, 1, 6, 2, 3]).total, work_of([3, 3, 6, 6, 3, 3]).total)
+    one_row_of_many = {"input_ids": np.zeros((3, 5)), "position_ids": np.array([[0, 1, 0, 1, 2]])}
+    assert counted(one_row_of_many)[0] == work_of([2, 3] * 3).total
+
+
+def test_f2_left_padding_is_no_document() -> None:
+    batch = {"attention_mask": np.array([[0, 0, 1, 1]]), "position_ids": np.array([[1, 1, 0, 1]])}
+    assert list(callbacks.batch_arguments(batch)) == ["attention_mask"]
+    assert counted(batch) == (work_of([2]).total, work_of([2], 4).padded_total)
+
+
+@pytest.mark.parametrize("kinds", [3, 4])
+def test_f2_positions_of_images_begin_again_with_their_document(kinds: int) -> None:
+    text = np.array([0, 1, 2, 0, 1, 2, 3, 4])
+    # The second document begins with an image of 2 x 2 patches, and then has a token.
+    mrope = np.array([[0, 1, 2, 0, 0, 0, 0, 2], [0, 1, 2, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0, 1, 2]])
+    positions = np.stack([text, *mrope] if kinds == 4 else mrope)[:, None]
+    batch = {"input_ids": np.zeros((1, 8)), "position_ids": positions}
+    assert counted(batch)[0] == work_of([3, 5]).total
+    short = np.broadcast_to(np.array([0, 1, 0, 1, 2]), (kinds, 1, 5))
+    assert counted({"inputs_embeds": np.zeros((1, 5, HIDDEN)), "position_ids": torch.tensor(short.copy())})[0] == work_of([2, 3]).total
+    whole = np.broadcast_to(np.arange(5), (kinds, 2, 5))
+    assert callbacks.batch_arguments({"input_ids": np.zeros((2, 5)), "position_ids": whole})["lengths"].tolist() == [5, 5]
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of a document must stand together, they do not in row 0"),
+        ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
+        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
+        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),
+        ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
+         "attention_mask: must be \\[batch, row\\] to be read, got shape \\[1, 1, 5, 5\\]"),
+        ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),
+        ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must be of \\[1, 5\\] tokens, got shape"),
+        ({"decoder_input_ids": np.zeros((1, 3)), "input_ids": np.zeros((1, 3)), "attention_mask": [[1, 2, 2]]},
+         "attention_mask: has ids above 1"),
+    ],
+)  # fmt: skip
+def test_f2_what_cannot_be_read_is_an_error(batch: dict[str, Any], message: str) -> None:
+    with pytest.raises(floptally.Error, match=f"^{message}"):
+        callbacks.batch_arguments(batch)
+
+
 # ---- without a framework ----
 
 

@@ -534,6 +534,7 @@ def test_models_are_those_of_the_reader() -> None:
 
 def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
     moe = floptally.Cost.from_rows([("moe.experts", "routed", "linear", 6, 1), ("mlp", "tokens", "linear", 2, 1)])
+    clicks = floptally.Cost.from_rows([("head", floptally.Mask.measured("clicks"), "linear", 6, 1)])
     hstu = floptally.cost(
         {"model_type": "hstu", "name": "r", "hidden_size": 64, "num_layers": 1, "num_attention_heads": 2, "dim_per_head": 32}
     )
@@ -555,6 +556,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (floptally.cost(VLM), {"lengths": [99], "images": 1}),
         (floptally.cost(VLM), {"lengths": [99], "grid_thw": [(1, 4, 4)]}),
         (moe, {"lengths": [5], "routed": (9, 10)}),
+        (clicks, {"lengths": [5], "measured": {"clicks": (9, 10)}}),
         (sound, {"lengths": [2000], "audio_frames": [3000]}),
     ]
     used = {name for _, batch in batches for name in batch}

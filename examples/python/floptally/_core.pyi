@@ -187,6 +187,7 @@ class Cost:
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
     def sample_flops(
@@ -446,6 +447,7 @@ class Meter:
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> None: ...
     def new_tally(self) -> Tally: ...

@@ -26,6 +26,7 @@ def flops(
     images: int | None = None,
     audio_frames: Integers | None = None,
     routed: tuple[int, int] | None = None,
+    measured: dict[str, int | tuple[int, int]] | None = None,
     tally: _core.Tally | None = None,
     convention: str | _core.Convention = "exact",
     plan: _core.Plan | None = None,
@@ -54,6 +55,7 @@ def flops(
         images: how many images of the fixed size that the config states.
         audio_frames: [n] frames of each clip that enters an audio tower.
         routed: (useful, padded) visits of tokens to experts over all layers, as measured.
+        measured: {name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has.
         tally: a batch that was counted before.
         convention: a name, or one of ``floptally.conventions()``.
         plan: what runs and what trains; a step that trains everything where it is not given.
@@ -81,5 +83,6 @@ def flops(
         images=images,
         audio_frames=audio_frames,
         routed=routed,
+        measured=measured,
         tally=tally,
     )

@@ -25,12 +25,14 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     cu_seq_lens_q        boundaries of a packed row, with cu_seq_lens_q_padded, num_real_seqs and cu_seq_lens_q_real
                          (the boundaries of the real sequences alone) where they are there
     decoder_input_ids    both sides of an encoder-decoder: their masks' row sums, else the widths of their rows
-    attention_mask       [batch, row]: its ones are useful, its shape is padded
-    position_ids         [batch, row] that begin again at 0 inside a row: packed sequences. Where there is a mask too,
-                         it must be all ones; else the mask is taken
+    attention_mask       [batch, row] with ids above 1: packed documents, 0 is padding
+    position_ids         [batch, row] that begin again at 0 among a row's real tokens: packed documents. Of rank 3
+                         [3 or 4, batch, row]: of text, time, row and column (mrope), which begin again together
+    attention_mask       [batch, row] of 0 and 1: its ones are useful, its shape is padded
     input_ids            [batch, row], or inputs_embeds [batch, row, width]: whole rows
 
-    image_grid_thw and video_grid_thw, [images, 3], are added to any of these. Error where nothing fits.
+    Padding of a packed row is in the slot of the document before it. image_grid_thw and video_grid_thw, [images, 3], are
+    added to any of these. Error where nothing fits, or where a mask says more than can be read of it.
     """
     import numpy as np
 
@@ -41,8 +43,11 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
         return batch.get(key) is not None
 
     def lengths(mask: str, *rows: str) -> Any:
-        if has(mask) and array(mask).ndim == 2:
-            return array(mask).astype(bool).sum(axis=1)
+        if has(mask):
+            ids = _mask_ids(mask, batch[mask])
+            if (ids > 1).any():
+                raise Error(mask, "has ids above 1: documents that are packed on two sides need a function as arguments=")
+            return ids.sum(axis=1)
         shape = next(array(key).shape for key in rows if has(key))
         return np.full(shape[0], shape[1], dtype=np.int64)
 
@@ -57,12 +62,10 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     elif has("decoder_input_ids"):
         found["lengths"] = lengths("decoder_attention_mask", "decoder_input_ids")
         found["encoder_lengths"] = lengths("attention_mask", "input_ids", "inputs_embeds")
-    elif _is_packed(batch):
-        starts = array("position_ids") == 0
-        starts[:, 0] = True  # where a row begins inside of a sequence
-        found["cu_seqlens"] = np.append(np.flatnonzero(starts), starts.size).astype(np.int64)
-    elif has("attention_mask") and array("attention_mask").ndim == 2:
-        found["attention_mask"] = np.ascontiguousarray(array("attention_mask").astype(bool))
+    elif (ids := _document_ids(batch)) is not None:
+        found.update(_boundaries(ids))
+    elif has("attention_mask"):
+        found["attention_mask"] = np.ascontiguousarray(_mask_ids("attention_mask", batch["attention_mask"]).astype(bool))
     elif has("input_ids") or has("inputs_embeds"):
         found["lengths"] = lengths("", "input_ids", "inputs_embeds")
     grids = [array(key).reshape(-1, 3) for key in ("image_grid_thw", "video_grid_thw") if has(key)]
@@ -77,17 +80,70 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     return found
 
 
-def _is_packed(batch: Mapping[str, Any]) -> bool:
-    """True where positions begin again inside of a row, and no mask says that some of them are padding."""
+def _mask_ids(key: str, value: Any) -> Any:
+    """A mask [batch, row] of whole numbers: 0 for padding, 1 or the id of a document."""
     import numpy as np
 
+    shape = tuple(getattr(value, "shape", np.shape(value)))
+    if len(shape) != 2:
+        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: give a function as arguments=")
+    mask = np.asarray(value)
+    if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
+        raise Error(key, "must have 0 and 1, or ids of documents, as whole numbers from 0")
+    return mask.astype(np.int64)
+
+
+def _document_ids(batch: Mapping[str, Any]) -> Any | None:
+    """Documents of packed rows as ids [batch, row], 0 for padding; None where no row is packed."""
+    import numpy as np
+
+    given = batch.get("attention_mask")
+    mask = None if given is None or len(getattr(given, "shape", np.shape(given))) != 2 else _mask_ids("attention_mask", given)
+    if mask is not None and (mask > 1).any():
+        return mask
     if batch.get("position_ids") is None:
-        return False
+        return None
     positions = np.asarray(batch["position_ids"])
-    mask = None if batch.get("attention_mask") is None else np.asarray(batch["attention_mask"])
-    if positions.ndim != 2 or (mask is not None and mask.ndim == 2 and not mask.all()):
-        return False
-    return bool((positions[:, 1:] == 0).any())
+    if positions.ndim == 3 and len(positions) in (3, 4):
+        # Of four the first are the text's own; of three a patch may be 0 in some, the first token alone in all.
+        starts = (positions[0] == 0) if len(positions) == 4 else (positions == 0).all(axis=0)
+    elif positions.ndim == 2:
+        starts = positions == 0
+    else:
+        raise Error("position_ids", f"must be [batch, row] or [3 or 4, batch, row], got shape {list(positions.shape)}")
+    rows = mask if mask is not None else batch.get("input_ids")
+    shape = starts.shape if rows is None else tuple(rows.shape[:2]) if hasattr(rows, "shape") else np.shape(rows)
+    if starts.shape not in (shape, (1, *shape[1:])):
+        raise Error("position_ids", f"must be of {list(shape)} tokens, got shape {list(positions.shape)}")
+    real = np.ones(shape, dtype=bool) if mask is None else mask.astype(bool)
+    starts = np.broadcast_to(starts, shape) & real
+    starts |= real & (np.cumsum(real, axis=1) == 1)  # a row may begin inside of a document
+    if (starts.sum(axis=1) <= 1).all():
+        return None
+    return np.cumsum(starts, axis=1) * real
+
+
+def _boundaries(ids: Any) -> Arguments:
+    """The boundaries of documents, each a run of one id, and of the slots that they fill with the padding behind them."""
+    import numpy as np
+
+    starts = ids > 0
+    starts[:, 1:] &= ids[:, 1:] != ids[:, :-1]
+    for row, one in enumerate(starts):
+        documents = ids[row][one]
+        if len(np.unique(documents)) != len(documents):
+            raise Error("attention_mask", f"the tokens of a document must stand together, they do not in row {row}")
+    first = starts & (np.cumsum(starts, axis=1) == 1)
+    slots = starts & ~first
+    slots[:, 0] = True
+    slot_of = np.cumsum(slots.reshape(-1)) - 1
+    lengths = np.bincount(slot_of[ids.reshape(-1) > 0], minlength=int(slot_of[-1]) + 1)
+    cu_seqlens = np.append(0, np.cumsum(lengths)).astype(np.int64)
+    padded = np.append(np.flatnonzero(slots), slots.size).astype(np.int64)
+    found: Arguments = {"cu_seqlens": cu_seqlens}
+    if not np.array_equal(cu_seqlens, padded):
+        found["cu_seqlens_padded"] = padded
+    return found
 
 
 def postfix(meter: Meter) -> str:

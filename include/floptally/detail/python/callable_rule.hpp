@@ -8,7 +8,6 @@
 #include <pybind11/pybind11.h>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <floptally/detail/length_block.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -16,6 +15,9 @@
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistics/library_rules.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/rule_text.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally::detail::python {
@@ -34,6 +36,9 @@ struct callable_rule {
         py::object count;
         bool vectorized;
         bool causal;
+        std::int32_t index;
+
+        [[nodiscard]] callable_rule as_rule() const { return {index, causal ? 1 : 0}; }
     };
     /// All of the process. Never destroyed: the interpreter may be gone before.
     [[nodiscard]] static std::deque<entry>& all() {
@@ -42,25 +47,47 @@ struct callable_rule {
     }
 
     [[nodiscard]] static mask make(const std::string& name, const py::object& count, bool vectorized, bool causal) {
-        const bool valid =
-            !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
-        if (!valid) {
+        if (!is_name(name)) {
             throw error("name", "must be of a-z, 0-9 and _, got \"" + name + "\"");
+        }
+        if (is_of_library(name)) {
+            throw error("name", "\"" + name + "\" is a rule of the library");
         }
         if (PyCallable_Check(count.ptr()) == 0) {
             throw error("count", "must be callable, got " + shown(count));
         }
-        for (std::size_t i = 0; i < all().size(); ++i) {
-            const entry& known = all()[i];
-            if (known.name == name) {
-                if (!known.count.is(count) || known.vectorized != vectorized || known.causal != causal) {
-                    throw error("name", "\"" + name + "\" is another callable already");
-                }
-                return mask(callable_rule{static_cast<std::int32_t>(i), causal ? 1 : 0});
+        if (const entry* known = find(name)) {
+            if (!known->count.is(count) || known->vectorized != vectorized || known->causal != causal) {
+                throw error("name", "\"" + name + "\" is another callable already");
+            }
+            return mask(known->as_rule());
+        }
+        const auto index = static_cast<std::int32_t>(all().size());
+        return mask(all().emplace_back(entry{name, count, vectorized, causal, index}).as_rule());
+    }
+
+    [[nodiscard]] static bool is_name(std::string_view text) {
+        return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+    }
+    /// Whether the text form of a rule of the library begins so: it would be read as that one.
+    [[nodiscard]] static bool is_of_library(std::string_view text) {
+        const std::string call = std::string(text) + "(1)";
+        try {
+            rule read;
+            return is_struct_of(text, library_rules{}) || read_rule_of(text, read, library_rules{}) ||
+                   read_rule_of(call, read, library_rules{});
+        } catch (const error&) {  // its, but not with that parameter
+            return true;
+        }
+    }
+    /// The entry of that name, or null.
+    [[nodiscard]] static const entry* find(std::string_view text) {
+        for (const entry& one : all()) {
+            if (one.name == text) {
+                return &one;
             }
         }
-        all().push_back({name, count, vectorized, causal});
-        return mask(callable_rule{static_cast<std::int32_t>(all().size()) - 1, causal ? 1 : 0});
+        return nullptr;
     }
 
     std::uint64_t operator()(const sequence& s) const {
@@ -93,23 +120,29 @@ struct callable_rule {
         return sum;
     }
     [[nodiscard]] constexpr pair_shape shape() const { return is_causal != 0 ? pair_shape::causal : pair_shape::units; }
-    void write(std::string& to) const { to.append(all()[static_cast<std::size_t>(index)].name); }
+    void write(std::string& to) const {
+        const py::gil_scoped_acquire lock;  // the list may grow meanwhile
+        to.append(all()[static_cast<std::size_t>(index)].name);
+    }
     [[nodiscard]] static bool read(std::string_view text, callable_rule& made) {
-        for (std::size_t i = 0; i < all().size(); ++i) {
-            if (all()[i].name == text) {
-                made = {static_cast<std::int32_t>(i), all()[i].causal ? 1 : 0};
-                return true;
-            }
-        }
-        return false;
+        const entry* known = find(text);
+        made = known != nullptr ? known->as_rule() : made;
+        return known != nullptr;
     }
 
   private:
+    template <class... Rules>
+    [[nodiscard]] static bool is_struct_of(std::string_view text, rule_list<Rules...> /*all*/) {
+        return ((std::string_view(Rules::name) == text) || ...);
+    }
+
     [[nodiscard]] static std::uint64_t sum_of(const entry& own, const std::int64_t* lengths, std::size_t n) {
         const py::object counts = own.count(py::array_t<std::int64_t>(static_cast<py::ssize_t>(n), lengths));
-        if (py::len(counts) != n) {
+        const py::ssize_t size = PyObject_Size(counts.ptr());
+        if (size != static_cast<py::ssize_t>(n)) {
+            PyErr_Clear();
             throw error(own.name, "must return a number for each of " + std::to_string(n) + " lengths, got " +
-                                      std::to_string(py::len(counts)));
+                                      (size < 0 ? shown(counts) : std::to_string(size)));
         }
         std::uint64_t sum = 0;
         for (const py::handle one : counts) {

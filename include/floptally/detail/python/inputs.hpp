@@ -193,6 +193,9 @@ class input_arguments {
             sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
         }
+        if (const auto words = take("measured")) {
+            input_.tallies.push_back(measured_words(*words, masks));
+        }
         if (const auto counted = take("tally")) {
             if (!py::isinstance<tally>(*counted)) {
                 throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
@@ -205,6 +208,31 @@ class input_arguments {
             }
             input_.tallies.push_back(sum);
         }
+    }
+
+    /// {name: useful}, or {name: (useful, padded)}, of words that the masks have.
+    [[nodiscard]] static tally measured_words(py::handle words, const mask_set& masks) {
+        if (!py::isinstance<py::dict>(words)) {
+            throw error("measured", "must be a dict of names to integers or (useful, padded), got " + shown(words));
+        }
+        tally sum{masks};
+        for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(words)) {
+            if (!py::isinstance<py::str>(key)) {
+                throw error("measured", "must have names as keys, got " + shown(key));
+            }
+            const auto name = key.cast<std::string>();
+            if (!is_sequence(value)) {
+                const std::uint64_t useful = to_count(value, name);
+                sum.add_measured(name, useful, useful);
+                continue;
+            }
+            if (py::len(value) != 2) {
+                throw error(name, "must be an integer or (useful, padded), got " + shown(value));
+            }
+            const auto both = py::tuple(py::reinterpret_borrow<py::object>(value));
+            sum.add_measured(name, to_count(both[0], name), to_count(both[1], name));
+        }
+        return sum;
     }
 
     [[nodiscard]] static std::string names_of(const mask_set& masks) {

@@ -21,7 +21,14 @@
 namespace floptally::detail::python {
 
 /// A mask by its text form: for a pickle. A callable must have been registered before, under the same name.
-[[nodiscard]] inline mask mask_of_text(std::string_view text) { return rule_named<callable_rule>(text); }
+[[nodiscard]] inline mask mask_of_text(std::string_view text) {
+    if (callable_rule::is_name(text) && !callable_rule::is_of_library(text) && callable_rule::find(text) == nullptr) {
+        throw error("mask", "\"" + std::string(text) +
+                                "\" is none of the library's, and no callable of that name is registered: call "
+                                "Mask.from_callable first");
+    }
+    return rule_named<callable_rule>(text);
+}
 
 [[nodiscard]] inline std::uint32_t to_length(py::handle value, std::string_view field) {
     return static_cast<std::uint32_t>(to_count(value, field, 0, max_sequence_length));
@@ -77,7 +84,7 @@ inline void bind_masks(py::module_& module) {
         .def_static("merged_patches", &mask::merged_patches, py::arg("side"), py::arg("line_ends") = 0,
                     "No mask but a unit: patches after side x side of them were merged into one.");
     type.def_static(
-            "measured", [](const std::string& name) { return mask(measured(name)); }, py::arg("name"),
+            "measured", [](const std::string& name) { return mask(floptally::measured(name)); }, py::arg("name"),
             "No mask but a word that the caller measures and adds by `Tally.add_measured`.")
         .def_static(
             "from_text", [](const std::string& text) { return mask_of_text(text); }, py::arg("text"),

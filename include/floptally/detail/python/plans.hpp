@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/convention.hpp>
+#include <floptally/conventions/all.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/training_plan.hpp>

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <floptally/convention.hpp>
+#include <floptally/conventions/all.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>

@@ -79,7 +79,7 @@ void add_apart(tally& to, std::size_t integers, Add add) {
     const auto& t = self.cast<const tally&>();
     py::list masks;
     for (const rule& m : t.masks()) {
-        masks.append(py::cast(m));
+        masks.append(mask(m));
     }
     py::list towers;
     for (const char* name : modality_names) {
@@ -224,7 +224,7 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
             "One sum: \"count\", \"tokens\", \"keys\", \"squares\", \"cached\", \"crossed\" or \"routed\".")
         .def(
             "pairs",
-            [](const tally& t, const rule& which, const std::string& seen) {
+            [](const tally& t, const mask& which, const std::string& seen) {
                 return t.pairs(from_word<view>(seen, "view", {"useful", "padded"}), which);
             },
             py::arg("mask"), py::arg("view") = "useful", "Attended pairs of one of the masks.")

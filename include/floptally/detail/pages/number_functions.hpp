@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/detail/pages/function_call.hpp>
+#include <floptally/detail/pages/value.hpp>
+#include <floptally/error.hpp>
+
+/// @file
+/// The functions of numbers that pages may call.
+
+namespace floptally::detail::pages {
+
+inline value ceil_of(const function_call& c) {
+    if (c.given.size() == 1) {
+        return c.whole(std::ceil(c.real(0)));
+    }
+    if (c.number(1) < 1 || c.number(0) < 0) {
+        c.fail("must divide by a number of at least 1");
+    }
+    return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
+}
+inline value floor_of(const function_call& c) { return c.whole(std::floor(c.real(0))); }
+/// Halves go to the even neighbour, as in Python.
+inline value round_of(const function_call& c) { return c.whole(std::nearbyint(c.real(0))); }
+inline value min_of(const function_call& c) {
+    return number_value(c.number(0) < c.number(1) ? c.number(0) : c.number(1));
+}
+inline value max_of(const function_call& c) {
+    return number_value(c.number(0) > c.number(1) ? c.number(0) : c.number(1));
+}
+inline value power_of(const function_call& c) {
+    std::int64_t power = 1;
+    for (std::int64_t k = 0; k < c.number(1); ++k) {
+        if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
+            c.fail("beyond 2^62");
+        }
+    }
+    return number_value(power);
+}
+/// The largest whole number whose square is at most that.
+inline value root_of(const function_call& c) {
+    const std::int64_t square = c.number(0);
+    std::int64_t root = 0;
+    while (root < 0x7FFF && (root + 1) * (root + 1) <= square) {
+        ++root;
+    }
+    return number_value(root);
+}
+
+}  // namespace floptally::detail::pages
