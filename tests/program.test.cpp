@@ -408,10 +408,10 @@ TEST_CASE("bad input: exit status 2, nothing on standard output, one line that n
 TEST_CASE(
     "an unknown model type is an error that names the ways out, of which floptally models lists the known types") {
     CHECK(run("flops --config unknown.json --lengths 5").err ==
-          "floptally: error: model_type: unknown type \"gpt9\"; nearest: gpt2\n"
-          "  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
+          "floptally: error: model_type: unknown type \"gpt9\"; nearest: gpt2 "
+          "  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format "
           "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module\n");
-    CHECK(run("models").out.find("\nqwen3_moe\n") != std::string::npos);
+    CHECK(run("models").out.find("\nqwen3_moe ") != std::string::npos);
 }
 
 TEST_CASE("bad input of any kind is one line") {
@@ -468,7 +468,8 @@ TEST_CASE("the JSON of flops has the keys of the contract and counts as decimal 
     for (const auto& [key, value] : report.items()) {
         keys.insert(key);
     }
-    CHECK(keys == std::set<std::string>{"version", "model_type", "convention", "statistics", "flops", "notes"});
+    CHECK(keys ==
+          std::set<std::string>{"version", "model_type", "convention", "parameters", "statistics", "flops", "notes"});
     CHECK(report["convention"] == "exact");
     CHECK(report["statistics"] == json::parse(R"({"count": {"useful": "1", "padded": "1"},
         "tokens": {"useful": "8192", "padded": "8192"}, "squares": {"useful": "67108864", "padded": "67108864"},

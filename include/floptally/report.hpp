@@ -96,15 +96,16 @@ struct report {
 /// The report of a batch of a model, without an MFU; `shown` are masks of the batch.
 [[nodiscard]] inline report report_of(const model_config& model, const flop_counter& as, const training_plan& plan,
                                       const tally& batch, const mask_set& shown) {
-    return {.model_type = model.model_type,
-            .counted_as = as.counted_as(),
-            .plan = plan,
-            .parameters = weights_of(model.cost),
-            .masks = shown,
-            .batch = batch,
-            .work = as.evaluate(batch),
-            .mfu = {},
-            .notes = model.notes};
+    report made;  // field by field: g++ 12 fails on it as one initializer
+    made.model_type = model.model_type;
+    made.counted_as = as.counted_as();
+    made.plan = plan;
+    made.parameters = weights_of(model.cost);
+    made.masks = shown;
+    made.batch = batch;
+    made.work = as.evaluate(batch);
+    made.notes = model.notes;
+    return made;
 }
 
 }  // namespace floptally

@@ -194,7 +194,6 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"h = 5 % 0\n", 2, "zero"},
         {"feed: gated inner 3 - 5\n", 2, "inner"},
         {"feed:\n  gated inner 8\n  mlp inner 3 - 5\n", 4, "inner"},
-        {"v = 3 - 5\n", 2, "-2"},
         {"feed: gated inner [64, 32][i]\n", 2, "element 2"},
         {"feed: gated inner unheard(5)\n", 2, "unheard"},
         {"feed: gated inner ceil()\n", 2, "ceil"},

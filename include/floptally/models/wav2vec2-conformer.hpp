@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char wav2vec2_conformer[] = R"page(
 page wav2vec2-conformer : wav2vec2 prefix Wav2Vec2Conformer
-with vocab_size number absent, position_embeddings_type "relative"? of relative rotary, conv_depthwise_kernel_size 31
+with vocab_size number?, position_embeddings_type "relative"? of relative rotary, conv_depthwise_kernel_size 31
 without do_stable_layer_norm, adapter_attn_dim
 norms  = 6 * 2*h                                  # one of them is of the batch
 taps   = .conv_depthwise_kernel_size
