@@ -76,9 +76,9 @@ class cost {
     constexpr cost& add_pairs(const component_name& component, term kind, std::uint64_t multiply_adds,
                               const rule& attends, const dataflow& flow, const dealing& dealt = {}) {
         const std::uint64_t per_pair = checked_multiply(2, multiply_adds, component.view());
-        table_.put_over(
-            component, {},
-            cost_row{.kind = kind, .useful = per_pair, .padded = per_pair, .flow = flow, .dealt = dealt}, attends);
+        table_.put_over(component, {},
+                        cost_row{.kind = kind, .useful = per_pair, .padded = per_pair, .flow = flow, .dealt = dealt},
+                        attends);
         return *this;
     }
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/fmt.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"

@@ -59,9 +59,8 @@ struct gqa {
         floptally::cost sum;
         if (fused_qkv) {
             const std::uint64_t keys_and_values = checked_multiply(2, kv_width, "attention.qkv");
-            sum.add("attention.qkv",
-                    from_hidden(checked_add(query_width, keys_and_values, "attention.qkv"), "qkv_proj", q,
-                                dealing::fused_qkv(num_heads, num_kv_heads)));
+            sum.add("attention.qkv", from_hidden(checked_add(query_width, keys_and_values, "attention.qkv"), "qkv_proj",
+                                                 q, dealing::fused_qkv(num_heads, num_kv_heads)));
         } else {
             sum.add("attention.qkv", from_hidden(query_width, "q_proj", q, heads));
             sum.add("attention.qkv", from_hidden(kv_width, "k_proj", k, kv_heads));

@@ -47,7 +47,8 @@ struct hstu_layer {
                                     .reads = value::stream,
                                     .writes = uvqk,
                                     .dealt = heads});
-        sum.add_pairs("hstu.qk", term::scores, product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0}, heads);
+        sum.add_pairs("hstu.qk", term::scores, product(num_heads, attention_dim), where.attends, {uvqk, uvqk, uvqk, 0},
+                      heads);
         sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended}, heads);
         sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated}, heads);
         sum.add("hstu.output", linear{.in_features = product(output_blocks, width),
@@ -56,8 +57,7 @@ struct hstu_layer {
                                       .reads = gated,
                                       .dealt = heads});
         if (residual) {
-            sum.add_elementwise("hstu.elementwise", term::residual, product(num_heads, where.hidden_size),
-                                {}, heads);
+            sum.add_elementwise("hstu.elementwise", term::residual, product(num_heads, where.hidden_size), {}, heads);
         }
         elementwise.add_to(sum);
         return sum;

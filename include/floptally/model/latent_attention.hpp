@@ -150,8 +150,7 @@ struct lightning_indexer {
         const dealing dealt = dealing::repeated();
         sum.add(
             "attention.indexer",
-            linear{
-                .in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q, .dealt = dealt});
+            linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q, .dealt = dealt});
         sum.add("attention.indexer", linear{.in_features = where.hidden_size,
                                             .out_features = head_dim,
                                             .weight = "wk",

@@ -128,7 +128,8 @@ struct lightning_attention {
                        value::stream, qkv);
         add_projection(sum, "mixer.input", "output_gate", where.hidden_size, width, value::stream, gate);
         const std::uint64_t state = checked_multiply(width, head_dim, "mixer.state");
-        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::state, qkv, read, dealing::even());
+        sum.add_state("mixer.state", checked_multiply(2, state, "mixer.state"), term::state, qkv, read,
+                      dealing::even());
         add_projection(sum, "mixer.output", "out_proj", width, where.hidden_size, static_cast<value::set>(read | gate));
         elementwise.add_to(sum);
         return sum;

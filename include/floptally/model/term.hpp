@@ -160,7 +160,7 @@ template <class Is>
 inline constexpr term_set products = terms_that(is_product);
 
 /// Every weight, whether it multiplies a matrix or an element; no look-up table.
-inline constexpr term_set stored_weights = terms_that(
-    [](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
+inline constexpr term_set stored_weights =
+    terms_that([](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
 
 }  // namespace floptally

@@ -20,13 +20,13 @@
 #include <floptally/models/bart.hpp>
 #include <floptally/models/base.hpp>
 #include <floptally/models/beit.hpp>
-#include <floptally/models/bert.hpp>
 #include <floptally/models/bert-generation.hpp>
+#include <floptally/models/bert.hpp>
 #include <floptally/models/big_bird.hpp>
 #include <floptally/models/biogpt.hpp>
 #include <floptally/models/bitnet.hpp>
-#include <floptally/models/blenderbot.hpp>
 #include <floptally/models/blenderbot-small.hpp>
+#include <floptally/models/blenderbot.hpp>
 #include <floptally/models/blip-2.hpp>
 #include <floptally/models/blip_2_vision_model.hpp>
 #include <floptally/models/bloom.hpp>
@@ -48,8 +48,8 @@
 #include <floptally/models/data2vec-text.hpp>
 #include <floptally/models/data2vec-vision.hpp>
 #include <floptally/models/dbrx.hpp>
-#include <floptally/models/deberta.hpp>
 #include <floptally/models/deberta-v2.hpp>
+#include <floptally/models/deberta.hpp>
 #include <floptally/models/deepseek.hpp>
 #include <floptally/models/deepseek_v2.hpp>
 #include <floptally/models/deepseek_v3.hpp>
@@ -188,8 +188,8 @@
 #include <floptally/models/mllama_text_model.hpp>
 #include <floptally/models/mllama_vision_model.hpp>
 #include <floptally/models/mobilebert.hpp>
-#include <floptally/models/modernbert.hpp>
 #include <floptally/models/modernbert-decoder.hpp>
+#include <floptally/models/modernbert.hpp>
 #include <floptally/models/moonshine.hpp>
 #include <floptally/models/mpnet.hpp>
 #include <floptally/models/mpt.hpp>
@@ -248,8 +248,8 @@
 #include <floptally/models/qwen3_vl_vision.hpp>
 #include <floptally/models/recurrent_gemma.hpp>
 #include <floptally/models/rembert.hpp>
-#include <floptally/models/roberta.hpp>
 #include <floptally/models/roberta-prelayernorm.hpp>
+#include <floptally/models/roberta.hpp>
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
@@ -273,8 +273,8 @@
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
 #include <floptally/models/umt5.hpp>
-#include <floptally/models/unispeech.hpp>
 #include <floptally/models/unispeech-sat.hpp>
+#include <floptally/models/unispeech.hpp>
 #include <floptally/models/vaultgemma.hpp>
 #include <floptally/models/video_llama_3.hpp>
 #include <floptally/models/video_llama_3_vision.hpp>
@@ -286,15 +286,15 @@
 #include <floptally/models/vjepa2.hpp>
 #include <floptally/models/voxtral.hpp>
 #include <floptally/models/voxtral_encoder.hpp>
-#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wav2vec2-bert.hpp>
 #include <floptally/models/wav2vec2-conformer.hpp>
+#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wavlm.hpp>
 #include <floptally/models/whisper.hpp>
 #include <floptally/models/xglm.hpp>
-#include <floptally/models/xlm.hpp>
-#include <floptally/models/xlm-roberta.hpp>
 #include <floptally/models/xlm-roberta-xl.hpp>
+#include <floptally/models/xlm-roberta.hpp>
+#include <floptally/models/xlm.hpp>
 #include <floptally/models/xlnet.hpp>
 #include <floptally/models/xlstm.hpp>
 #include <floptally/models/xmod.hpp>
@@ -320,7 +320,8 @@ inline constexpr model_page model_pages[] = {
     {"apertus", {models::apertus, sizeof models::apertus - 1}},
     {"arcee", {models::arcee, sizeof models::arcee - 1}},
     {"aria_text", {models::aria_text, sizeof models::aria_text - 1}},
-    {"audio-spectrogram-transformer", {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
+    {"audio-spectrogram-transformer",
+     {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
     {"audioflamingo3", {models::audioflamingo3, sizeof models::audioflamingo3 - 1}},
     {"audioflamingo3_encoder", {models::audioflamingo3_encoder, sizeof models::audioflamingo3_encoder - 1}},
     {"axk1", {models::axk1, sizeof models::axk1 - 1}},
@@ -550,7 +551,8 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_5_vision", {models::qwen3_5_vision, sizeof models::qwen3_5_vision - 1}},
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
-    {"qwen3_omni_moe_audio_encoder", {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
+    {"qwen3_omni_moe_audio_encoder",
+     {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
     {"qwen3_vl", {models::qwen3_vl, sizeof models::qwen3_vl - 1}},
     {"qwen3_vl_moe", {models::qwen3_vl_moe, sizeof models::qwen3_vl_moe - 1}},
     {"qwen3_vl_moe_text", {models::qwen3_vl_moe_text, sizeof models::qwen3_vl_moe_text - 1}},
