@@ -54,7 +54,7 @@ def test_a_config_is_a_dict_a_path_an_object_or_a_model(tmp_path: pathlib.Path) 
         (5, "config: must be a dict, a path, or an object with to_dict(), got 5"),
         ({"model_type": "llama", "x": float("nan")}, "config: cannot be written as JSON: "),
         ("/no/such/config.json", 'config: cannot read "/no/such/config.json"'),
-        ({}, "model_type: is missing; known: "),
+        ({}, "model_type: is missing; `floptally models` lists the known ones"),
         ({**LLAMA_3_8B, "hidden_size": -3}, "hidden_size: "),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_breakdown_prints_as_the_programs_table_and_json(llama: floptally.Cost
     assert text.startswith("llama: forward and backward, recompute none\nconvention exact: ")
     assert f"useful total, exact: {EXACT} FLOP (floptally {floptally.__version__})" in text
     report = work.to_dict()
-    assert list(report) == ["version", "model_type", "convention", "statistics", "flops", "notes"]
+    assert list(report) == ["version", "model_type", "convention", "statistics", "flops", "parameters", "notes"]
     assert report["flops"]["useful"]["total"] == str(EXACT)
     assert report["statistics"]["tokens"] == {"useful": "8192", "padded": "8192"}
     assert repr(work) == f"<Breakdown of llama: {EXACT} useful FLOPs, exact>"

@@ -54,7 +54,12 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
             throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + side);
         }
         if (problem == grid_problem::leaves_nothing) {
-            throw error("grid", shown(g) + " are too few for convolutions over " + side + " x " + side + " of them");
+            throw error("grid", shown(g)
+                                    .append(" are too few for convolutions over ")
+                                    .append(side)
+                                    .append(" x ")
+                                    .append(side)
+                                    .append(" of them"));
         }
         if (problem == grid_problem::too_large) {
             throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));

@@ -155,7 +155,7 @@ inline value of_layer_of(const function_call& c) {
             const std::string& key = c.in.config().tree().child(one, of).key;
             const auto is_key = [&key](const value& name) { return name.text == key; };
             if (std::none_of(c.given.begin() + 2, c.given.end(), is_key)) {
-                throw error(field + "." + key, "unknown key; known: " + known);
+                throw error(std::string(field).append(".").append(key), "unknown key; known: " + known);
             }
         }
         const config_node* size = c.in.config().tree().find(one, c.given[2].text);
