@@ -21,10 +21,8 @@ std::uint64_t compressed_seen(std::int64_t i, std::int64_t ratio, std::int64_t k
 }
 std::uint64_t blocks_seen(std::int64_t i, std::int64_t block, std::int64_t blocks) {
     std::uint64_t seen = 0;
-    std::int64_t earlier = 0;
     for (std::int64_t j = 0; j <= i; ++j) {
         const bool own = j / block == i / block;
-        earlier += !own && j % block == 0 ? 1 : 0;
         // Which earlier blocks are best is the data's choice: here the first.
         seen += own || j / block < blocks - 1 ? 1U : 0U;
     }

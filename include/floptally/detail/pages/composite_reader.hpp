@@ -216,7 +216,7 @@ class composite_reader {
             }
             scope& text = one.reader->names();
             const std::uint64_t layers = text.number("layers");
-            for (text.layer = 0; text.layer < layers; ++text.layer) {
+            for (text.layer = 0; layers > text.layer; ++text.layer) {
                 sum += block_cost(scope_, name);
             }
             text.layer = 0;

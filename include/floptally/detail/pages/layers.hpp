@@ -145,7 +145,7 @@ class layer_reader {
         run now;
         std::uint64_t norms = 0;
         std::vector<first_use> forward;  // the sum has its components in this order
-        for (in_.layer = 0; in_.layer < layers; ++in_.layer) {
+        for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
             for (entry& one : blocks_) {
