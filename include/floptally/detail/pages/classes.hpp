@@ -113,7 +113,7 @@ class rule_checker {
             in_.layer = 0;
             check(read, rule);
             const std::uint64_t layers = in_.varies ? in_.number("layers") : 1;
-            for (in_.layer = 1; in_.layer < layers && in_.layer < 10'000 && !rule.is_note; ++in_.layer) {
+            for (in_.layer = 1; layers > in_.layer && 10'000 > in_.layer && !rule.is_note; ++in_.layer) {
                 check(read, rule);
             }
             in_.layer = 0;
