@@ -11,11 +11,13 @@
 #include <vector>
 
 #include <floptally/detail/length_sums.hpp>
+#include <floptally/mask.hpp>
 
 namespace {
 
 using floptally::mask;
 using floptally::mask_set;
+using floptally::rule;
 
 template <class T>
 const std::vector<T>& lengths(std::size_t n) {
@@ -44,7 +46,7 @@ const std::vector<std::int32_t>& boundaries(std::size_t n) {
     return values;
 }
 
-mask_set set_of(std::initializer_list<mask> masks) {
+mask_set set_of(std::initializer_list<rule> masks) {
     mask_set set;
     for (const rule& m : masks) {
         set.push_back(m, "masks");

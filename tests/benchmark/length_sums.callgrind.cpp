@@ -22,13 +22,14 @@ namespace {
 
 using floptally::mask;
 using floptally::mask_set;
+using floptally::rule;
 using floptally::detail::length_sums;
 
 constexpr std::size_t sequences = 4096;
 
-mask_set masks_of(std::initializer_list<mask> masks) {
+mask_set masks_of(std::initializer_list<rule> masks) {
     mask_set set;
-    for (const mask& m : masks) {
+    for (const rule& m : masks) {
         set.push_back(m, "masks");
     }
     return set;
