@@ -57,8 +57,10 @@ class evaluation {
                 return name(e);
             case op::member:
                 return member(e);
-            case op::call:
-                return call_function({in_, where_, e.line, e.text, operands(e), key_of_null(e)});
+            case op::call: {
+                const std::vector<value> arguments = operands(e);
+                return call_function({in_, where_, e.line, e.text, arguments, key_of_null(e, arguments)});
+            }
             case op::index:
                 return element(e);
             case op::inverse:
@@ -74,8 +76,11 @@ class evaluation {
                 return first.is_none() ? operand(e, 1) : first;
             }
             case op::equal:
-            case op::differs:
-                return flag_value(same_value(operand(e, 0), operand(e, 1)) == (e.what == op::equal));
+            case op::differs: {
+                const value a = operand(e, 0);  // the left one first: which key an error names may not vary
+                const value b = operand(e, 1);
+                return flag_value(same_value(a, b) == (e.what == op::equal));
+            }
             case op::less:
             case op::at_most:
             case op::more:
@@ -100,10 +105,10 @@ class evaluation {
         return all;
     }
     /// The first key that stands alone as an operand and is null: what an error is to name.
-    [[nodiscard]] std::string_view key_of_null(const expression& e) {
+    [[nodiscard]] std::string_view key_of_null(const expression& e, const std::vector<value>& arguments) const {
         for (std::size_t i = 0; i < e.count; ++i) {
             const expression& one = where_.expressions[where_.operands[e.first + i]];
-            if (one.what == op::key && operand(e, i).is_none()) {
+            if (one.what == op::key && arguments[i].is_none()) {
                 return one.text;
             }
         }

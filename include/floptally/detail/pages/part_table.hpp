@@ -117,7 +117,8 @@ inline constexpr part_kind part_kinds[] = {
         made = made.with_prefix_tokens(p.number("prefix"));
     }
     if (p.on("over")) {
-        made = made.over(p.attends("over", {}), p.attends("attends", mask::bidirectional()));
+        const rule units = p.attends("over", {});
+        made = made.over(units, p.attends("attends", mask::bidirectional()));
     }
     if (p.find("rows") != nullptr) {  // learned ones, of which each sequence has so many, by the same weights
         if (p.number("rows") == 0) {

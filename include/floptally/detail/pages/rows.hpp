@@ -94,26 +94,36 @@ struct row_name {
     return sum;
 }
 
-/// core heads H, dim D, from q k v, to out: QKᵀ and PV. `pairs n` of them a token, or a sequence, in place of a mask.
-[[gnu::cold]] inline cost core_of(const part_call& p) {
-    std::string_view names = p.words("from");
-    floptally::value::set sets[3]{};
-    lexer from(p.where.name, names, p.line.line);
-    for (floptally::value::set& one : sets) {
+/// `from q k v`, where `q+gate` is both: up to three sets of values.
+struct value_sets {
+    floptally::value::set first = 0;
+    floptally::value::set second = 0;
+    floptally::value::set third = 0;
+};
+[[gnu::cold]] inline value_sets read_by(const part_call& p) {
+    lexer from(p.where.name, p.words("from"), p.line.line);
+    value_sets sets;
+    for (floptally::value::set* one : {&sets.first, &sets.second, &sets.third}) {
         if (from.at_end()) {
             break;
         }
         do {
-            one = static_cast<floptally::value::set>(one | p.values(from.required_word("a value"), false));
+            *one = static_cast<floptally::value::set>(*one | p.values(from.required_word("a value"), false));
         } while (from.take("+"));
     }
+    return sets;
+}
+
+/// core heads H, dim D, from q k v, to out: QKᵀ and PV. `pairs n` of them a token, or a sequence, in place of a mask.
+[[gnu::cold]] inline cost core_of(const part_call& p) {
+    const value_sets read = read_by(p);
     const std::uint64_t dim = p.must("dim");
     const attention_core core{.num_heads = p.must("heads"),
                               .qk_head_dim = dim,
                               .v_head_dim = p.number("v_dim", dim),
-                              .q = sets[0],
-                              .k = sets[1],
-                              .v = sets[2],
+                              .q = read.first,
+                              .k = read.second,
+                              .v = read.third,
                               .writes = p.values(p.words("to"), true)};
     cost sum;
     const std::string_view component = name_of(p, "attention.core").component;
@@ -127,34 +137,28 @@ struct row_name {
 
 /// Scores that choose keys, without a PV; with `values` a product with values and no softmax before it.
 [[gnu::cold]] inline cost scores_of(const part_call& p) {
+    const value_sets read = read_by(p);
+    const row_name name = name_of(p, "attention.core");
+    const std::uint64_t per_pair = p.must("per");
+    const dataflow flow{.reads = read.first,
+                        .also_reads = read.second,
+                        .fused_with = read.third,
+                        .writes = p.values(p.words("to"), true)};
     cost sum;
-    lexer from(p.where.name, p.words("from"), p.line.line);
-    floptally::value::set sets[3]{};
-    for (floptally::value::set& one : sets) {
-        if (from.at_end()) {
-            break;
-        }
-        do {
-            one = static_cast<floptally::value::set>(one | p.values(from.required_word("a value"), false));
-        } while (from.take("+"));
-    }
-    sum.add_pairs(
-        name_of(p, "attention.core").component, p.on("values") ? term::values : term::scores, p.must("per"),
-        p.place().attends,
-        {.reads = sets[0], .also_reads = sets[1], .fused_with = sets[2], .writes = p.values(p.words("to"), true)},
-        split_of(p));
+    sum.add_pairs(name.component, p.on("values") ? term::values : term::scores, per_pair, p.place().attends, flow,
+                  split_of(p));
     return sum;
 }
 
 /// A product of activations, so many multiply-adds a token.
 [[gnu::cold]] inline cost state_of(const part_call& p) {
-    cost sum;
     const floptally::value::set reads = p.values(p.words("from"), false);
-    sum.add_state(name_of(p, "mixer.state").component, p.must("per"),
-                  p.on("delta_rule") ? term::delta_rule
-                  : p.on("scan")     ? term::scan
-                                     : term::state,
-                  reads, p.values(p.words("to"), true), split_of(p));
+    const floptally::value::set writes = p.values(p.words("to"), true);
+    const row_name name = name_of(p, "mixer.state");
+    const std::uint64_t per_token = p.must("per");
+    const term kind = p.on("delta_rule") ? term::delta_rule : p.on("scan") ? term::scan : term::state;
+    cost sum;
+    sum.add_state(name.component, per_token, kind, reads, writes, split_of(p));
     return sum;
 }
 
