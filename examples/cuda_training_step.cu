@@ -3,7 +3,7 @@
 // A training loop whose boundaries are on the device. Lengths are counted and steps timed on its stream, and reach the
 // meter a few steps later: the loop never waits for the device.
 //
-//     cuda_training_step [peak_tflops]     the peak, where the table does not know the device
+//     cuda_training_step [peak_tflops [activations]]     the peak, where the table does not know the device
 
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +42,7 @@ __global__ void train(float* activations, std::uint32_t count) {
     }
 }
 
-int run(const char* peak) {
+int run(const char* peak, std::uint32_t count) {
     using namespace floptally;
     const device_identity gpu = identity_of(0);
     const double peak_tflops = peak != nullptr ? std::atof(peak) : accelerator_of(gpu).peak_tflops(precision::bf16);
@@ -65,7 +65,6 @@ int run(const char* peak) {
     }
     std::int32_t* cu_seqlens = nullptr;
     float* activations = nullptr;
-    constexpr std::uint32_t count = 1U << 22U;
     require_cuda(cudaMalloc(&cu_seqlens, loaded.size() * sizeof(std::int32_t)), "cudaMalloc");
     require_cuda(cudaMemcpy(cu_seqlens, loaded.data(), loaded.size() * sizeof(std::int32_t), cudaMemcpyHostToDevice),
                  "cudaMemcpy");
@@ -104,7 +103,8 @@ int main(int argc, char** argv) {
         return 77;
     }
     try {
-        return run(argc > 1 ? argv[1] : nullptr);
+        return run(argc > 1 ? argv[1] : nullptr,
+                   argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 1U << 22U);
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "cuda_training_step: %s\n", problem.what());
         return 1;

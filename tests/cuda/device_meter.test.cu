@@ -158,8 +158,8 @@ void steps_are_timed() {
 
 }  // namespace
 
-int main() {
-    return gpu_test::run([] {
+int main(int argc, char** argv) {
+    return gpu_test::run(argc, argv, [] {
         steps_reach_the_meter();
         flops_are_evaluated();
         a_sum_over_ranks_is_polled();

@@ -72,7 +72,8 @@ void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t
 }
 
 void every_input_is_counted() {
-    for (const std::size_t count : {0UL, 1UL, 3UL, 1000UL, 65'536UL, 1'000'003UL}) {
+    for (const std::size_t count :
+         gpu_test::size<std::vector<std::size_t>>({0, 1, 3, 1000, 65'536, 1'000'003}, {0, 1, 3, 1000, 5003})) {
         for (const std::uint32_t max_blocks : {0U, 1U, 7U}) {
             for (const mask_set& masks : {mask_set{}, mask_set{mask::sliding_window(400)}, every_text_mask}) {
                 lengths_are_counted<std::int32_t>(masks, count, max_blocks, 0);
@@ -82,7 +83,7 @@ void every_input_is_counted() {
             lengths_are_counted<std::uint64_t>(mask_set{mask::chunked(7)}, count, max_blocks, 1);
         }
     }
-    lengths_are_counted<std::int64_t>(every_text_mask, 10'000'000, 0, 0);
+    lengths_are_counted<std::int64_t>(every_text_mask, gpu_test::size(10'000'000U, 5'000U), 0, 0);
 
     mask_set towers = mask_set::of_towers();
     for (const rule& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
@@ -99,7 +100,8 @@ void every_input_is_counted() {
     tally host{towers};
     tally samples{every_text_mask};
     constexpr std::size_t columns = 300;
-    for (std::size_t i = 0; i < 5000; ++i) {
+    const std::size_t units = gpu_test::size(5000U, 200U);
+    for (std::size_t i = 0; i < units; ++i) {
         thw.insert(thw.end(),
                    {1 + static_cast<std::int64_t>(random() % 3), 2 * static_cast<std::int64_t>(random() % 40),
                     2 * static_cast<std::int64_t>(random() % 40)});
@@ -117,7 +119,7 @@ void every_input_is_counted() {
     }
     host.add_grid_thw(thw);
     host.add_audio_frames(frames);
-    host.add_attention_mask(flags, 5000, columns);
+    host.add_attention_mask(flags, units, columns);
     host.add_shape(7, 4096);
     host.add_encoder_decoder(std::vector<int>{5, 6}, std::vector<int>{7, 8});
     const gpu_test::stream stream;
@@ -125,9 +127,9 @@ void every_input_is_counted() {
     const device_copy<std::int64_t> device_thw(thw);
     const device_copy<std::int32_t> device_frames(frames);
     const device_copy<std::int64_t> device_flags(flags);
-    device.add_grid_thw(device_thw.get(), 5000, stream);
-    device.add_audio_frames(device_frames.get(), 5000, stream);
-    device.add_attention_mask(device_flags.get(), 5000, columns, stream);
+    device.add_grid_thw(device_thw.get(), units, stream);
+    device.add_audio_frames(device_frames.get(), units, stream);
+    device.add_attention_mask(device_flags.get(), units, columns, stream);
     device.add_shape(7, 4096, stream);
     const std::vector<int> decoder{5, 6};
     const std::vector<int> encoder{7, 8};
@@ -137,7 +139,7 @@ void every_input_is_counted() {
     const device_copy<std::int32_t> device_lengths(lengths);
     const device_copy<std::int32_t> device_contextual(contextual);
     const device_copy<std::int32_t> device_targets(targets);
-    of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), 5000, 3, stream);
+    of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), units, 3, stream);
     expect(of_samples.read(stream) == samples, "samples of HSTU");
 }
 
@@ -155,7 +157,7 @@ __global__ void add_with_past(own_tally::ref_type to, const std::uint32_t* lengt
 
 void masks_of_ones_own_are_counted() {
     std::mt19937_64 random(17);
-    const std::vector<std::uint32_t> lengths = random_lengths(random, 5000);
+    const std::vector<std::uint32_t> lengths = random_lengths(random, gpu_test::size(5000U, 700U));
     const auto boundaries = boundaries_of<std::int32_t>(lengths);
     tally host{own_masks};
     host.add_lengths(lengths);
@@ -169,7 +171,8 @@ void masks_of_ones_own_are_counted() {
     own_tally device(own_masks);
     device.add_lengths(device_lengths.get(), lengths.size(), stream);
     device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), stream);
-    add_with_past<<<20, 256, 0, stream>>>(device.ref(), device_lengths.get(), 5000);
+    add_with_past<<<20, 256, 0, stream>>>(device.ref(), device_lengths.get(),
+                                          static_cast<std::uint32_t>(lengths.size()));
     require_cuda(cudaGetLastError(), "add_with_past");
     expect(device.read(stream) == host, "masks of one's own");
 }
@@ -207,7 +210,8 @@ __global__ void add_by_block(device_tally_ref to, const std::uint32_t* lengths, 
 
 void a_kernel_of_ones_own_adds() {
     std::mt19937_64 random(5);
-    const std::vector<std::uint32_t> lengths = random_lengths(random, 20'000);
+    const std::uint32_t count = gpu_test::size(20'000U, 1'000U);
+    const std::vector<std::uint32_t> lengths = random_lengths(random, count);
     tally host{every_text_mask};
     for (const std::uint32_t length : lengths) {
         host.add({.length = length}, {.length = length + 8});
@@ -215,11 +219,11 @@ void a_kernel_of_ones_own_adds() {
     const device_copy<std::uint32_t> on_device(lengths);
     const gpu_test::stream stream;
     device_tally single(every_text_mask);
-    add_each<<<79, 256, 0, stream>>>(single.ref(), on_device.get(), 20'000);
+    add_each<<<79, 256, 0, stream>>>(single.ref(), on_device.get(), count);
     require_cuda(cudaGetLastError(), "add_each");
     expect(single.read(stream) == host, "ref.add from every thread");
     device_tally by_block(every_text_mask);
-    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref(), on_device.get(), 20'000);
+    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref(), on_device.get(), count);
     require_cuda(cudaGetLastError(), "add_by_block");
     expect(by_block.read(stream) == host, "ref.add to words of a block, merged");
 }
@@ -243,7 +247,7 @@ void what_is_wrong_is_left_out() {
         rest.add_lengths(std::vector<int>{10, 25, 10, 40});
         expect(problem.counted() == rest, "what was right is counted");
     }
-    std::vector<std::int32_t> rubbish(1'000'000);
+    std::vector<std::int32_t> rubbish(gpu_test::size(1'000'000U, 5'000U));
     std::mt19937_64 random(9);
     for (std::int32_t& number : rubbish) {
         number = static_cast<std::int32_t>(random() % 65'536) - 32'768;
@@ -262,8 +266,19 @@ void what_is_wrong_is_left_out() {
            "an overflow");
 }
 
-__global__ void wait_for(const volatile std::uint64_t* flag) {
+/// Until the host has set the flag, or for ten seconds: then it says so.
+__global__ void wait_for(const volatile std::uint64_t* flag, std::uint64_t* gave_up) {
+    const auto nanoseconds = [] {
+        std::uint64_t now = 0;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        return now;
+    };
+    const std::uint64_t begin = nanoseconds();
     while (*flag == 0) {
+        if (nanoseconds() - begin > 10'000'000'000) {
+            *gave_up = 1;
+            return;
+        }
     }
 }
 
@@ -276,8 +291,8 @@ void polling_never_blocks() {
     device.snapshot_async(stream);
     stream.wait();
     expect(device.poll().has_value(), "a snapshot that is there");
-    const detail::pinned_words flag = detail::make_pinned_words(1);
-    wait_for<<<1, 1, 0, stream>>>(flag.get());
+    const detail::pinned_words flag = detail::make_pinned_words(2);
+    wait_for<<<1, 1, 0, stream>>>(flag.get(), flag.get() + 1);
     require_cuda(cudaGetLastError(), "wait_for");
     device.add_cu_seqlens(on_device.get(), 3, stream);
     device.snapshot_async(stream);
@@ -286,12 +301,13 @@ void polling_never_blocks() {
     }
     *static_cast<volatile std::uint64_t*>(flag.get()) = 1;
     stream.wait();
+    expect(flag[1] == 0, "the kernel that waits gave up: something blocked");
     const std::optional<tally> batch = device.poll();
     expect(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
 }
 
 void a_graph_is_replayed() {
-    constexpr int replays = 1000;
+    const int replays = gpu_test::size(1000, 40);
     std::mt19937_64 random(21);
     const std::vector<std::int32_t> boundaries = boundaries_of<std::int32_t>(random_lengths(random, 500));
     const device_copy<std::int32_t> on_device(boundaries);
@@ -324,12 +340,15 @@ void a_graph_is_replayed() {
         expect(*batch == expected, "a replayed step");
         ++seen;
     }
-    expect(seen == replays, std::to_string(seen) + " snapshots of 1000 replays");
+    expect(seen == replays, std::to_string(seen) + " snapshots of " + std::to_string(replays) + " replays");
     for (int i = 0; i < 20; ++i) {
         require_cuda(cudaGraphLaunch(step, stream), "cudaGraphLaunch");
     }
     stream.wait();
-    expect(error_of([&] { static_cast<void>(device.poll()); }).rfind("snapshot: 1001 … 1004 overwritten", 0) == 0,
+    expect(error_of([&] { static_cast<void>(device.poll()); })
+                   .rfind("snapshot: " + std::to_string(replays + 1) + " … " + std::to_string(replays + 4) +
+                              " overwritten",
+                          0) == 0,
            "snapshots that were overwritten");
     require_cuda(cudaGraphExecDestroy(step), "cudaGraphExecDestroy");
     require_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
@@ -337,12 +356,12 @@ void a_graph_is_replayed() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     masks_of_ones_own_are_refused_by_other_kernels();
     if (failures != 0) {
         return 1;
     }
-    return gpu_test::run([] {
+    return gpu_test::run(argc, argv, [] {
         every_input_is_counted();
         masks_of_ones_own_are_counted();
         a_kernel_of_ones_own_adds();

@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
@@ -14,9 +15,19 @@
 #include "../expect.hpp"
 
 /// @file
-/// A program of checks that needs a GPU: exit status 77 without one, 1 where a check fails.
+/// A program of checks that needs a GPU, or the runtime on the host (on_host/): exit status 77 without a device, 1
+/// where a check fails. With the argument "small" it does less of everything, for a device whose kernels are
+/// interpreted.
 
 namespace gpu_test {
+
+inline bool is_small = false;
+
+/// How much of something: on a GPU, and with "small".
+template <class T>
+[[nodiscard]] T size(T full, T small) {
+    return is_small ? small : full;
+}
 
 /// A copy of the host's numbers in device memory, shifted by `offset` elements from where an allocation begins.
 template <class T>
@@ -29,6 +40,9 @@ class device_copy {
         floptally::require_cuda(
             cudaMemcpy(memory_ + offset, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
             "cudaMemcpy");
+        // From pageable memory: the copy may be on its way still, and streams that do not wait for the default one
+        // would not see it.
+        floptally::require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
     device_copy(const device_copy&) = delete;
     device_copy& operator=(const device_copy&) = delete;
@@ -59,7 +73,8 @@ class stream {
 
 /// Runs the tests, where there is a device.
 template <class Run>
-int run(Run tests) {
+int run(int argc, const char* const* argv, Run tests) {
+    is_small = argc > 1 && std::string_view(argv[1]) == "small";
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         std::puts("skipped: no CUDA device");

@@ -50,7 +50,7 @@ void pairs_are_those_of_the_host() {
              mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
              mask::hstu({.is_causal = false, .contextual = false}), floptally::recsys_examples::history_squares{0},
              floptally::recsys_examples::other_pairs{0}, mask::hstu_part(floptally::hstu_rows::targets, 2),
-             dilated_window{4, 3}, block_sparse{64, 2, 1}}) {
+             dilated_window{4, 3}, block_sparse{gpu_test::size(64, 1 << 14), 2, 1}}) {  // which loops over blocks
         count_pairs<<<1, 128>>>(attends, on_device.get(), counted, static_cast<int>(sequences.size()));
         require_cuda(cudaGetLastError(), "count_pairs");
         require_cuda(cudaMemcpy(pairs.data(), counted, pairs.size() * sizeof(pairs[0]), cudaMemcpyDeviceToHost),
@@ -64,4 +64,4 @@ void pairs_are_those_of_the_host() {
 
 }  // namespace
 
-int main() { return gpu_test::run(pairs_are_those_of_the_host); }
+int main(int argc, char** argv) { return gpu_test::run(argc, argv, pairs_are_those_of_the_host); }

@@ -34,11 +34,13 @@ template <class T>
     return device_array<T>(static_cast<T*>(memory));
 }
 
-/// What the host has, for kernels to read.
+/// What the host has, for kernels to read. It is there when this returns: from pageable memory a copy may be on its way
+/// when cudaMemcpy does, and streams that do not wait for the default one would not wait for it.
 template <class T>
 [[nodiscard]] device_array<T> copied_to_device(std::span<const T> values) {
     device_array<T> copy = make_device_array<T>(values.size());
     require_cuda(cudaMemcpy(copy.get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return copy;
 }
 template <class T>

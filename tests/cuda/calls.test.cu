@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each call asks of the CUDA runtime: launches, allocations, waits and other calls. They are counted on the host
+// (on_host/); on a GPU the nodes of captured graphs are.
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/cuda/device_flops.cuh>
+#include <floptally/cuda/device_meter.cuh>
+#include <floptally/cuda/device_reduction.cuh>
+#include <floptally/cuda/device_tally.cuh>
+#include <floptally/meter.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/presets.hpp>
+
+#include "../error_of.hpp"
+#include "gpu_test.hpp"
+#include "on_host/host_runtime.hpp"
+
+namespace {
+
+using namespace floptally;
+using gpu_test::device_copy;
+using on_host::call_counts;
+
+/// A call of an owner on a stream.
+struct one_call {
+    std::string name;
+    std::function<void(cudaStream_t)> make;
+    call_counts asks;
+    std::size_t nodes;  ///< of a graph that it is captured in, all of them kernels but one of a reset
+};
+
+constexpr call_counts one_launch{.launches = 1};
+
+void asks_are_counted(const one_call& one, cudaStream_t stream) {
+    const call_counts counted = on_host::counts_of([&] { one.make(stream); });
+    if (on_host::is_here()) {
+        expect(counted == one.asks, one.name + " asks for " + to_string(counted) + ", not " + to_string(one.asks));
+    }
+}
+
+/// In a capture the runtime is asked for the same, and the graph has no more nodes.
+void capture_is_counted(const one_call& one, cudaStream_t stream) {
+    cudaGraph_t graph = nullptr;
+    require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    asks_are_counted({one.name + ", captured,", one.make, one.asks, one.nodes}, stream);
+    require_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    std::size_t nodes = 0;
+    require_cuda(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
+    expect(nodes == one.nodes, one.name + " captures " + std::to_string(nodes) + " nodes");
+    require_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
+/// The group of one rank, on a device.
+struct single_device {
+    static void sum_async(std::span<std::uint64_t>, cudaStream_t) {}
+};
+
+void calls_are_counted() {
+    const flop_counter model(presets::mistral_7b.cost());
+    const mask_set masks = model.masks();
+    const std::vector<std::int32_t> boundaries{0, 700, 6000, 8192};
+    const device_copy<std::int32_t> numbers(boundaries);
+    const device_copy<std::int32_t> num_real(std::vector<std::int32_t>{2});
+    const std::int32_t* const list = numbers.get();
+    const gpu_test::stream stream;
+    device_tally batch(masks, {.snapshots = 4});
+    device_flops work(model, 4);
+    single_rank alone;
+    single_device over;
+    const tally_reduction reduction(masks, scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone, std::nullopt);
+    device_reduction sums(reduction, 4);
+    tally host{masks};
+    host.add_cu_seqlens(boundaries);
+
+    const std::vector<one_call> calls{
+        {"add_cu_seqlens", [&](cudaStream_t on) { batch.add_cu_seqlens(list, 4, on); }, one_launch, 1},
+        {"add_cu_seqlens of a pack", [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, 4, 2, on); }, one_launch,
+         1},
+        {"add_cu_seqlens with a number of the device",
+         [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, 4, num_real.get(), on); }, one_launch, 1},
+        {"add_cu_seqlens_real", [&](cudaStream_t on) { batch.add_cu_seqlens_real(list, 3, list, 4, on); }, one_launch,
+         1},
+        {"add_lengths", [&](cudaStream_t on) { batch.add_lengths(list, 4, on); }, one_launch, 1},
+        {"add_padded", [&](cudaStream_t on) { batch.add_padded(list, 4, 9000, on); }, one_launch, 1},
+        {"add_attention_mask", [&](cudaStream_t on) { batch.add_attention_mask(list, 1, 1, on); }, one_launch, 1},
+        {"add_hstu", [&](cudaStream_t on) { batch.add_hstu<std::int32_t>(list, nullptr, nullptr, 4, 1, on); },
+         one_launch, 1},
+        {"add_shape", [&](cudaStream_t on) { batch.add_shape(2, 4096, on); }, one_launch, 1},
+        {"add of a tally", [&](cudaStream_t on) { batch.add(host, on); }, one_launch, 1},
+        {"snapshot_async", [&](cudaStream_t on) { batch.snapshot_async(on); }, one_launch, 1},
+        {"snapshot_and_reset_async", [&](cudaStream_t on) { batch.snapshot_and_reset_async(on); }, one_launch, 1},
+        {"reset_async", [&](cudaStream_t on) { batch.reset_async(on); }, {.others = 1}, 1},
+        {"poll", [&](cudaStream_t) { static_cast<void>(batch.poll()); }, {}, 0},
+        {"evaluate_async", [&](cudaStream_t on) { work.evaluate_async(batch, on); }, one_launch, 1},
+        {"device_flops::snapshot_async", [&](cudaStream_t on) { work.snapshot_async(on); }, one_launch, 1},
+        {"device_flops::poll", [&](cudaStream_t) { static_cast<void>(work.poll()); }, {}, 0},
+        {"device_reduction::sum_async", [&](cudaStream_t on) { sums.sum_async(batch, over, on); }, {.launches = 2}, 2},
+        {"device_reduction::poll", [&](cudaStream_t) { static_cast<void>(sums.poll()); }, {}, 0},
+    };
+    for (const one_call& one : calls) {
+        asks_are_counted(one, stream);
+        stream.wait();
+    }
+    for (const one_call& one : calls) {
+        capture_is_counted(one, stream);
+    }
+    batch.reset_async(stream);  // an attention mask of one flag that is 0 was no mistake, but lengths of 8192 in a row
+    asks_are_counted(
+        {"read", [&](cudaStream_t on) { static_cast<void>(batch.read(on)); }, {.waits = 1, .others = 1}, 0}, stream);
+}
+
+void a_step_is_counted() {
+    const flop_counter model(presets::mistral_7b.cost());
+    meter totals(model, {.gpus = 1, .peak_tflops = 989});
+    const gpu_test::stream stream;
+    device_meter steps(totals, 4);
+    asks_are_counted({"begin_step", [&](cudaStream_t on) { steps.begin_step(on); }, {.others = 1}, 0}, stream);
+    asks_are_counted({"end_step", [&](cudaStream_t on) { steps.end_step(on); }, {.launches = 1, .others = 1}, 0},
+                     stream);
+    std::size_t handed = 0;
+    const auto poll = [&] { handed = steps.poll(); };
+    expect(on_host::counts_of(poll) == call_counts{} || handed == 1, "poll before a step is done calls the runtime");
+    stream.wait();
+    if (handed == 0) {
+        // It waits for an event that the snapshot stands behind, and so not at all.
+        asks_are_counted({"poll", [&](cudaStream_t) { poll(); }, {.waits = 1, .others = 1}, 0}, stream);
+    }
+    asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1}, 0}, stream);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return gpu_test::run(argc, argv, [] {
+        calls_are_counted();
+        a_step_is_counted();
+    });
+}
