@@ -25,10 +25,19 @@ class cuda_error : public error {
     cudaError_t status_;
 };
 
+/// Takes note of a failure that is dealt with. The runtime remembers it besides, for whoever asks for its last error,
+/// and PyTorch would take it for one of its own.
+inline void forget_cuda_error(cudaError_t status) noexcept {
+    if (status != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+    }
+}
+
 /// Throws where a CUDA call failed; `call` is its name. File and line are the caller's.
 inline void require_cuda(cudaError_t status, std::string_view call, const char* file = __builtin_FILE(),
                          int line = __builtin_LINE()) {
     if (status != cudaSuccess) {
+        forget_cuda_error(status);
         throw cuda_error(status, call, file, line);
     }
 }

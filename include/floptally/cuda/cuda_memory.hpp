@@ -6,37 +6,10 @@
 #include <cuda_runtime_api.h>
 
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/step/memory_probe.hpp>
 
 namespace floptally {
-
-namespace detail {
-
-/// Makes a device current, and again the one that was.
-class current_device_scope {
-  public:
-    explicit current_device_scope(int device) {
-        require_cuda(cudaGetDevice(&before_), "cudaGetDevice");
-        changed_ = before_ != device;
-        if (const cudaError_t status = changed_ ? cudaSetDevice(device) : cudaSuccess; status != cudaSuccess) {
-            cudaSetDevice(before_);  // A device whose context cannot be made is current nevertheless.
-            require_cuda(status, "cudaSetDevice");
-        }
-    }
-    current_device_scope(const current_device_scope&) = delete;
-    current_device_scope& operator=(const current_device_scope&) = delete;
-    ~current_device_scope() {
-        if (changed_) {
-            cudaSetDevice(before_);
-        }
-    }
-
-  private:
-    int before_ = 0;
-    bool changed_ = false;
-};
-
-}  // namespace detail
 
 /// Memory of one device, for a `memory_probe`. Nothing here waits for a stream.
 ///
@@ -45,14 +18,14 @@ class current_device_scope {
 class cuda_memory {
   public:
     /// Of the current device.
-    cuda_memory() : cuda_memory(current_device()) {}
+    cuda_memory() : cuda_memory(detail::current_cuda_device()) {}
 
-    /// A pool of one's own must belong to the device and outlive this. Throws where the device has no pools.
-    explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr) : device_(device), own_pool_(own_pool) {
-        static_cast<void>(pool());
-    }
+    /// A pool of one's own must belong to the device and outlive this. Throws where the device has no pools. It makes a
+    /// context on this device, if there is none, and on no other.
+    explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr)
+        : own_pool_(own_pool), device_((static_cast<void>(pool_of(device)), device)) {}
 
-    [[nodiscard]] int device() const noexcept { return device_; }
+    [[nodiscard]] int device() const noexcept { return device_.number(); }
 
     /// To what is in use and reserved now: CUDA takes no other value than 0, and means that by it.
     void reset_high_marks() const {
@@ -64,7 +37,7 @@ class cuda_memory {
     }
 
     [[nodiscard]] memory_sample sample() const {
-        const detail::current_device_scope on(device_);
+        const detail::owned_device::scope on(device_);
         std::size_t free = 0;
         std::size_t total = 0;
         require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -76,18 +49,13 @@ class cuda_memory {
     }
 
   private:
-    [[nodiscard]] static int current_device() {
-        int device = 0;
-        require_cuda(cudaGetDevice(&device), "cudaGetDevice");
-        return device;
-    }
-
-    [[nodiscard]] cudaMemPool_t pool() const {
+    [[nodiscard]] cudaMemPool_t pool() const { return pool_of(device_.number()); }
+    [[nodiscard]] cudaMemPool_t pool_of(int device) const {
         if (own_pool_ != nullptr) {
             return own_pool_;
         }
         cudaMemPool_t of_device = nullptr;
-        require_cuda(cudaDeviceGetMemPool(&of_device, device_), "cudaDeviceGetMemPool");
+        require_cuda(cudaDeviceGetMemPool(&of_device, device), "cudaDeviceGetMemPool");
         return of_device;
     }
 
@@ -97,8 +65,8 @@ class cuda_memory {
         return bytes;
     }
 
-    int device_;
     cudaMemPool_t own_pool_;
+    detail::owned_device device_;
 };
 
 static_assert(memory_backend<cuda_memory>);

@@ -10,6 +10,7 @@
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/tally.hpp>
@@ -17,7 +18,8 @@
 namespace floptally {
 
 /// Steps of a training loop whose lengths and times are on the device. They reach the meter when the device has done
-/// them, in order, a few steps later; no step waits for one.
+/// them, in order, a few steps later; no step waits for one. Graphs may be captured within a step and replayed in any:
+/// the adds of `microbatch()` and the training. A step's begin and end are outside: events of a graph have no times.
 ///
 ///     begin_step(stream); microbatch().add_cu_seqlens(…, stream); end_step(stream); poll();
 template <class Rules>
@@ -44,14 +46,14 @@ class basic_device_meter {
     }
 
     void end_step(cudaStream_t stream) {
-        timer_.end(stream);
-        batch_.snapshot_and_reset_async(stream);
+        timer_.end(stream, [&] { batch_.snapshot_and_reset_async(stream); });
     }
 
     /// Forgets the open step: it failed, or is to be repeated.
     void discard_step(cudaStream_t stream) {
-        timer_.discard();
+        refuse_capture(stream, "discard_step");
         batch_.reset_async(stream);
+        timer_.discard();
     }
 
     /// Hands every step that is done to the meter and says how many those were. Never blocks. A step of which sequences
@@ -66,6 +68,7 @@ class basic_device_meter {
 
     /// The same of all steps. Blocks until the stream has done them.
     std::size_t finish(cudaStream_t stream) {
+        refuse_capture(stream, "finish");
         require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return poll();
     }
@@ -74,6 +77,9 @@ class basic_device_meter {
     [[nodiscard]] std::size_t in_flight() const { return timer_.in_flight(); }
 
   private:
+    static void refuse_capture(cudaStream_t stream, const char* call) {
+        detail::refuse_capture(stream, call, "the stream is being captured: end the capture first");
+    }
     bool take_one() {
         std::optional<tally> batch;
         try {

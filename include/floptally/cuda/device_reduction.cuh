@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/launch.cuh>
@@ -35,9 +36,11 @@ class device_reduction {
     /// A reduction that all ranks have constructed together, over any reducer of the host.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
+          device_(detail::current_cuda_device()),
           message_size_(static_cast<std::uint32_t>(reduction.messages().message_size())),
           words_(detail::make_device_words(message_size_)),
           ring_(snapshots, message_size_) {
+        detail::load_kernels();
         const std::vector<detail::message_part> parts = reduction.messages().parts();
         parts_ = detail::copied_to_device(std::span(parts));
         message_ = {reduction.messages().header(false), reduction.messages().header(true), parts_.get(),
@@ -49,15 +52,17 @@ class device_reduction {
     template <class Rules, device_word_reducer Reducer>
     void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
+        detail::require_tally_on(device_, mine.device());
         std::optional<error> own;
         try {
             reduction_.require_sendable(mine.masks(), visits);
         } catch (const error& problem) {
             own = problem;
         }
-        detail::launch({.threads = 4 * detail::warp_size, .shared_words = 1}, stream, "sum_async",
-                       detail::fill_message_kernel<>, mine.words(), mine.refusals(), message_, own.has_value(),
-                       words_.get());
+        const detail::owned_device::scope on(device_, stream);
+        detail::launch<detail::fill_message_kernel<>>({.threads = 4 * detail::warp_size, .shared_words = 1}, stream,
+                                                      "sum_async", mine.words(), mine.refusals(), message_,
+                                                      own.has_value(), words_.get());
         over.sum_async({words_.get(), message_size_}, stream);
         ring_.take_async(words_.get(), false, stream);
         if (own) {
@@ -73,6 +78,7 @@ class device_reduction {
 
   private:
     tally_reduction reduction_;
+    detail::owned_device device_;
     std::uint32_t message_size_;
     detail::device_words words_;
     detail::device_array<detail::message_part> parts_;

@@ -17,6 +17,7 @@
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/launch.cuh>
 #include <floptally/detail/cuda/memory.hpp>
@@ -38,11 +39,13 @@ struct device_tally_options {
 /// A tally in the memory of the device that is current where it is constructed: exact sums of lengths that are on the
 /// device already, without a copy to the host and without waiting for one.
 ///
-/// Everything but `read` is queued on a stream and returns at once; each add is one launch, whatever the number of
-/// masks, and can be captured in a graph. Arrays are of 32- or 64-bit integers in device memory, and must stay until
-/// the stream has passed. What cannot be counted is left out and remembered: `read` and `poll` throw `left_out` for it,
-/// with the words that a tally of the host would have thrown. Adds on several streams add up; a snapshot or a reset
-/// must be ordered after them, by a stream or an event. One host thread at a time.
+/// It works on that device whatever device is current where it is called, and takes streams of that device; the default
+/// stream of another is an error. Everything but `read` is queued on a stream and returns at once; each add is one
+/// launch, whatever the number of masks, and can be captured in a graph. Arrays are of 32- or 64-bit integers in device
+/// memory, and must stay until the stream has passed. What cannot be counted is left out and remembered: `read` and
+/// `poll` throw `left_out` for it, with the words that a tally of the host would have thrown. Adds on several streams
+/// add up; a snapshot or a reset must be ordered after them, by a stream or an event. One host thread at a time. Its
+/// end waits for all that is queued on its device.
 ///
 /// Its kernels are compiled with the structs of `Rules`, a `rule_list`; masks of other structs are an error here,
 /// before anything is asked of the device.
@@ -54,14 +57,14 @@ class basic_device_tally {
 
     explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {})
         : empty_(known(masks)),
+          device_(detail::current_cuda_device()),
           schema_(masks),
           schema_on_device_(detail::copied_to_device(schema_)),
           words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()) {
-        int device = 0;
+        detail::load_kernels();
         int multiprocessors = 0;
-        require_cuda(cudaGetDevice(&device), "cudaGetDevice");
-        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.number()),
                      "cudaDeviceGetAttribute");
         max_blocks_ = options.max_blocks != 0 ? options.max_blocks : 8 * static_cast<std::uint32_t>(multiprocessors);
     }
@@ -170,21 +173,21 @@ class basic_device_tally {
         detail::counted_words words{};
         std::copy(counted.words().begin(), counted.words().end(), words.words);
         ++calls_;
-        detail::launch({.threads = 2 * detail::warp_size}, stream, "add", detail::add_counted_kernel<ref_type>, words,
-                       ref());
+        launch<detail::add_counted_kernel<ref_type>>({.threads = 2 * detail::warp_size}, stream, "add", words, ref());
     }
 
     /// Begins anew, error included.
     void reset_async(cudaStream_t stream) {
+        const detail::owned_device::scope on(device_, stream);
         require_cuda(cudaMemsetAsync(words(), 0, state_words() * sizeof(std::uint64_t), stream), "cudaMemsetAsync");
         calls_ = 0;
     }
 
     /// Keeps what the stream has counted so far for `poll`.
-    void snapshot_async(cudaStream_t stream) { ring_.take_async(words(), false, stream); }
+    void snapshot_async(cudaStream_t stream) { take_snapshot(false, stream); }
     /// The same, and begins anew: the end of a step, in one launch.
     void snapshot_and_reset_async(cudaStream_t stream) {
-        ring_.take_async(words(), true, stream);
+        take_snapshot(true, stream);
         calls_ = 0;
     }
 
@@ -198,9 +201,12 @@ class basic_device_tally {
 
     /// What the stream has counted so far. Blocks until the stream has done all that is queued on it.
     [[nodiscard]] tally read(cudaStream_t stream) const {
+        const detail::owned_device::scope on(device_, stream);
         return detail::tally_of_device(empty_.masks(), ring_.read(words(), stream));
     }
 
+    /// Where its memory is.
+    [[nodiscard]] int device() const { return device_.number(); }
     [[nodiscard]] const mask_set& masks() const { return empty_.masks(); }
     /// Bytes of shared memory that a block needs for `device_tally_ref::local`.
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
@@ -212,6 +218,17 @@ class basic_device_tally {
     }
 
   private:
+    template <auto Kernel, class... Arguments>
+    void launch(const detail::launch_shape& shape, cudaStream_t stream, const char* name,
+                const Arguments&... arguments) {
+        const detail::owned_device::scope on(device_, stream);
+        detail::launch<Kernel>(shape, stream, name, arguments...);
+    }
+    void take_snapshot(bool reset, cudaStream_t stream) {
+        const detail::owned_device::scope on(device_, stream);
+        ring_.take_async(words(), reset, stream);
+    }
+
     /// Words of both views, and of the record behind them.
     [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + detail::refusal_words; }
 
@@ -244,27 +261,30 @@ class basic_device_tally {
     template <class List>
     void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        detail::launch(shape_for_lengths<List>(list.size()), stream, name, detail::add_lengths_kernel<List, ref_type>,
-                       list, ref(), ++calls_);
+        launch<detail::add_lengths_kernel<List, ref_type>>(shape_for_lengths<List>(list.size()), stream, name, list,
+                                                           ref(), ++calls_);
     }
     template <class T, class S, class N>
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        detail::launch(shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens",
-                       detail::add_pack_kernel<T, S, N, ref_type>, pack, num_real, ref(), ++calls_);
+        launch<detail::add_pack_kernel<T, S, N, ref_type>>(
+            shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens", pack, num_real,
+            ref(), ++calls_);
     }
     template <class List>
     void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
         detail::require_modality(empty_.masks(), in, field);
         constexpr std::uint32_t threads = 256;
-        detail::launch({.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
-                        .threads = threads,
-                        .shared_words = schema_.size()},
-                       stream, name, detail::add_units_kernel<List, ref_type>, list, ref(), ++calls_);
+        launch<detail::add_units_kernel<List, ref_type>>(
+            {.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
+             .threads = threads,
+             .shared_words = schema_.size()},
+            stream, name, list, ref(), ++calls_);
     }
 
     tally empty_;
+    detail::owned_device device_;
     detail::word_schema schema_;
     detail::device_array<detail::word_schema> schema_on_device_;
     detail::device_words words_;  // both views, the record

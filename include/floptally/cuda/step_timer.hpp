@@ -11,16 +11,18 @@
 #include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally {
 
-/// Times steps by pairs of events on their stream, a bounded number of them at once. Nothing waits but `wait`. One host
-/// thread at a time.
+/// Times steps by pairs of events on their stream, a bounded number of them at once, on the device that is current
+/// where it is constructed. Nothing waits but `wait`. A step cannot be part of a graph, whose events have no times;
+/// `poll` and `wait` may be called while a stream is captured. One host thread at a time.
 class step_timer {
   public:
     /// So many steps can be under way before the first is asked for.
-    explicit step_timer(std::uint32_t steps_in_flight = 64) {
+    explicit step_timer(std::uint32_t steps_in_flight = 64) : device_(detail::current_cuda_device()) {
         require_positive(steps_in_flight, "steps_in_flight");
         for (std::uint32_t i = 0; i < steps_in_flight; ++i) {
             pairs_.push_back({make_event(), make_event()});
@@ -35,14 +37,24 @@ class step_timer {
             throw error("begin",
                         std::to_string(in_flight()) + " steps are under way, which is all that fit: call poll()");
         }
+        const detail::owned_device::scope on(device_, stream);
+        refuse_capture(stream, "begin");
         require_cuda(cudaEventRecord(at(last_).begin.get(), stream), "cudaEventRecord");
         open_ = true;
     }
     void end(cudaStream_t stream) {
+        end(stream, [] {});
+    }
+    /// The same, with what is to be queued behind the end: where that fails, the step is open still.
+    template <class Behind>
+    void end(cudaStream_t stream, const Behind& queue_behind) {
         if (!open_) {
             throw error("end", "no step is open: begin() comes first");
         }
+        const detail::owned_device::scope on(device_, stream);
+        refuse_capture(stream, "end");
         require_cuda(cudaEventRecord(at(last_).end.get(), stream), "cudaEventRecord");
+        queue_behind();
         open_ = false;
         ++last_;
     }
@@ -54,8 +66,10 @@ class step_timer {
         if (in_flight() == 0) {
             return std::nullopt;
         }
+        const beside_captures asks;
         const cudaError_t state = cudaEventQuery(at(first_).end.get());
         if (state == cudaErrorNotReady) {
+            forget_cuda_error(state);
             return std::nullopt;
         }
         require_cuda(state, "cudaEventQuery");
@@ -66,6 +80,7 @@ class step_timer {
         if (in_flight() == 0) {
             throw error("wait", "no step has ended");
         }
+        const beside_captures asks;
         require_cuda(cudaEventSynchronize(at(first_).end.get()), "cudaEventSynchronize");
         return take();
     }
@@ -76,7 +91,7 @@ class step_timer {
 
   private:
     struct destroy {
-        void operator()(cudaEvent_t event) const noexcept { cudaEventDestroy(event); }
+        void operator()(cudaEvent_t event) const noexcept { forget_cuda_error(cudaEventDestroy(event)); }
     };
     using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
     struct event_pair {
@@ -84,6 +99,24 @@ class step_timer {
         event end;
     };
 
+    /// Allows this thread to ask for events, of streams that nobody captures, while another stream is captured.
+    class beside_captures {
+      public:
+        beside_captures() { exchange(); }
+        beside_captures(const beside_captures&) = delete;
+        beside_captures& operator=(const beside_captures&) = delete;
+        ~beside_captures() { exchange(); }
+
+      private:
+        void exchange() noexcept { forget_cuda_error(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+        cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+    };
+
+    static void refuse_capture(cudaStream_t stream, const char* call) {
+        detail::refuse_capture(stream, call,
+                               "the stream is being captured, and the events of a graph have no times: begin and end "
+                               "steps outside, and capture what is between");
+    }
     [[nodiscard]] static event make_event() {
         cudaEvent_t made = nullptr;
         require_cuda(cudaEventCreate(&made), "cudaEventCreate");
@@ -99,6 +132,7 @@ class step_timer {
         return double{milliseconds} / 1000;
     }
 
+    detail::owned_device device_;
     std::vector<event_pair> pairs_;
     std::size_t first_ = 0;
     std::size_t last_ = 0;

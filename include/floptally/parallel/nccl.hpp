@@ -7,6 +7,7 @@
 #include <nccl.h>
 #include <span>
 #include <string_view>
+#include <thread>
 
 #include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
@@ -28,13 +29,24 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
     }
 }
 
+/// The same of a call on a communicator. One that does not block (`ncclConfig_t::blocking` 0, as some trainers make
+/// theirs) says that the call is in progress: it has to be waited for before anything else is asked of it.
+inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view call,
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    while (result == ncclInProgress) {
+        std::this_thread::yield();
+        require_nccl(ncclCommGetAsyncError(group, &result), "ncclCommGetAsyncError", file, line);
+    }
+    require_nccl(result, call, file, line);
+}
+
 /// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile.
 inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
     require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", file, line);
     ncclResult_t later = ncclSuccess;
     require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
-    require_nccl(later, call, file, line);
+    require_nccl(group, later, call, file, line);
 }
 
 }  // namespace detail
@@ -54,7 +66,7 @@ class nccl_reducer {
 
     nccl_reducer(const nccl_reducer&) = delete;
     nccl_reducer& operator=(const nccl_reducer&) = delete;
-    ~nccl_reducer() { cudaFree(words_); }
+    ~nccl_reducer() { forget_cuda_error(cudaFree(words_)); }
 
     void sum(std::span<std::uint64_t> words) { all_reduce(words, ncclSum); }
     void max(std::span<std::uint64_t> words) { all_reduce(words, ncclMax); }
@@ -80,7 +92,8 @@ class nccl_reducer {
         const std::size_t bytes = words.size_bytes();
         require_cuda(cudaMemcpyAsync(words_, words.data(), bytes, cudaMemcpyHostToDevice, stream_),
                      "cudaMemcpyAsync to the device");
-        detail::require_nccl(ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
+        detail::require_nccl(group_,
+                             ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
                              "ncclAllReduce");
         require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
                      "cudaMemcpyAsync to the host");
@@ -100,7 +113,8 @@ class nccl_stream_reducer {
     explicit nccl_stream_reducer(ncclComm_t group) : group_(group) {}
 
     void sum_async(std::span<std::uint64_t> device_words, cudaStream_t stream) const {
-        detail::require_nccl(ncclAllReduce(device_words.data(), device_words.data(), device_words.size(), ncclUint64,
+        detail::require_nccl(group_,
+                             ncclAllReduce(device_words.data(), device_words.data(), device_words.size(), ncclUint64,
                                            ncclSum, group_, stream),
                              "ncclAllReduce");
     }
@@ -119,7 +133,7 @@ class own_stream {
     }
     own_stream(const own_stream&) = delete;
     own_stream& operator=(const own_stream&) = delete;
-    ~own_stream() { cudaStreamDestroy(stream_); }
+    ~own_stream() { forget_cuda_error(cudaStreamDestroy(stream_)); }
 
     [[nodiscard]] cudaStream_t get() const { return stream_; }
 
@@ -173,16 +187,18 @@ class nccl_exchanger {
                     queued = ncclSend(one.send.data() + one.how.send.displacements[with], one.how.send.counts[with],
                                       ncclUint8, peer, group_, stream_);
                 }
+                queued = queued == ncclInProgress ? ncclSuccess : queued;  // the end of the group waits
                 if (queued == ncclSuccess && one.how.receive.counts[with] != 0) {
                     call = "ncclRecv";
                     queued = ncclRecv(one.receive.data() + one.how.receive.displacements[with],
                                       one.how.receive.counts[with], ncclUint8, peer, group_, stream_);
                 }
+                queued = queued == ncclInProgress ? ncclSuccess : queued;
             }
         }
         const ncclResult_t ended = ncclGroupEnd();  // also after a failed call, or the thread's group stays open
         detail::require_nccl(queued, call);
-        detail::require_nccl(ended, "ncclGroupEnd");
+        detail::require_nccl(group_, ended, "ncclGroupEnd");
     }
 
     void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) {

@@ -34,6 +34,8 @@ namespace {
 
 constexpr int device_count = 2;
 
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
 // ---- what went wrong ----
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -231,7 +233,8 @@ cudaError_t call(const char* name, kind what, const Body& body) {
         fails_next.first.clear();
         return failed(fails_next.second);
     }
-    if ((what == kind::waits || what == kind::allocates) && a_capture_is_open()) {
+    if ((what == kind::waits || what == kind::allocates) && capture_mode != cudaStreamCaptureModeRelaxed &&
+        a_capture_is_open()) {
         for (const auto& one : streams) {
             if (one->capture != nullptr) {
                 one->capture->valid = false;
@@ -618,6 +621,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* to) {
     return call(__func__, kind::other, [&] {
         *to = stream_of(handle).capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+    return call(__func__, kind::other, [&] {
+        std::swap(*mode, capture_mode);
         return cudaSuccess;
     });
 }

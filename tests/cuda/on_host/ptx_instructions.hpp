@@ -338,7 +338,8 @@ class instruction_set {
             return static_cast<u32>(places) < 8 * sizeof(a) ? bits(a) << static_cast<u32>(places) : 0;
         });
         add<u16, s16, u32, s32, u64, s64>("shr", [](auto a, auto places) {
-            return static_cast<u32>(places) < 8 * sizeof(a) ? a >> static_cast<u32>(places) : a < 0 ? -1 : 0;
+            return static_cast<u32>(places) < 8 * sizeof(a) ? a >> static_cast<u32>(places)
+                                                            : static_cast<decltype(a)>(a < 0 ? -1 : 0);
         });
     }
 

@@ -8,17 +8,41 @@
 #include <span>
 
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 
 /// @file
 /// Memory of the current device, and words of the host that a device writes to.
 
 namespace floptally::detail {
 
+/// Waits until a device has done all that is queued on it: kernels may use memory that is given back. The runtime does
+/// not promise to wait itself.
+inline void finish_work_of(int device) noexcept {
+    try {
+        if (current_cuda_device() == device) {
+            forget_cuda_error(cudaDeviceSynchronize());
+        } else {
+            const owned_device other(device);
+            const owned_device::scope on(other);
+            forget_cuda_error(cudaDeviceSynchronize());
+        }
+    } catch (const error&) {  // the process ends, and so the driver
+    }
+}
+
 struct device_free {
-    void operator()(void* memory) const noexcept { cudaFree(memory); }
+    int device = 0;
+    void operator()(void* memory) const noexcept {
+        finish_work_of(device);
+        forget_cuda_error(cudaFree(memory));
+    }
 };
 struct pinned_free {
-    void operator()(void* memory) const noexcept { cudaFreeHost(memory); }
+    int device = 0;  ///< which writes to it
+    void operator()(void* memory) const noexcept {
+        finish_work_of(device);
+        forget_cuda_error(cudaFreeHost(memory));
+    }
 };
 
 template <class T>
@@ -31,7 +55,7 @@ template <class T>
 [[nodiscard]] device_array<T> make_device_array(std::size_t count) {
     void* memory = nullptr;
     require_cuda(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
-    return device_array<T>(static_cast<T*>(memory));
+    return device_array<T>(static_cast<T*>(memory), device_free{current_cuda_device()});
 }
 
 /// What the host has, for kernels to read. It is there when this returns: from pageable memory a copy may be on its way
@@ -61,7 +85,7 @@ template <class T>
     void* memory = nullptr;
     require_cuda(cudaHostAlloc(&memory, count * sizeof(std::uint64_t), cudaHostAllocMapped | cudaHostAllocPortable),
                  "cudaHostAlloc");
-    pinned_words words(static_cast<std::uint64_t*>(memory));
+    pinned_words words(static_cast<std::uint64_t*>(memory), pinned_free{current_cuda_device()});
     for (std::size_t i = 0; i < count; ++i) {
         words[i] = 0;
     }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/launch.cuh>
 #include <floptally/detail/cuda/memory.hpp>
@@ -30,14 +31,15 @@ class snapshot_ring {
 
     /// One launch. With `reset` the words begin anew behind it.
     void take_async(std::uint64_t* words, bool reset, cudaStream_t stream) {
-        launch({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream, "snapshot_async",
-               take_snapshot_kernel<>, words, slots_, reset);
+        launch<take_snapshot_kernel<>>({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream,
+                                       "snapshot_async", words, slots_, reset);
     }
     /// The words of the next one, or none; valid until the next call.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_.next(); }
 
     /// The words as the stream leaves them. Blocks until it has done all that is queued on it.
     [[nodiscard]] std::span<const std::uint64_t> read(const std::uint64_t* words, cudaStream_t stream) const {
+        refuse_capture(stream, "read", "waits for the stream, which is being captured: take a snapshot, and poll");
         const std::span<std::uint64_t> to(staging_.get(), slots_.size);
         require_cuda(cudaMemcpyAsync(to.data(), words, to.size_bytes(), cudaMemcpyDeviceToHost, stream),
                      "cudaMemcpyAsync");

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A communicator of NCCL that does not block: its calls are in progress when they return, and nothing may be asked of
+// it until they are not. NCCL is four functions here, for one rank, over the CUDA runtime of the host (on_host/).
+
+#include <cstdint>
+#include <cstring>
+#include <nccl.h>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/parallel/nccl.hpp>
+
+#include "../error_of.hpp"
+#include "../expect.hpp"
+
+namespace {
+
+int polls_left = 0;  // until the call before is done
+ncclResult_t ends_as = ncclSuccess;
+int sums = 0;
+
+}  // namespace
+
+extern "C" {
+ncclResult_t ncclCommCount(const ncclComm_t /*group*/, int* count) {
+    *count = 1;
+    return ncclSuccess;
+}
+ncclResult_t ncclAllReduce(const void* /*from*/, void* /*to*/, size_t /*count*/, ncclDataType_t /*type*/,
+                           ncclRedOp_t /*operation*/, ncclComm_t /*group*/, cudaStream_t /*stream*/) {
+    if (polls_left > 0) {
+        return ncclInvalidUsage;
+    }
+    ++sums;
+    polls_left = 5;
+    return ncclInProgress;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t /*group*/, ncclResult_t* now) {
+    *now = polls_left > 0 && --polls_left > 0 ? ncclInProgress : ends_as;
+    return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t result) { return result == ncclRemoteError ? "a rank is gone" : "?"; }
+}
+
+int main() {
+    using namespace floptally;
+    nccl_reducer waits(nullptr);
+    std::vector<std::uint64_t> words{3, 5, 8};
+    expect(error_of([&] {
+               waits.sum(words);
+               waits.max(words);
+           }) == "no error" &&
+               sums == 2 && words == std::vector<std::uint64_t>{3, 5, 8},
+           "sums over a communicator that does not block");
+    const nccl_stream_reducer on_stream(nullptr);
+    expect(error_of([&] {
+               on_stream.sum_async(words, nullptr);
+               on_stream.sum_async(words, nullptr);
+           }) == "no error" &&
+               sums == 4,
+           "sums on a stream");
+    ends_as = ncclRemoteError;
+    const std::string failed = error_of([&] { on_stream.sum_async(words, nullptr); });
+    expect(failed.rfind("ncclAllReduce: a rank is gone", 0) == 0, failed);
+    return failures == 0 ? 0 : 1;
+}
