@@ -15,6 +15,7 @@
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
+#include <floptally/mask.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/presets.hpp>
@@ -141,11 +142,62 @@ void a_step_is_counted() {
     asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1, .others = 1}, 0}, stream);
 }
 
+struct executed {
+    std::uint64_t instructions = 0;
+    std::uint64_t fences = 0;
+};
+template <class Run>
+executed executed_by(const gpu_test::stream& stream, const Run& run) {
+    executed before;
+    executed after;
+    floptally_host_executed(&before.instructions, &before.fences);
+    run();
+    stream.wait();
+    floptally_host_executed(&after.instructions, &after.fences);
+    return {after.instructions - before.instructions, after.fences - before.fences};
+}
+
+/// What one length more costs, in instructions of PTX: they repeat exactly, though ptxas makes more or fewer of them.
+void instructions_are_counted() {
+    if (!on_host::is_here()) {
+        return;
+    }
+    const gpu_test::stream stream;
+    std::vector<std::int32_t> cu_seqlens{0};
+    for (std::int32_t i = 0; i < 8192; ++i) {
+        cu_seqlens.push_back(cu_seqlens.back() + 100 + i * 37 % 1900);
+    }
+    const device_copy<std::int32_t> on_device(cu_seqlens);
+    struct bound {
+        mask_set masks;
+        double most;
+    };
+    const bound bounds[]{{mask_set{}, 22.25},
+                         {mask_set{mask::sliding_window(400)}, 81.0},
+                         {mask_set{mask::sliding_window(400), mask::sliding_window(800), mask::sliding_window(1200),
+                                   mask::sliding_window(1600)},
+                          255.75}};
+    for (const bound& one : bounds) {
+        device_tally batch(one.masks, {.max_blocks = 1});
+        const auto of = [&](std::size_t count) {
+            return executed_by(stream, [&] { batch.add_cu_seqlens(on_device.get(), count + 1, stream); }).instructions;
+        };
+        const double of_one = static_cast<double>(of(8192) - of(4096)) / 4096;
+        expect(of_one <= one.most, std::to_string(of_one) + " instructions a length with " +
+                                       std::to_string(one.masks.size()) + " masks, at most " +
+                                       std::to_string(one.most));
+    }
+    device_tally batch(mask_set{});
+    const std::uint64_t fences = executed_by(stream, [&] { batch.snapshot_async(stream); }).fences;
+    expect(fences == 2, "a snapshot has " + std::to_string(fences) + " fences");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     return gpu_test::run(argc, argv, [] {
         calls_are_counted();
         a_step_is_counted();
+        instructions_are_counted();
     });
 }

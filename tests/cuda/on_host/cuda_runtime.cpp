@@ -375,6 +375,10 @@ extern "C" {
 // ---- for tests ----
 
 void floptally_host_counts(on_host::call_counts* to) { *to = counts; }
+void floptally_host_executed(std::uint64_t* instructions, std::uint64_t* fences) {
+    *instructions = ptx::executed_instructions;
+    *fences = ptx::fences;
+}
 void floptally_host_fail_next(const char* name, cudaError_t status) { fails_next = {name, status}; }
 bool floptally_host_has_context(int device) { return contexts.contains(device); }
 

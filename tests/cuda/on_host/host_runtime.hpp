@@ -29,6 +29,8 @@ struct call_counts {
 }  // namespace on_host
 
 extern "C" {
+/// What kernels have executed so far, over all threads: instructions of PTX, and fences among them.
+__attribute__((weak)) void floptally_host_executed(std::uint64_t* instructions, std::uint64_t* fences);
 /// All calls so far.
 __attribute__((weak)) void floptally_host_counts(on_host::call_counts* counts);
 /// The next call of this name fails, and does nothing.

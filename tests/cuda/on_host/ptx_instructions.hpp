@@ -209,8 +209,9 @@ inline void wait_for_warp(thread& t, const instruction& i) {
     t.shuffle = &i;
 }
 inline void end(thread& t, const instruction& /*i*/) { t.state = waits::done; }
-/// A fence: threads that take turns see what was written.
-inline void nothing(thread& /*t*/, const instruction& /*i*/) {}
+/// Threads that take turns see what was written without one.
+inline std::uint64_t fences = 0;
+inline void fence(thread& /*t*/, const instruction& /*i*/) { ++fences; }
 inline void copy(thread& t, const instruction& i) { t.registers[i.at[0]] = t.registers[i.at[1]]; }
 inline void split(thread& t, const instruction& i) {  // {low, high} = a
     const u64 value = t.registers[i.at[2]];
@@ -272,7 +273,7 @@ class instruction_set {
         conversions();
         memory();
         for (const char* const name : {"membar.gl", "membar.sys", "membar.cta", "fence.acq_rel.sys", "fence.sc.sys"}) {
-            actions_[name] = nothing;
+            actions_[name] = fence;
         }
         actions_["bra"] = actions_["bra.uni"] = branch;
         actions_["bar.sync"] = actions_["barrier.sync"] = wait_at_barrier;

@@ -20,6 +20,8 @@
 namespace ptx {
 
 inline constexpr std::uint32_t warp = 32;
+/// By all threads of all kernels.
+inline std::uint64_t executed_instructions = 0;
 
 class running_kernel {
   public:
@@ -98,8 +100,8 @@ class running_kernel {
         random_ ^= random_ << 13U;  // Marsaglia's xorshift: any numbers, but the same each time
         random_ ^= random_ >> 7U;
         random_ ^= random_ << 17U;
-        std::uint64_t left = 1 + random_ % 128;
-        executed_ += left;
+        const std::uint64_t turn = 1 + random_ % 128;
+        std::uint64_t left = turn;
         try {
             for (; left > 0 && own.state == waits::no; --left) {
                 const instruction& i = kernel_.code[own.next++];
@@ -112,6 +114,8 @@ class running_kernel {
                                      std::to_string(&own - threads_.data()) + ", " + kernel_.text[own.next - 1] + ": " +
                                      problem.what());
         }
+        executed_ += turn - left;
+        executed_instructions += turn - left;
     }
 
     /// Lets those go on who have all arrived. False where all are done; an error where some wait for ever.

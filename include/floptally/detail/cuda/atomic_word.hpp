@@ -41,15 +41,21 @@ inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64
 #endif
 }
 
-/// A word that another processor waits for: what was written before is seen before it.
-inline FLOPTALLY_HOST_DEVICE void publish(std::uint64_t* word, std::uint64_t value) {
+/// A word that another processor reads meanwhile.
+inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    *static_cast<volatile std::uint64_t*>(word) = value;
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+#endif
+}
+
+/// What was written before, by this thread or by its block before a barrier, every processor sees before what this
+/// thread writes after.
+inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
 #if defined(__CUDA_ARCH__)
     __threadfence_system();
-    *static_cast<volatile std::uint64_t*>(word) = value;
-    __threadfence_system();
 #else
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }

@@ -31,24 +31,23 @@ FLOPTALLY_HOST_DEVICE void take_snapshot(const Block& block, std::uint64_t* word
                                          bool reset) {
     if (block.thread() == 0) {
         const std::uint64_t number = atomic_add(slots.taken, 1) + 1;
-        publish(slots.slot(number), 0);
+        atomic_store(slots.slot(number), 0);
+        fence_for_all();
         block.shared()[0] = number;
     }
     block.sync();
     const std::uint64_t number = block.shared()[0];
     std::uint64_t* const slot = slots.slot(number);
     for (std::uint32_t i = block.thread(); i < slots.size; i += block.threads()) {
-        *static_cast<volatile std::uint64_t*>(slot + 1 + i) = words[i];
+        atomic_store(slot + 1 + i, words[i]);
         if (reset) {
             words[i] = 0;
         }
     }
-#if defined(__CUDA_ARCH__)
-    __threadfence_system();
-#endif
     block.sync();
     if (block.thread() == 0) {
-        publish(slot, number);
+        fence_for_all();
+        atomic_store(slot, number);
     }
 }
 
