@@ -249,7 +249,7 @@ class basic_device_tally {
     template <class List>
     [[nodiscard]] detail::launch_shape shape_for_lengths(std::size_t lengths) const {
         const std::uint32_t threads = List::views * schema_.mask_count > 16 ? 128 : 256;
-        return {.blocks = blocks_for(lengths, std::size_t{4} * threads),
+        return {.blocks = blocks_for(lengths, detail::group_size * threads),
                 .threads = threads,
                 .shared_words = detail::shared_words_of_lengths<List>(schema_, threads)};
     }

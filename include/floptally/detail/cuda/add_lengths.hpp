@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/atomic_word.hpp>
@@ -15,6 +16,7 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.
@@ -25,6 +27,40 @@
 
 namespace floptally::detail {
 
+/// Eight lengths below `plain_limit`, as a rule's `over` takes them: what `length_block` is to the host.
+struct plain_group {
+    static constexpr bool in_kernel = true;
+
+    std::uint32_t lengths[group_size];
+    std::uint32_t tokens = 0;
+    std::uint64_t squares = 0;
+
+    FLOPTALLY_HOST_DEVICE void add_up() {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (std::size_t k = 0; k < group_size; ++k) {
+            tokens += lengths[k];
+            squares += std::uint64_t{lengths[k]} * lengths[k];
+        }
+    }
+    /// Σ of min(i, cap) over the rows i < L of each: all of them, (L² − L)/2, without e + … + 1 where e rows are above.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t capped_ramps(std::int32_t cap) const {
+        const std::uint32_t first = cap < 0 ? 0xFFFF'FFFFU : static_cast<std::uint32_t>(cap) + 1;
+        std::uint32_t above = 0;
+        std::uint64_t above_squares = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (std::size_t k = 0; k < group_size; ++k) {
+            const std::uint32_t e = (lengths[k] > first ? lengths[k] : first) - first;
+            above += e;
+            above_squares += std::uint64_t{e} * e;
+        }
+        return (squares - tokens - above_squares - above) / 2;
+    }
+};
+
 /// What one thread has of one view.
 struct thread_sums {
     std::uint64_t count = 0;
@@ -32,16 +68,18 @@ struct thread_sums {
     std::uint64_t squares = 0;
     bool wraps = false;  ///< of the squares: a length L adds at most L² tokens
 
-    /// Four lengths below `plain_limit`.
-    FLOPTALLY_HOST_DEVICE void add_plain(const std::uint32_t* lengths) {
-        std::uint64_t sum = 0;
-        for (std::size_t k = 0; k < 4; ++k) {
-            count += lengths[k] != 0 ? 1U : 0U;
-            tokens += lengths[k];
-            sum += std::uint64_t{lengths[k]} * lengths[k];
+    FLOPTALLY_HOST_DEVICE void add(const plain_group& group) {
+        std::uint32_t present = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (std::size_t k = 0; k < group_size; ++k) {
+            present += group.lengths[k] != 0 ? 1U : 0U;
         }
-        squares += sum;
-        wraps = wraps || squares < sum;
+        count += present;
+        tokens += group.tokens;
+        squares += group.squares;
+        wraps = wraps || squares < group.squares;
     }
     FLOPTALLY_HOST_DEVICE void add(std::uint32_t length) {
         const std::uint64_t square = std::uint64_t{length} * length;
@@ -52,11 +90,16 @@ struct thread_sums {
     }
 };
 
-/// One of four by a number that is known at run time only: registers have no address.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint32_t nth(const std::uint32_t* four, std::uint32_t k) {
-    const std::uint32_t low = (k & 1U) == 0 ? four[0] : four[1];
-    const std::uint32_t high = (k & 1U) == 0 ? four[2] : four[3];
-    return k < 2 ? low : high;
+/// One of eight by a number that is known at run time only: registers have no address.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint32_t nth(const std::uint32_t* eight, std::uint32_t k) {
+    std::uint32_t found = eight[0];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (std::uint32_t i = 1; i < group_size; ++i) {
+        found = k == i ? eight[i] : found;
+    }
+    return found;
 }
 
 /// Words of shared memory for a block of so many threads.
@@ -65,33 +108,67 @@ template <class List>
     return schema.size() + List::views * schema.mask_count * threads;
 }
 
-/// Adds Σ pairs of four lengths under each mask of the text to the words of this thread.
-template <class Block, class Ref>
-FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const Ref& into, std::uint32_t seen,
-                                     const std::uint32_t* lengths, std::uint64_t* pairs) {
+/// Σ of a rule over a group in one go, where the rule is one that can; else says false.
+template <class... Rules>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE bool over_group(const rule& what, rule_list<Rules...> /*list*/,
+                                                    const plain_group& group, std::uint64_t& sum) {
+    const auto is = [&]<class Rule>(rule_list<Rule>) {
+        if constexpr (adds_to_words<Rule, sequence> && requires(const Rule& made) { made.over(group); }) {
+            if (what.id() == id_of<Rule>) {
+                sum = rule_from<Rule>(what.parameters()).over(group);
+                return true;
+            }
+        }
+        return false;
+    };
+    return (is(rule_list<Rules>{}) || ...);
+}
+
+/// Adds Σ pairs under each mask of the text to the words of this thread: of a group, or of one length.
+template <class Block, class Ref, class Lengths>
+FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const Ref& into, std::uint32_t seen, const Lengths& lengths,
+                                     std::uint64_t* pairs) {
     const word_schema& schema = into.schema();
-    for (std::uint32_t m = 0; m < schema.mask_count; ++m) {
-        if (schema.masks[m].in() != modality::text) {
+    const rule* const end = schema.masks + schema.mask_count;
+    std::uint64_t* word = pairs + block.thread();
+    for (const rule* next = schema.masks; next != end; ++next, word += block.threads()) {
+        const rule& mask = *next;
+        if (mask.in() != modality::text) {
             continue;
         }
-        std::uint64_t sum = pairs[m * block.threads() + block.thread()];
+        std::uint64_t sum = *word;
         bool wraps = false;
-        // Asked once for four lengths, and each struct has a loop of its own: what stays the same in it is kept in
-        // registers there only.
-        with_struct_of(schema.masks[m], typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
-            if constexpr (adds_to_words<Rule, sequence>) {
+        const auto add = [&](std::uint64_t more) {
+            sum += more;
+            wraps = wraps || sum < more;
+        };
+        if constexpr (std::is_same_v<Lengths, plain_group>) {
+            if (std::uint64_t more = 0; over_group(mask, typename Ref::rules{}, lengths, more)) {
+                add(more);
+            } else {
+                // Asked once for eight lengths, and each struct has a loop of its own: what stays the same in it is
+                // kept in registers there only.
+                with_struct_of(mask, typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
+                    if constexpr (adds_to_words<Rule, sequence>) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
-                for (std::uint32_t k = 0; k < 4; ++k) {
-                    const auto more = static_cast<std::uint64_t>(made(sequence{.length = nth(lengths, k)}));
-                    sum += more;
-                    wraps = wraps || sum < more;
-                }
+                        for (std::uint32_t k = 0; k < group_size; ++k) {
+                            add(static_cast<std::uint64_t>(made(sequence{.length = nth(lengths.lengths, k)})));
+                        }
+                    }
+                });
             }
-        });
-        pairs[m * block.threads() + block.thread()] = sum;
+        } else {
+            with_struct_of(mask, typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
+                if constexpr (adds_to_words<Rule, sequence>) {
+                    add(static_cast<std::uint64_t>(made(sequence{.length = lengths})));
+                }
+            });
+        }
+        *word = sum;
         if (wraps) {
+            const auto m = static_cast<std::uint32_t>(next - schema.masks);
             atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << (schema.before_masks + m));
         }
     }
@@ -110,45 +187,47 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
     block.sync();
 
     thread_sums sums[List::views];
-    const std::size_t all = std::size_t{block.count()} * block.threads() * 4;
-    std::size_t first = (std::size_t{block.index()} * block.threads() + block.thread()) * 4;
-    typename List::four next{};
-    if (first < list.size()) {
-        next = list.load(first);
-    }
-    for (; first < list.size(); first += all) {
-        const typename List::four loaded = next;
-        if (first + all < list.size()) {
-            next = list.load(first + all);  // two loads are under way
-        }
-        std::uint32_t lengths[List::views][4];
-        const bool plain = list.is_plain(loaded, first);
+    const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
+    for (std::size_t first = (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
+         first < list.size(); first += all) {
+        const typename List::group loaded = list.load(first);
+        if (list.is_plain(loaded, first)) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-        for (std::size_t k = 0; k < 4; ++k) {
-            refusal why{refused::length, 0, 0};
-            const bool counts = plain || list.find(loaded, k, first + k, why);
-            if (!counts) {
-                refuse(into.refusals(), {call, first + k}, why);
-            }
-            lengths[0][k] = counts ? list.real(loaded, k) : 0;
-            if constexpr (List::views == 2) {
-                lengths[1][k] = counts ? list.slot(loaded, k) : 0;
-            }
-        }
+            for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+                plain_group group;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-        for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-            if (plain) {
-                sums[seen].add_plain(lengths[seen]);
-            } else {
-                for (std::size_t k = 0; k < 4; ++k) {
-                    sums[seen].add(lengths[seen][k]);
+                for (std::size_t k = 0; k < group_size; ++k) {
+                    group.lengths[k] = list.real(loaded, k);
+                    if constexpr (List::views == 2) {
+                        group.lengths[k] = seen == 0 ? group.lengths[k] : list.slot(loaded, k);
+                    }
                 }
+                group.add_up();
+                sums[seen].add(group);
+                add_pairs(block, into, seen, group, pairs + seen * view_pairs);
             }
-            add_pairs(block, into, seen, lengths[seen], pairs + seen * view_pairs);
+            continue;
+        }
+        // Rare: long lengths, and what must be refused. Read again, one by one.
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+        for (std::size_t i = first; i < first + group_size && i < list.size(); ++i) {
+            refusal why{refused::length, 0, 0};
+            if (!list.find(i, why)) {
+                refuse(into.refusals(), {call, i}, why);
+                continue;
+            }
+            sums[0].add(list.real(i));
+            add_pairs(block, into, 0, list.real(i), pairs);
+            if constexpr (List::views == 2) {
+                sums[1].add(list.slot(i));
+                add_pairs(block, into, 1, list.slot(i), pairs + view_pairs);
+            }
         }
     }
 

@@ -12,45 +12,42 @@
 #include <floptally/sequence.hpp>
 
 /// @file
-/// Lengths in device memory, four at a time. A list of them has
+/// Lengths in device memory, eight at a time where all eight are plain, else one by one. A list of them has
 /// - `views`: 1 where every sequence fills its slot, else 2;
 /// - `size()`: how many there are;
-/// - `load(first)`: what four of them are made of, `first` a multiple of 4; missing ones are empty;
-/// - `is_plain(four, first)`: whether all four are surely right and below `plain_limit`;
-/// - `find(four, k, i, why)`: whether the k-th, which is number i, is right, or why not;
-/// - `real(four, k)` and, with two views, `slot(four, k)`: its lengths, where it is right.
+/// - `load(first)`: a `group`, what eight of them are made of, `first` a multiple of 8; missing ones are empty;
+/// - `is_plain(group, first)`: whether all eight are surely right and below `plain_limit`;
+/// - `real(group, k)` and, with two views, `slot(group, k)`: the lengths of the k-th of a plain group;
+/// - `find(i, why)`: whether number i is right, or why not; `real(i)` and `slot(i)`: its lengths, where it is.
 
 namespace floptally::detail {
 
-/// With it four squares add up far below 2^64.
+inline constexpr std::size_t group_size = 8;
+
+/// With it eight squares add up far below 2^64, and eight lengths below 2^32.
 inline constexpr std::uint64_t plain_limit = std::uint64_t{1} << 24U;
 
-/// Four integers, in one load or two where the array lies on 16 bytes.
+/// Eight integers that lie on 16 bytes, in loads of so many.
 template <integer T>
-FLOPTALLY_HOST_DEVICE void load_four(const T* from, bool aligned, T* to) {
+FLOPTALLY_HOST_DEVICE void load_group(const T* from, T* to) {
 #if defined(__CUDA_ARCH__)
-    if (aligned) {
-        if constexpr (sizeof(T) == 4) {
-            const uint4 four = *reinterpret_cast<const uint4*>(from);
-            to[0] = static_cast<T>(four.x);
-            to[1] = static_cast<T>(four.y);
-            to[2] = static_cast<T>(four.z);
-            to[3] = static_cast<T>(four.w);
-        } else {
-            const ulonglong2 low = reinterpret_cast<const ulonglong2*>(from)[0];
-            const ulonglong2 high = reinterpret_cast<const ulonglong2*>(from)[1];
-            to[0] = static_cast<T>(low.x);
-            to[1] = static_cast<T>(low.y);
-            to[2] = static_cast<T>(high.x);
-            to[3] = static_cast<T>(high.y);
+    using vector = std::conditional_t<sizeof(T) == 4, uint4, ulonglong2>;
+    constexpr std::size_t width = sizeof(vector) / sizeof(T);
+#pragma unroll
+    for (std::size_t k = 0; k < group_size; k += width) {
+        const vector loaded = *reinterpret_cast<const vector*>(from + k);
+        to[k] = static_cast<T>(loaded.x);
+        to[k + 1] = static_cast<T>(loaded.y);
+        if constexpr (width == 4) {
+            to[k + 2] = static_cast<T>(loaded.z);
+            to[k + 3] = static_cast<T>(loaded.w);
         }
-        return;
     }
-#endif
-    static_cast<void>(aligned);
-    for (std::size_t k = 0; k < 4; ++k) {
+#else
+    for (std::size_t k = 0; k < group_size; ++k) {
         to[k] = from[k];
     }
+#endif
 }
 
 [[nodiscard]] inline bool lies_on_16_bytes(const void* memory) {
@@ -76,20 +73,20 @@ template <integer T>
 class listed_lengths {
   public:
     static constexpr std::uint32_t views = 1;
-    struct four {
-        T lengths[4];
+    struct group {
+        T lengths[group_size];
     };
 
     listed_lengths(const T* lengths, std::size_t count)
         : lengths_(lengths), count_(count), aligned_(lies_on_16_bytes(lengths)) {}
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
-        four loaded{};
-        if (first + 4 <= count_) {
-            load_four(lengths_ + first, aligned_, loaded.lengths);
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE group load(std::size_t first) const {
+        group loaded{};
+        if (aligned_ && first + group_size <= count_) {
+            load_group(lengths_ + first, loaded.lengths);
         } else {
-            for (std::size_t k = 0; k < 3; ++k) {
+            for (std::size_t k = 0; k < group_size; ++k) {
                 if (first + k < count_) {
                     loaded.lengths[k] = lengths_[first + k];
                 }
@@ -97,21 +94,26 @@ class listed_lengths {
         }
         return loaded;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& loaded, std::size_t /*first*/) const {
-        using bits = std::make_unsigned_t<T>;
-        return (static_cast<bits>(loaded.lengths[0]) | static_cast<bits>(loaded.lengths[1]) |
-                static_cast<bits>(loaded.lengths[2]) | static_cast<bits>(loaded.lengths[3])) < plain_limit;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const group& loaded, std::size_t /*first*/) const {
+        std::make_unsigned_t<T> all = 0;
+        for (std::size_t k = 0; k < group_size; ++k) {
+            all |= static_cast<std::make_unsigned_t<T>>(loaded.lengths[k]);
+        }
+        return all < plain_limit;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t /*i*/,
-                                                  refusal& why) const {
-        if (!is_length(loaded.lengths[k])) {
-            why = refusal::length(loaded.lengths[k], input_field::lengths);
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const group& loaded, std::size_t k) const {
+        return static_cast<std::uint32_t>(loaded.lengths[k]);
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
+        if (!is_length(lengths_[i])) {
+            why = refusal::length(lengths_[i], input_field::lengths);
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
-        return static_cast<std::uint32_t>(loaded.lengths[k]);
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
+        return static_cast<std::uint32_t>(lengths_[i]);
     }
 
   private:
@@ -125,8 +127,8 @@ template <integer T>
 class listed_rows {
   public:
     static constexpr std::uint32_t views = 2;
-    struct four {
-        typename listed_lengths<T>::four rows;
+    struct group {
+        typename listed_lengths<T>::group rows;
         std::size_t first;
     };
 
@@ -134,27 +136,33 @@ class listed_rows {
         : lengths_(lengths, count), row_length_(row_length) {}
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return lengths_.size(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const { return {lengths_.load(first), first}; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& /*loaded*/, std::size_t /*first*/) const {
-        return false;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE group load(std::size_t first) const { return {lengths_.load(first), first}; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const group& loaded, std::size_t first) const {
+        bool fits = row_length_ < plain_limit && lengths_.is_plain(loaded.rows, first);
+        for (std::size_t k = 0; k < group_size; ++k) {
+            fits = fits && real(loaded, k) <= row_length_;
+        }
+        return fits;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t i,
-                                                  refusal& why) const {
-        if (!lengths_.find(loaded.rows, k, i, why)) {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const group& loaded, std::size_t k) const {
+        return lengths_.real(loaded.rows, k);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const group& loaded, std::size_t k) const {
+        return loaded.first + k < size() ? row_length_ : 0;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
+        if (!lengths_.find(i, why)) {
             return false;
         }
-        if (lengths_.real(loaded.rows, k) > row_length_) {
-            why = {refused::in_row, lengths_.real(loaded.rows, k), row_length_};
+        if (real(i) > row_length_) {
+            why = {refused::in_row, real(i), row_length_};
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
-        return lengths_.real(loaded.rows, k);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const four& loaded, std::size_t k) const {
-        return loaded.first + k < size() ? row_length_ : 0;
-    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const { return lengths_.real(i); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t /*i*/) const { return row_length_; }
 
   private:
     listed_lengths<T> lengths_;
@@ -168,8 +176,8 @@ class listed_boundaries {
 
   public:
     static constexpr std::uint32_t views = 1;
-    struct four {
-        T boundaries[5];
+    struct group {
+        T boundaries[group_size + 1];
     };
 
     /// `count` boundaries, 1 at least.
@@ -179,34 +187,39 @@ class listed_boundaries {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - 1; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE input_field field() const { return field_; }
     /// Behind the last boundary sequences are empty.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
-        four loaded;
-        if (first + 5 <= count_) {
-            load_four(boundaries_ + first, aligned_, loaded.boundaries);
-            loaded.boundaries[4] = boundaries_[first + 4];
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE group load(std::size_t first) const {
+        group loaded;
+        const T* const from = boundaries_ + first;
+        if (aligned_ && first + group_size < count_) {
+            load_group(from, loaded.boundaries);
+            loaded.boundaries[group_size] = from[group_size];
         } else {
-            for (std::size_t k = 0; k < 5; ++k) {
+            for (std::size_t k = 0; k <= group_size; ++k) {
                 loaded.boundaries[k] = boundaries_[first + k < count_ ? first + k : count_ - 1];
             }
         }
         return loaded;
     }
     /// Boundaries without a sign are so small that no difference wraps.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& loaded, std::size_t first) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const group& loaded, std::size_t first) const {
         bits all = static_cast<bits>(loaded.boundaries[0]);
+        const bits start = first == 0 ? all : 0;
         bits differences = 0;
-        for (std::size_t k = 0; k < 4; ++k) {
+        for (std::size_t k = 0; k < group_size; ++k) {
             const bits next = static_cast<bits>(loaded.boundaries[k + 1]);
             all |= next;
             differences |= next - static_cast<bits>(loaded.boundaries[k]);
         }
-        return (all >> (8 * sizeof(T) - 1)) == 0 && differences < plain_limit &&
-               (first != 0 || loaded.boundaries[0] == 0);
+        return ((all >> (8 * sizeof(T) - 1)) | (differences / plain_limit) | start) == 0;  // one comparison
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t i,
-                                                  refusal& why) const {
-        const T before = loaded.boundaries[k];
-        const T boundary = loaded.boundaries[k + 1];
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const group& loaded, std::size_t k) const {
+        return static_cast<std::uint32_t>(static_cast<bits>(loaded.boundaries[k + 1]) -
+                                          static_cast<bits>(loaded.boundaries[k]));
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
+        const T before = boundaries_[i];
+        const T boundary = boundaries_[i + 1];
         if (i == 0 && before != 0) {
             why = {refused::start, static_cast<std::uint64_t>(before), std::is_signed_v<T>,
                    static_cast<std::uint64_t>(field_)};
@@ -220,9 +233,8 @@ class listed_boundaries {
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
-        return static_cast<std::uint32_t>(static_cast<bits>(loaded.boundaries[k + 1]) -
-                                          static_cast<bits>(loaded.boundaries[k]));
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
+        return static_cast<std::uint32_t>(static_cast<bits>(boundaries_[i + 1]) - static_cast<bits>(boundaries_[i]));
     }
 
   private:

@@ -16,9 +16,9 @@ template <integer T, integer S>
 class padded_boundaries {
   public:
     static constexpr std::uint32_t views = 2;
-    struct four {
-        typename listed_boundaries<T>::four real;
-        typename listed_boundaries<S>::four slots;
+    struct group {
+        typename listed_boundaries<T>::group real;
+        typename listed_boundaries<S>::group slots;
         std::size_t first;
     };
 
@@ -38,33 +38,37 @@ class padded_boundaries {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE four load(std::size_t first) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE group load(std::size_t first) const {
         return {real_.load(first), slots_.load(first), first};
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const four& loaded, std::size_t first) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain(const group& loaded, std::size_t first) const {
         bool roomy = true;
-        for (std::size_t k = 0; k < 4; ++k) {
+        for (std::size_t k = 0; k < group_size; ++k) {
             roomy = roomy && slot(loaded, k) >= real(loaded, k);
         }
         return roomy && real_.is_plain(loaded.real, first) && slots_.is_plain(loaded.slots, first);
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(const four& loaded, std::size_t k, std::size_t i,
-                                                  refusal& why) const {
-        if ((i < real_.size() && !real_.find(loaded.real, k, i, why)) || !slots_.find(loaded.slots, k, i, why)) {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const group& loaded, std::size_t k) const {
+        return loaded.first + k < num_real_ ? real_.real(loaded.real, k) : 0;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const group& loaded, std::size_t k) const {
+        return slots_.real(loaded.slots, k);
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
+        if ((i < real_.size() && !real_.find(i, why)) || !slots_.find(i, why)) {
             return false;
         }
-        if (slot(loaded, k) < real(loaded, k)) {
-            why = {refused::slot, real(loaded, k), slot(loaded, k), static_cast<std::uint64_t>(slots_.field())};
+        if (slot(i) < real(i)) {
+            why = {refused::slot, real(i), slot(i), static_cast<std::uint64_t>(slots_.field())};
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(const four& loaded, std::size_t k) const {
-        return loaded.first + k < num_real_ ? real_.real(loaded.real, k) : 0;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
+        return i < num_real_ ? real_.real(i) : 0;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(const four& loaded, std::size_t k) const {
-        return slots_.real(loaded.slots, k);
-    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return slots_.real(i); }
 
   private:
     listed_boundaries<T> real_;
