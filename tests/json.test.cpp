@@ -837,10 +837,10 @@ TEST_CASE("F4: sizes that the config does not say, and that count by the class, 
     const std::string all =
         "{'model_type': 'llama', 'hidden_size': 64, 'intermediate_size': 8, 'vocab_size': 9, " + named + "}";
     CHECK(floptally::read_config(parsed(all), {.strict = true}).notes.empty());
-    // Inside another model by the path; a key of another name counts as said.
+    // A key of another name counts as said.
     CHECK(floptally::read_config(parsed("{'model_type': 'gpt2', 'architectures': ['GPT2LMHeadModel'], 'n_embd': 768, "
                                         "'n_layer': 2, 'vocab_size': 9}"))
-              .notes == std::vector<std::string>{class_sizes + "n_head 12"});
+              .notes == std::vector<std::string>{class_sizes + "num_attention_heads 12"});
 }
 
 TEST_CASE("fields that change no matmul are ignored") {
