@@ -84,7 +84,8 @@ namespace floptally::detail::python {
         model.parts.push_back(stage_of_state(one.cast<py::tuple>()));
     }
     for (const py::handle one : state[5]) {
-        model.towers.push_back(tower_of_state(one.cast<py::tuple>()));
+        const tower_input& made = model.towers.emplace_back(tower_of_state(one.cast<py::tuple>()));
+        keep_units(made, model.cost);
     }
     return model;
 }
