@@ -415,6 +415,11 @@ constexpr refusal refusals[] = {
      R"(recompute_components: this model counts none named "mpl")"},
     {"flops --config small.json --lengths 5 --recompute-components mlp,",
      R"(recompute_components: must be components apart by commas, got "mlp,")"},
+    {"flops --config small.json --lengths 5 --repeated mlp",
+     R"(repeated: must be WEIGHTS=RANKS, apart by commas, got "mlp")"},
+    {"flops --config small.json --lengths 5 --repeated mpl=2", R"(repeated[0]: no component or weight is named "mpl")"},
+    {"flops --config small.json --lengths 5 --repeated mlp=0",
+     R"(repeated: must be an integer from 1 to 16777216, got "0")"},
     {"flops --config small.json --lengths 5 --recompute-every 0",
      R"(recompute_every: must be an integer from 1 to 10000, got "0")"},
     {"flops --config small.json --lengths 5 --attention-backward flash",
@@ -754,6 +759,14 @@ TEST_CASE("F27: components and layers that are computed again") {
     CHECK(again("--recompute-components mlp") == 2 * mlp);
     CHECK(again("--recompute-components mlp --recompute-every 2") == mlp);
     CHECK(again("--recompute-components mlp,lm_head") == 2 * mlp + 2ULL * 64 * 97 * 100);
+}
+
+TEST_CASE("work that several ranks run is executed by each of them") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const std::uint64_t mlp = 3 * 2ULL * 2 * 3 * 64 * 128 * 100;
+    CHECK(number(run_json(count + "--repeated mlp=3")["flops"]["executed"]["total"]) ==
+          number(run_json(count)["flops"]["executed"]["total"]) + 2 * mlp);
+    CHECK(total(run_json(count + "--repeated mlp=3,lm_head=2"), "padded") == total(run_json(count), "padded"));
 }
 
 TEST_CASE("F27: rows by their attention mask or one length, and what their padding is spent on") {

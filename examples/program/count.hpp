@@ -35,6 +35,7 @@ inline void add_flops_options(cxxopts::Options& options) {
                            cxxopts::value<std::string>(), "N")(
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
+        "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
         "padded-vocab-size", "of the lm_head as kernels run it, in the padded view", cxxopts::value<std::string>(),
         "N")("mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
@@ -79,6 +80,18 @@ inline floptally::training_plan read_plan(const arguments& args) {
     }
     if (const auto every = args.text("recompute-every")) {
         plan.recompute_every = parse_count(*every, "recompute_every", 1, 10'000);
+    }
+    if (const auto repeated = args.text("repeated")) {
+        for (const std::string& text : comma_separated({*repeated})) {
+            const std::string_view one = text;
+            const std::size_t equals = one.rfind('=');
+            if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", one));
+            }
+            plan.repeated.push_back(
+                {one.substr(0, equals), parse_count(one.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
+                "repeated");
+        }
     }
     if (const auto rules = args.text("rules")) {
         for (const floptally::plan_rule& rule : floptally::training_rules(*rules)) {

@@ -121,7 +121,7 @@ class flop_counter {
             if (!g.continues) {
                 work = &into.append_unset(counted_.names[g.component]);
             }
-            const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
+            const auto put = [&g](uint128& sum, std::uint32_t n, uint128 amount) {
                 sum = g.continues ? sum + times(n, amount) : times(n, amount);
             };
             put(work->useful[0], g.run.forward, useful);
@@ -130,7 +130,9 @@ class flop_counter {
             put(work->padded[0], g.run.forward, padded);
             put(work->padded[1], g.run.backward_data, padded);
             put(work->padded[2], g.run.backward_weights, padded);
-            put(work->fused_backward, g.run.fused_backward, padded);
+            put(work->executed_more[0], g.run.executed_more[0], padded);
+            put(work->executed_more[1], g.run.executed_more[1], padded);
+            put(work->executed_more[2], g.run.executed_more[2], padded);
             put(work->recomputed_forward, g.run.recomputed_forward, padded);
         }
     }
@@ -188,7 +190,7 @@ class flop_counter {
     }
 
     /// n · work; n is mostly 0 or 1, and a branch costs less than a 128-bit product.
-    [[nodiscard]] static constexpr uint128 times(std::uint8_t n, uint128 work) {
+    [[nodiscard]] static constexpr uint128 times(std::uint32_t n, uint128 work) {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }
 
@@ -207,7 +209,8 @@ class flop_counter {
                 include(view::useful, counted_.entries[i].useful, runs);
                 include(view::padded, counted_.entries[i].padded, runs);
                 include(view::executed, counted_.entries[i].padded,
-                        runs + g.run.fused_backward + g.run.recomputed_forward);
+                        runs + g.run.executed_more[0] + g.run.executed_more[1] + g.run.executed_more[2] +
+                            g.run.recomputed_forward);
             }
         }
     }

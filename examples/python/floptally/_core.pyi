@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The types of the extension. tests/python/test_typing.py compares them with it (stubtest).
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, SupportsIndex
 
@@ -148,6 +148,7 @@ class Plan:
         rules: Sequence[Rule] = ...,
         recompute_components: Sequence[str] = ...,
         recompute_every: int = 1,
+        repeated: Mapping[str, int] = ...,
     ) -> None: ...
     @property
     def phase(self) -> str: ...
@@ -161,6 +162,8 @@ class Plan:
     def recompute_components(self) -> list[str]: ...
     @property
     def recompute_every(self) -> int: ...
+    @property
+    def repeated(self) -> dict[str, int]: ...
     def __eq__(self, other: object) -> bool: ...
 
 class Cost:
