@@ -67,6 +67,11 @@ struct gradients {
                                          const gradients& needed = {}) {
     passes run;
     run.forward = plan.counted == counted_passes::backward ? 0 : 1;
+    if (meaning_of(kind).backward == term_backward::instead) {
+        run.forward = 0;
+        run.backward_weights = plan.counted == counted_passes::forward ? 0 : 1;
+        return run;
+    }
     if (plan.counted == counted_passes::forward) {
         return run;
     }
@@ -99,6 +104,7 @@ struct gradients {
             run.backward_data = needed.output ? 1 : 0;
             break;
         case term_backward::none:
+        case term_backward::instead:
             break;
     }
     return run;
