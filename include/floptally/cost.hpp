@@ -135,7 +135,7 @@ class cost {
         return *this;
     }
 
-    /// A statistic that tallies of this model keep though no row counts it: what the tokens of an image stand for.
+    /// A statistic that tallies keep though no row counts it: what tokens of images stand for, a loss mask's tokens.
     constexpr cost& keep(const rule& units) {
         table_.masks.find_or_add(units, "masks");
         return *this;

@@ -73,7 +73,7 @@ class flop_counter {
         : how_(how) {
         const std::span<const model_part> parts = model.parts;
         if (plan.needs_parts() && !parts.empty()) {
-            count(parts, plan);
+            count(parts, plan, static_cast<const cost&>(model.cost));
         } else {
             count(static_cast<const cost&>(model.cost), plan);
         }
@@ -161,7 +161,8 @@ class flop_counter {
             sum += detail::amount_of(static_cast<statistic>(what), sample) * of_word[what];
         }
         const std::uint64_t* of_mask = of_word.data() + detail::tally_words::before_masks(counted_.masks);
-        for (const rule& m : counted_.masks) {
+        for (std::size_t i = 0; i < counted_.masks.size() && i < counted_.needs.counted; ++i) {
+            const rule& m = counted_.masks[i];
             if (m.is_measured() && counted_.needs.words && sample.length != 0) {
                 detail::word_table::refuse_unmeasured(m);
             }
@@ -179,13 +180,16 @@ class flop_counter {
         } else {
             counted_.add_rows(model, how_, plan);
         }
+        counted_.keep(model);
         add_totals();
     }
 
-    constexpr void count(std::span<const model_part> parts, const training_plan& plan) {
+    constexpr void count(std::span<const model_part> parts, const training_plan& plan, const cost& whole = {}) {
         const cost model = cost_of(parts);
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_planned(parts, model, how_, plan);
+        counted_.keep(model);
+        counted_.keep(whole);
         add_totals();
     }
 

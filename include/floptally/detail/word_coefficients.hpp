@@ -166,7 +166,21 @@ class word_coefficients {
         }
     }
 
-    mask_set masks;  ///< those whose words are counted
+    /// Words that no row counts and that the model keeps (`cost::keep`), behind those that are counted.
+    constexpr void keep(const cost& model) {
+        needs.counted = needs.counted < masks.size() ? needs.counted : masks.size();
+        for (std::size_t i = 0; i < model.masks().size(); ++i) {
+            bool counted = model.masks()[i].is_polynomial();
+            for (const cost_row& row : model.rows()) {
+                counted = counted || (has_rule(row.what) && row.mask == i);
+            }
+            if (!counted) {
+                masks.find_or_add(model.masks()[i].canonical(), "masks");
+            }
+        }
+    }
+
+    mask_set masks;  ///< those whose words are counted, and those that are kept
     measured_needs needs;
     bool is_upper_bound = false;
     cost::component_list names;

@@ -70,7 +70,12 @@ namespace floptally::detail::python {
     for (const tower_input& one : model.towers) {
         towers.append(tower_state(one));
     }
-    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, stages, towers);
+    py::list masks;  // which no row need have
+    for (const rule& one : model.cost.masks()) {
+        masks.append(one.name());
+    }
+    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, stages, towers,
+                          masks);
 }
 
 [[nodiscard]] inline model_config model_of_state(const py::tuple& state) {
@@ -84,8 +89,10 @@ namespace floptally::detail::python {
         model.parts.push_back(stage_of_state(one.cast<py::tuple>()));
     }
     for (const py::handle one : state[5]) {
-        const tower_input& made = model.towers.emplace_back(tower_of_state(one.cast<py::tuple>()));
-        keep_units(made, model.cost);
+        model.towers.push_back(tower_of_state(one.cast<py::tuple>()));
+    }
+    for (const py::handle one : state[6]) {
+        model.cost.keep(mask_of_text(one.cast<std::string>()));
     }
     return model;
 }
