@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -180,14 +181,17 @@ class read_input {
 
     [[nodiscard]] const floptally::model_input& get() const { return input_; }
 
-    /// What the padded view of the batch is spent on: it is counted once more where anything is padded.
-    [[nodiscard]] floptally::padding_flops padding_of(const floptally::model_config& model,
-                                                      const floptally::flop_counter& cost,
-                                                      const floptally::tally& batch) const {
+    /// What the padded view of the batch is spent on, where anything is padded: it is then counted once more.
+    [[nodiscard]] std::optional<floptally::padding_flops> padding_of(const floptally::model_config& model,
+                                                                     const floptally::flop_counter& cost,
+                                                                     const floptally::tally& batch) const {
         const std::span<const std::uint64_t> words = batch.words();
         const auto half = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
         if (std::equal(words.begin(), half, half)) {
-            return floptally::padding_of(cost, {batch, floptally::tally{batch.masks()}});
+            if (cost.total(batch) == cost.total(batch, floptally::view::padded)) {
+                return {};
+            }
+            return floptally::padding_of(cost, {batch, floptally::tally{batch.masks()}});  // a padded vocabulary
         }
         floptally::split_tally split{batch.masks()};
         floptally::add_input(input_, model, split, spelling);
