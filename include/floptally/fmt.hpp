@@ -136,7 +136,7 @@ inline void append_components(std::string& text, const report& r, std::size_t wi
 
 /// What the padded view is spent on, by its share; nothing where nothing is padded.
 inline void append_padding(std::string& text, const report& r, std::size_t width, figures style) {
-    if (!r.padding) {
+    if (!r.padding || r.padding->padded() == flops{}) {
         return;
     }
     const padding_flops& p = *r.padding;
