@@ -220,7 +220,7 @@ TEST_CASE(
     const std::string pooling =
         "page pooling : llava\nvision_units = merged(3)\nvision_per_unit = 1\nvision_per_frame = 0\n";
     const floptally::model_config model = floptally::read_config(
-        json::parse(R"({"model_type": "llava", "vision_config": {"image_size": 42, "patch_size": 7}})"),
+        json::parse(R"({"model_type": "pooling", "vision_config": {"image_size": 42, "patch_size": 7}})"),
         {.pages = {pooling}});
     CHECK(placeholders(model, {1, 6, 9}) == 6);
     floptally::model_config two = model;
