@@ -19,6 +19,7 @@
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>
+#include <floptally/report_json.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"

@@ -10,7 +10,7 @@
 
 /// @file
 /// A config as the reader of pages sees it: a tree of its own, so that no template of a JSON library is compiled with
-/// the reader. What parses JSON fills one in (`json.hpp`).
+/// the reader. What parses JSON fills one in (`from_nlohmann.hpp`).
 
 namespace floptally::detail::pages {
 
