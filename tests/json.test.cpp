@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
+#include <floptally/detail/pages/library.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>

@@ -17,6 +17,7 @@
 #include <floptally/detail/pages/library.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"

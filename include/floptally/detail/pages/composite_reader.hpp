@@ -19,23 +19,6 @@
 
 namespace floptally::detail::pages {
 
-/// The models inside a page: its own, and those of its bases that it does not replace.
-[[nodiscard]] inline std::vector<const inner_model*> inner_of(const page& read) {
-    std::vector<const inner_model*> all;
-    for (const page* p = &read; p != nullptr; p = p->base) {
-        std::vector<const inner_model*> own;
-        for (const inner_model& one : p->inner) {
-            const bool replaced =
-                std::any_of(all.begin(), all.end(), [&](const inner_model* known) { return known->name == one.name; });
-            if (!replaced) {
-                own.push_back(&one);
-            }
-        }
-        all.insert(all.begin(), own.begin(), own.end());
-    }
-    return all;
-}
-
 /// Reads the config of a model with towers: its text as a model of its own, then each tower and its projector.
 class composite_reader {
   public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -177,6 +178,23 @@ struct page {
         return nullptr;
     }
 };
+
+/// The models inside a page: its own, and those of its bases that it does not replace.
+[[nodiscard]] inline std::vector<const inner_model*> inner_of(const page& read) {
+    std::vector<const inner_model*> all;
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        std::vector<const inner_model*> own;
+        for (const inner_model& one : p->inner) {
+            const bool replaced =
+                std::any_of(all.begin(), all.end(), [&](const inner_model* known) { return known->name == one.name; });
+            if (!replaced) {
+                own.push_back(&one);
+            }
+        }
+        all.insert(all.begin(), own.begin(), own.end());
+    }
+    return all;
+}
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void page_error(std::string_view name, unsigned line,
                                                               const std::string& what) {
