@@ -80,7 +80,10 @@ FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path
 }
 
 FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {
-    std::vector<std::string_view> types = detail::pages::library().types();
+    std::vector<std::string_view> types;
+    for (const std::string_view one : detail::pages::library().types()) {
+        types.push_back(one);
+    }
     types.push_back("hstu");
     types.push_back("floptally");
     return types;

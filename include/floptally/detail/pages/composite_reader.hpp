@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/model_reader.hpp>
 #include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/model/model_part.hpp>
@@ -24,7 +24,7 @@ class composite_reader {
   public:
     composite_reader(library& pages, const page& read, const fields& config, const read_options& options)
         : pages_(pages), scope_(read, config), options_(options) {
-        empty_.nodes.resize(1);
+        empty_.nodes.push_back({});
         empty_.nodes.front().is = config_node::kind::object;
     }
     composite_reader(const composite_reader&) = delete;
@@ -37,14 +37,16 @@ class composite_reader {
         for (const inner_model* one : inner_of(scope_.of())) {
             open(*one);
         }
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             one.reader->check();  // what is wrong inside is named before what does not fit together
         }
         rule_checker(scope_, sum.notes).check(scope_.of());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
         std::vector<model_part> towers;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text") {
                 continue;
             }
@@ -56,7 +58,8 @@ class composite_reader {
             }
         }
         bool is_first = true;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text") {
                 add_tower(one, outer, is_first, sum, towers);
                 is_first = false;
@@ -138,8 +141,7 @@ class composite_reader {
                             "unknown type \"" + std::string(type) + "\"" + pages_.nearest_hint(type));
             }
         }
-        slots_.push_back({.is = &is});
-        slot& made = slots_.back();
+        slot& made = slots_.add({.is = &is});
         made.part.suffix = is.suffix;
         made.reader = std::make_unique<model_reader>(pages_, pages_.find(type, &scope_.of(), is.line), inside,
                                                      is.name == "text" ? options_ : read_options{}, &made.part);
@@ -186,14 +188,18 @@ class composite_reader {
         }
     }
     [[nodiscard]] bool has_two_sides() const {
-        return std::any_of(slots_.begin(), slots_.end(), [](const slot& one) {
-            return one.is->name == "text" && !one.reader->encoder_page().empty();
-        });
+        for (const slot* one : slots_) {
+            if (one->is->name == "text" && !one->reader->encoder_page().empty()) {
+                return true;
+            }
+        }
+        return false;
     }
     /// What the text's own layers do more for each image: a block once for each, in which `text.sees` is that layer's.
     [[nodiscard]] cost in_each_text_layer(const std::string& name) {
         cost sum;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text" || scope_.find_block(name).is == nullptr) {
                 continue;
             }
@@ -218,11 +224,12 @@ class composite_reader {
     }
     /// The parts of a class, in place of a projector.
     [[nodiscard]] cost block_lines(const scope::found_block& found) {
-        block parts = *found.is;
-        parts.lines.erase(
-            std::remove_if(parts.lines.begin(), parts.lines.end(),
-                           [](const part_line& line) { return line.part == "text" || line.part == "note"; }),
-            parts.lines.end());
+        block parts{.name = found.is->name, .is_class = found.is->is_class, .line = found.is->line};
+        for (const part_line& line : found.is->lines) {
+            if (line.part != "text" && line.part != "note") {
+                parts.lines.push_back(line);
+            }
+        }
         block_reader reader(scope_, {found.where, &parts}, mla_core::expanded);
         const std::size_t made = reader.read();
         return made == block_reader::nothing ? cost{} : reader.made(made);
@@ -253,7 +260,7 @@ class composite_reader {
     scope scope_;
     read_options options_;
     config_tree empty_;
-    std::deque<slot> slots_;
+    kept<slot> slots_;
 };
 
 }  // namespace floptally::detail::pages

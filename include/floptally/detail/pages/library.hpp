@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/page_parser.hpp>
@@ -26,9 +26,7 @@ class library {
     }
 
     /// The first page of the texts that were added; empty where there is none.
-    [[nodiscard]] std::string_view first() const {
-        return pages_.empty() ? std::string_view{} : std::string_view(pages_.front()->name);
-    }
+    [[nodiscard]] std::string_view first() const { return pages_.size() == 0 ? std::string_view{} : pages_[0].name; }
 
     [[nodiscard]] bool has(std::string_view name) {
         return known(name) != nullptr || (load(file_of(name)) && known(name) != nullptr);
@@ -55,9 +53,9 @@ class library {
     }
 
     /// The types that come with the library, and those of the user's pages.
-    [[nodiscard]] std::vector<std::string_view> types() const {
-        std::vector<std::string_view> all;
-        for (const std::unique_ptr<page>& one : pages_) {
+    [[nodiscard]] array_of<std::string_view> types() const {
+        array_of<std::string_view> all;
+        for (page* const one : pages_) {
             if (one->name.find('.') == std::string_view::npos && find_model_page(one->name).empty()) {
                 all.push_back(one->name);
             }
@@ -80,9 +78,9 @@ class library {
     [[nodiscard]] static std::string_view file_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
     [[nodiscard]] page* known(std::string_view name) const {
-        for (const std::unique_ptr<page>& one : pages_) {
+        for (page* const one : pages_) {
             if (one->name == name) {
-                return one.get();
+                return one;
             }
         }
         return nullptr;
@@ -115,30 +113,25 @@ class library {
                        "a text of " + std::to_string(text.size()) + " characters; pages have at most " +
                            std::to_string(most_text));
         }
-        std::unique_ptr<page> now;
-        std::unique_ptr<page_parser> parser;
-        const auto keep = [&] {
-            if (now && known(now->name) == nullptr) {
-                pages_.push_back(std::move(now));
-            }
-        };
+        kept<page_parser> parsers;
+        page_parser* parser = nullptr;
         while (lines.next()) {
             if (!lines.indented && lines.line.starts_with("page ")) {
-                keep();
-                now = std::make_unique<page>(page_parser::header(lines.line, lines.number));
-                parser = std::make_unique<page_parser>(*now);
-            } else if (!parser) {
+                page now = page_parser::header(lines.line, lines.number);
+                kept<page>& among = known(now.name) == nullptr ? pages_ : unused_;
+                parser = &parsers.add(page_parser(among.add(std::move(now))));
+            } else if (parser == nullptr) {
                 page_error("?", lines.number, "expected \"page NAME\" before anything else");
             } else {
                 parser->take(lines);
             }
         }
-        keep();
         return parser != nullptr;
     }
 
-    std::vector<std::unique_ptr<page>> pages_;
-    std::vector<std::string_view> loaded_;
+    kept<page> pages_;
+    kept<page> unused_;  ///< of the library, by the names of the user's
+    array_of<std::string_view> loaded_;
 };
 
 }  // namespace floptally::detail::pages
