@@ -49,8 +49,8 @@ megabytes() { awk -v bytes="$(stat -c %s "$1.o")" 'BEGIN { printf "%.2f MB", byt
 
 [ $# -gt 0 ] || set -- g++ clang++
 for compiler in "$@"; do
-    compile "$compiler" -O2 umbrella json standard
-    echo "$compiler -O2: umbrella $(cat umbrella.least) s, json.hpp $(cat json.least) s, standard headers alone" \
+    compile "$compiler" -O0 umbrella json standard
+    echo "$compiler -O0: umbrella $(cat umbrella.least) s, json.hpp $(cat json.least) s, standard headers alone" \
         "$(cat standard.least) s: umbrella is $(ratio umbrella json) x json.hpp"
     for option in -O0 -O3; do
         compile "$compiler" "$option" search load declared
