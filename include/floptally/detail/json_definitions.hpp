@@ -40,7 +40,7 @@ namespace detail {
         for (const std::string& text : options.pages) {
             known.add(text);
         }
-        model = pages::read_pages(tree, options, known, known.first());
+        model = pages::read_pages(tree, options, known);
     }
     if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
         throw error("mla", model.model_type + " has no latent attention to absorb");

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/name_check.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/page_parser.hpp>
@@ -23,10 +25,24 @@ class library {
         if (!parse(text)) {
             page_error("?", 1, "expected \"page NAME\", and the text has no line");
         }
+        given_ = pages_.size();
     }
 
-    /// The first page of the texts that were added; empty where there is none.
-    [[nodiscard]] std::string_view first() const { return pages_.size() == 0 ? std::string_view{} : pages_[0].name; }
+    /// The user's pages, each with its bases and not yet used; none of them has a name that nobody asks for.
+    [[nodiscard]] array_of<const page*> given() {
+        array_of<const page*> all;
+        for (std::size_t k = 0; k < given_; ++k) {
+            all.push_back(&find(pages_[k].name));
+        }
+        const name_check names(all);
+        for (const page* one : all) {
+            names.check(*one);
+        }
+        for (page* const one : pages_) {
+            one->is_used = false;
+        }
+        return all;
+    }
 
     [[nodiscard]] bool has(std::string_view name) {
         return known(name) != nullptr || (load(file_of(name)) && known(name) != nullptr);
@@ -49,8 +65,14 @@ class library {
             }
             found->base = &find(found->base_name, found, found->line, depth + 1);
         }
+        for (const page* p = found; p != nullptr; p = p->base) {
+            known(p->name)->is_used = true;
+        }
         return *found;
     }
+
+    /// Pages that were parsed so far.
+    [[nodiscard]] const kept<page>& loaded() const { return pages_; }
 
     /// The types that come with the library, and those of the user's pages.
     [[nodiscard]] array_of<std::string_view> types() const {
@@ -121,7 +143,9 @@ class library {
                 kept<page>& among = known(now.name) == nullptr ? pages_ : unused_;
                 parser = &parsers.add(page_parser(among.add(std::move(now))));
             } else if (parser == nullptr) {
-                page_error("?", lines.number, "expected \"page NAME\" before anything else");
+                page_error(
+                    "?", lines.number,
+                    "expected \"page NAME\", not indented, before " + lexer("?", lines.line, lines.number).next());
             } else {
                 parser->take(lines);
             }
@@ -130,7 +154,8 @@ class library {
     }
 
     kept<page> pages_;
-    kept<page> unused_;  ///< of the library, by the names of the user's
+    std::size_t given_ = 0;  ///< of them the user's, which come first
+    kept<page> unused_;      ///< later ones of the same names
     array_of<std::string_view> loaded_;
 };
 
