@@ -120,11 +120,14 @@ class kept {
         }
     }
 
-    T& add(T one) {
+    /// One more, made of these.
+    template <class... From>
+    T& make(From&&... from) {
         elements_.push_back(nullptr);
-        elements_.back() = new T(static_cast<T&&>(one));
+        elements_.back() = new T(static_cast<From&&>(from)...);
         return *elements_.back();
     }
+    T& add(T one) { return make(static_cast<T&&>(one)); }
 
     [[nodiscard]] std::size_t size() const { return elements_.size(); }
     [[nodiscard]] const T& operator[](std::size_t index) const { return *elements_[index]; }

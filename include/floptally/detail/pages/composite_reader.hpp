@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,10 +66,17 @@ class composite_reader {
         sum.model_type = scope_.of().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        sum.parts = std::move(language.parts);  // a gradient comes from what is embedded, and from the towers
-        const auto embedded = std::stable_partition(sum.parts.begin(), sum.parts.end(),
-                                                    [](const model_part& one) { return one.role == part_role::input; });
-        sum.parts.insert(embedded, towers.begin(), towers.end());
+        // A gradient comes from what is embedded, and from the towers, which stand behind it.
+        for (const bool embedded : {true, false}) {
+            for (model_part& one : language.parts) {
+                if ((one.role == part_role::input) == embedded) {
+                    sum.parts.push_back(std::move(one));
+                }
+            }
+            for (std::size_t k = 0; embedded && k < towers.size(); ++k) {
+                sum.parts.push_back(std::move(towers[k]));
+            }
+        }
         if (!outer.text.empty()) {
             add({.name = "pooled", .role = part_role::head, .cost = block_cost(scope_, "text_after")}, sum, sum.parts);
         }
@@ -89,7 +94,7 @@ class composite_reader {
     struct slot {
         const inner_model* is;
         as_part part{};
-        std::unique_ptr<model_reader> reader{};
+        model_reader* reader = nullptr;
     };
 
     [[nodiscard]] outer_class read_class(std::string_view suffix, std::vector<std::string>& notes) {
@@ -143,8 +148,8 @@ class composite_reader {
         }
         slot& made = slots_.add({.is = &is});
         made.part.suffix = is.suffix;
-        made.reader = std::make_unique<model_reader>(pages_, pages_.find(type, &scope_.of(), is.line), inside,
-                                                     is.name == "text" ? options_ : read_options{}, &made.part);
+        made.reader = &readers_.make(pages_, pages_.find(type, &scope_.of(), is.line), inside,
+                                     is.name == "text" ? options_ : read_options{}, &made.part);
         if (is.name != "text" && made.reader->names().find_block("stem").is == nullptr) {
             throw error(inside.field("model_type"),
                         "must be the type of a tower, which reads images or sound, got \"" + std::string(type) + "\"");
@@ -261,6 +266,7 @@ class composite_reader {
     read_options options_;
     config_tree empty_;
     kept<slot> slots_;
+    kept<model_reader> readers_;
 };
 
 }  // namespace floptally::detail::pages
