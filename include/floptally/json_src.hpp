@@ -8,10 +8,11 @@
 #define FLOPTALLY_SEPARATE_COMPILATION
 #endif
 
-#include <floptally/json.hpp>  // declarations, with their default arguments, before the definitions
-
-#include <floptally/detail/json_definitions.hpp>
+#include <floptally/json.hpp>
 
 /// @file
 /// The definitions of <floptally/json.hpp>, for the one unit of a program that has them while its others, which define
-/// FLOPTALLY_SEPARATE_COMPILATION, see declarations.
+/// FLOPTALLY_SEPARATE_COMPILATION, see declarations. Those come first: a definition before them would have no
+/// attribute.
+
+#include <floptally/detail/json_definitions.hpp>
