@@ -7,6 +7,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
+#include <floptally/report_json.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
 #include <floptally/step/precision_rules.hpp>
