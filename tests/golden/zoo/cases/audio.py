@@ -166,6 +166,10 @@ def wav2vec2_kin(case):
          _feed=feeds.waveform)
     case("sew/squeezed-by-3", "SEWForCTC", **{**sizes, "num_conv_pos_embeddings": 7}, squeeze_factor=3,
          feat_extract_norm="layer", _feed=feeds.waveform)
+    for name in ("sew", "wav2vec2-conformer"):
+        case(name + "/no-masks", types[name] + "Model", **sizes, mask_time_prob=0.0, mask_feature_prob=0.0,
+             _feed=feeds.waveform)
+    case("wav2vec2/no-architectures", None, **sizes, _class="Wav2Vec2ForCTC", _feed=feeds.waveform)
     case("sew/of-the-width-of-the-layers", "SEWModel", **{**sizes, "conv_dim": [12, 14, 48]}, _feed=feeds.waveform)
     for kind in ("rotary", None):
         case(f"wav2vec2-conformer/{kind or 'no'}-positions", "Wav2Vec2ConformerModel", **sizes,
@@ -181,6 +185,8 @@ def wav2vec2_kin(case):
                 right_max_position_embeddings=3)
     features = feeds.variant(feeds.features, width="feature_projection_input_dim")
     case("wav2vec2-bert/ctc", "Wav2Vec2BertForCTC", **bert, _feed=features)
+    case("wav2vec2-bert/no-positions-no-masks", "Wav2Vec2BertModel", **bert, position_embeddings_type=None,
+         mask_time_prob=0.0, mask_feature_prob=0.0, _feed=features)
     case("wav2vec2-bert/model", "Wav2Vec2BertModel", **bert, position_embeddings_type="relative", _feed=features)
 
 
@@ -198,6 +204,9 @@ def other_encoders(case):
                     max_position_embeddings=40)
     features = feeds.variant(feeds.features, (2, 41), (3, 25), width="num_mel_bins")
     case("parakeet_encoder/model", "ParakeetEncoder", **parakeet, _feed=features)
+    for factor in (2, 4, 16):
+        case(f"parakeet_encoder/by-{factor}", "ParakeetEncoder", **parakeet, subsampling_factor=factor,
+             attention_bias=factor != 4, convolution_bias=factor != 4, _feed=features)
 
 
 def audio_language(case):
