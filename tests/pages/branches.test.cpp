@@ -6,19 +6,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <floptally/detail/pages/from_nlohmann.hpp>
+#include <floptally/detail/pages/name_check.hpp>
 #include <floptally/detail/pages/read.hpp>
 
 #include "catch2.hpp"
 #include "golden.hpp"
-#include "markdown.hpp"
 
 namespace {
 
@@ -225,23 +225,20 @@ bool is_member(std::string_view name, const std::vector<pages::page*>& all) {
     return false;
 }
 
-/// The words between two of docs/pages.md.
-std::set<std::string> documented(std::string_view from, std::string_view to) {
-    const std::string text = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/pages.md");
-    const std::size_t first = text.find(from);
-    const std::size_t last = text.find(to, first);
-    REQUIRE(last != std::string::npos);
-    std::set<std::string> words;
-    std::string word;
-    for (const char c : text.substr(first, last - first) + " ") {
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_') {
-            word += c;
-        } else if (!word.empty()) {
-            words.insert(word);
-            word.clear();
+/// Whether the reader asks for it, of a composite for `vision_units` and the like of each model inside.
+bool is_asked(const pages::page& one, std::string_view name) {
+    if (std::find(std::begin(pages::reader_names), std::end(pages::reader_names), name) !=
+        std::end(pages::reader_names)) {
+        return true;
+    }
+    for (const pages::inner_model& model : one.inner) {
+        for (const std::string_view ending : pages::inner_names) {
+            if (name == std::string(model.name).append(ending)) {
+                return true;
+            }
         }
     }
-    return words;
+    return false;
 }
 
 }  // namespace
@@ -275,19 +272,14 @@ TEST_CASE("Every way that a choice of a page can go is taken by a config that is
 TEST_CASE("Every name of a page is used: by its lines, its kin's, a model around it, or the reader") {
     pages::library book;
     const std::vector<pages::page*> all = all_of(book);
-    const std::set<std::string> asked = documented("**Names the reader asks for**", "**Blocks**");
     std::string unused;
     for (const pages::page* one : all) {
         const std::vector<const pages::page*> family = family_of(*one, all);
         for (const pages::definition& name : one->definitions) {
-            bool used = asked.count(std::string(name.name)) == 1 || is_member(name.name, all);
+            bool used = is_member(name.name, all);
             for (const pages::page* kin : family) {
-                used = used || refers(*kin, pages::op::name, name.name) || says(*kin, name.name);
-                for (const pages::inner_model& model : kin->inner) {
-                    const bool of_model = name.name.substr(0, model.name.size()) == model.name;
-                    used = used ||
-                           (of_model && asked.count("NAME" + std::string(name.name.substr(model.name.size()))) == 1);
-                }
+                used = used || is_asked(*kin, name.name) || refers(*kin, pages::op::name, name.name) ||
+                       says(*kin, name.name);
             }
             if (!used) {
                 unused +=

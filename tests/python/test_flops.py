@@ -83,12 +83,12 @@ def test_a_page_says_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "my_model.page"
     path.write_text(PAGE)
     kin = "page kin : my_model\nwith num_hidden_layers 7\n"
-    for page in (path, str(path), [path], (PAGE,), ["# the second is what this stands on\npage my : my_model\n", path]):
+    for page in (path, str(path), [path], (PAGE,), [kin, path]):
         assert floptally.cost(config, page=page) == model
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert floptally.cost(tmp_path, page=path) == model
     assert floptally.flops(config, page=path, lengths=[99]).total == model.flops(lengths=[99]).total
-    seven = {name: value for name, value in config.items() if name != "num_hidden_layers"}
+    seven = {name: value for name, value in config.items() if name != "num_hidden_layers"} | {"model_type": "kin"}
     assert floptally.cost(seven, page=[kin, PAGE]).parameters == floptally.cost(
         {**config, "num_hidden_layers": 7}, page=PAGE
     ).parameters
@@ -97,7 +97,7 @@ def test_a_page_says_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("page", "field", "said"),
     [
-        (PAGE.replace("MyModel", "Llama").replace(".intermediate_size", ".intermediate_sise"), "page my_model:2", '"intermediate_sise"'),
+        (PAGE.replace(".intermediate_size", ".intermediate_sise"), "page my_model:2", '"intermediate_sise"'),
         (PAGE + "\nh = nonsense\n", "page my_model:4", '"nonsense"'),
         ("page my_model : lama\n", "page my_model:1", "nearest: llama"),
         ("\n", "page ?:1", 'expected "page NAME"'),
@@ -109,7 +109,7 @@ def test_a_page_says_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
 )
 def test_what_is_no_page_is_an_error_with_its_line_and_word(page: Any, field: str, said: str) -> None:
     with pytest.raises(floptally.Error) as raised:
-        floptally.cost(LLAMA_3_8B, page=page)
+        floptally.cost({"model_type": "my_model"}, page=page)
     assert raised.value.field == field
     assert said in raised.value.problem
 

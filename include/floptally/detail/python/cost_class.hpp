@@ -172,7 +172,7 @@ row.)");
 to_dict() (a transformers config), or a transformers model, whose class then decides the head. What cannot be counted raises an Error that names the key.
 
 page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a sequence
-of them, of which the first says it. strict: a key that looks like structure and that nothing reads is an error.)");
+of them, among which the config's model_type chooses. strict: a key that looks like structure and that nothing reads is an error.)");
 }
 
 }  // namespace floptally::detail::python

@@ -112,7 +112,7 @@ inline void require_version(const py::handle& kept, const char* what) {
     return text;
 }
 
-/// A page or a sequence of them; the first says how the config is read.
+/// A page or a sequence of them.
 [[nodiscard]] inline std::vector<std::string> to_pages(const py::object& pages) {
     std::vector<std::string> all;
     if (pages.is_none()) {
