@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/pages/config_tree.hpp>
+#include <floptally/detail/pages/from_nlohmann.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -29,20 +31,8 @@ inline constexpr std::uint64_t required = ~std::uint64_t{0};
 
 /// A JSON value as an error message shows it.
 [[nodiscard]] inline std::string shown(const json& value) {
-    // To dump what is nested would recurse as deep as the user's file does.
-    if (std::any_of(value.begin(), value.end(), [&](const json& e) { return &e != &value && e.is_structured(); })) {
-        return value.is_array() ? "a list of lists or objects" : "an object of lists or objects";
-    }
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    constexpr std::size_t most = 60;
-    if (text.size() <= most) {
-        return text;
-    }
-    std::size_t end = most - 3;
-    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;  // not within a UTF-8 character
-    }
-    return text.substr(0, end) + "...";
+    const pages::config_tree tree = pages::tree_of(value);
+    return tree.shown(tree.root());
 }
 
 /// The keys of one JSON object, read strictly: a wrong type, sign or size is an error that names the key.

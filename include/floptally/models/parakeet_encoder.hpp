@@ -7,7 +7,7 @@ inline constexpr char parakeet_encoder[] = R"page(
 page parakeet_encoder : base.tower prefix Parakeet
 with hidden_size 1024, intermediate_size 4096, num_hidden_layers 24, num_attention_heads 8, num_key_value_heads 8
 with head_dim number?, attention_bias yes, convolution_bias yes, conv_kernel_size 9, num_mel_bins 80
-with subsampling_factor 8 from 2 to 31, subsampling_conv_channels 256, subsampling_conv_kernel_size 3, subsampling_conv_stride 2
+with subsampling_factor 8, subsampling_conv_channels 256, subsampling_conv_kernel_size 3, subsampling_conv_stride 2
 stands = "audio"
 divides = no
 kv     = .num_key_value_heads
@@ -57,10 +57,10 @@ more:
   linear in taps, out h, as convolution, no_lora
   linear in h, out h, as convolution, no_lora, bias .convolution_bias * 4*h
 class Encoder:
-require bins == .num_mel_bins / hop: .num_mel_bins must leave a bin of each {hop}; the convolutions leave {bins}
 require taps % 2 == 1: .conv_kernel_size must be odd
 require .subsampling_factor >= 2 and .subsampling_factor < 32: .subsampling_factor must be from 2 to 31
 require .num_mel_bins + 2*p >= k and bins >= 1: .subsampling_factor leaves no bin of num_mel_bins
+require bins == .num_mel_bins / hop: .num_mel_bins must leave a bin of each {hop}; the convolutions leave {bins}
 )page";
 
 }  // namespace floptally::models
