@@ -97,7 +97,8 @@ TEST_CASE("A header includes only headers of a lower rank, and every header has 
 TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
     const auto found = headers();
     const std::set<std::string> third_parties{"fmt/", "nlohmann/", "pybind11/", "cuda", "nccl", "mpi"};
-    const std::set<std::string> adapters{"fmt", "json", "step/meter_json", "parallel/mpi", "parallel/nccl", "python"};
+    const std::set<std::string> adapters{"fmt",          "json",          "report_json", "step/meter_json",
+                                         "parallel/mpi", "parallel/nccl", "python"};
     for (const auto& [name, unused] : found) {
         std::set<std::string> seen;
         std::set<std::string> used;
@@ -128,7 +129,8 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
             CHECK(used.empty());
         }
         for (const std::string& adapter : adapters) {
-            CHECK((seen.count(adapter) == 0 || name == adapter));
+            const bool is_its_source = name == adapter + "_src";
+            CHECK((seen.count(adapter) == 0 || name == adapter || is_its_source));
         }
         // A header that only nvcc compiles is said to be one by its name.
         const bool has_kernels = std::any_of(
@@ -376,6 +378,30 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
     pack.add_lengths(std::vector<int>(16, 512));
     CHECK(read_text(source_dir / "docs/conventions.md")
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
+}
+
+TEST_CASE("F19: every table of docs/performance.md names the program that printed it, and its section a commit") {
+    std::istringstream lines(read_text(source_dir / "docs/performance.md"));
+    std::string section;
+    std::string before;
+    int tables = 0;
+    for (std::string line; std::getline(lines, line); before = line) {
+        section = line.rfind("## ", 0) == 0 ? line : section;
+        if (line.rfind("| ", 0) != 0 || before.rfind('|', 0) == 0) {
+            continue;  // no head of a table
+        }
+        ++tables;
+        INFO(line);
+        const std::size_t commit = section.find(", at commit ");
+        REQUIRE(commit != std::string::npos);
+        CHECK(section.find_first_not_of("0123456789abcdef", commit + 12) == std::string::npos);
+        REQUIRE(line.rfind("| `", 0) == 0);
+        std::string program = line.substr(3, line.find_first_of("` ", 3) - 3);
+        const std::size_t bench = program.rfind("_bench");
+        program = bench == std::string::npos ? program : program.substr(0, bench) + ".bench.cpp";
+        CHECK(std::filesystem::exists(source_dir / "tests/benchmark" / program));
+    }
+    CHECK(tables >= 6);
 }
 
 TEST_CASE("The hand-made example of docs/counting.md is what the library counts") {
