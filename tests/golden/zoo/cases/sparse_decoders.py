@@ -63,6 +63,15 @@ def unused_compressor(config, batch, length, layers, width):
             "why": "a text without a whole block: both matrices run, and nothing uses what they make"}
 
 
+def grouped_pair(config):
+    """FLOPs of a pair in all heads: of queries and keys as wide as values."""
+    return 4 * config.num_attention_heads * config.head_dim
+
+
+def latent_pair(config):
+    return 2 * config.num_attention_heads * (config.qk_nope_head_dim + config.qk_rope_head_dim + config.v_head_dim)
+
+
 def pooled_scores(config, batch, length, layers, scored):
     """Index scores of `scored` pools for each query, later ones too; the sum over the heads is a product as well."""
     pair = batch * 2 * (config.index_n_heads * config.index_head_dim + config.index_n_heads)
@@ -101,12 +110,13 @@ def cases(case):
                 sliding_window=5, hc_mult=3, index_n_heads=3, index_head_dim=6, index_topk=2,
                 qk_rope_head_dim=4, pad_token_id=0)
     rates = {SPARSE: 2, HEAVY: 4}
+    seen = dict(_pair_flops=grouped_pair, _cached=((1, 3), (7, 6), (9, 1), (13, 20)))
     case("deepseek_v4/plain", "DeepseekV4ForCausalLM", **base, compress_rates=rates,
-         layer_types=[WINDOW, SPARSE, HEAVY, SPARSE], _shapes=((2, 11), (3, 7), (1, 24)))
+         layer_types=[WINDOW, SPARSE, HEAVY, SPARSE], _shapes=((2, 11), (3, 7), (1, 24)), **seen)
     case("deepseek_v4/window-only", "DeepseekV4ForCausalLM", **base, layer_types=[WINDOW] * 4)
     case("deepseek_v4/published-names", "DeepseekV4ForCausalLM", **dict(base, num_hidden_layers=3),
          compress_ratios=[0, 4, 128, 0], num_hash_layers=1, num_nextn_predict_layers=1, n_shared_experts=1,
-         _shapes=((2, 11), (1, 130)))
+         _shapes=((2, 11), (1, 130)), _pair_flops=grouped_pair, _cached=((125, 140),))
     case("deepseek_v4/rates-apart", "DeepseekV4ForCausalLM", **base, compress_rate_csa=3, compress_rate_hca=5,
          mlp_layer_types=["moe", "hash_moe", "moe", "moe"], tie_word_embeddings=True)
     case("deepseek_v4/no-whole-block", "DeepseekV4ForCausalLM", **base, layer_types=[HEAVY, SPARSE, SPARSE, WINDOW],
@@ -134,7 +144,8 @@ MINIMAX = dict(vocab_size=101, hidden_size=40, intermediate_size=22, num_hidden_
 def minimax(case):
     full, few = "full_attention", "minimax_m3_sparse"
     case("minimax_m3_vl_text/plain", "MiniMaxM3VLForCausalLM", **MINIMAX, layer_types=[full, few, few],
-         mlp_layer_types=["dense", "sparse", "sparse"], _shapes=((2, 11), (3, 7), (1, 16)))
+         mlp_layer_types=["dense", "sparse", "sparse"], _shapes=((2, 11), (3, 7), (1, 16)), _pair_flops=grouped_pair,
+         _cached=((1, 3), (7, 6), (9, 1), (5, 14)))
     case("minimax_m3_vl_text/kinds-absent", "MiniMaxM3VLForCausalLM", **dict(MINIMAX, num_key_value_heads=3),
          tie_word_embeddings=True)
     case("minimax_m3_vl_text/published-names", "MiniMaxM3VLForCausalLM", **MINIMAX, moe_layer_freq=[0, 1, 1],
@@ -152,7 +163,7 @@ def hy_v4(case):
                 num_attention_heads=4, q_lora_rank=13, kv_lora_rank=14, qk_nope_head_dim=10, qk_rope_head_dim=4,
                 v_head_dim=9, n_routed_experts=7, num_experts_per_tok=3, index_topk=4, index_head_dim=6,
                 index_n_heads=3, hc_mult=3, pad_token_id=0)
-    case("hy_v4/plain", "HYV4ForCausalLM", **base)
+    case("hy_v4/plain", "HYV4ForCausalLM", **base, _pair_flops=latent_pair, _cached=((1, 3), (7, 6), (9, 1)))
     case("hy_v4/kinds", "HYV4ForCausalLM", **dict(base, num_hidden_layers=3), attention_bias=True, n_shared_experts=2,
          indexer_types=["full", "shared", "full"], mlp_layer_types=["sparse", "dense", "sparse"],
          tie_word_embeddings=True)
@@ -172,7 +183,7 @@ FEW, LINEAR = "indexed_attention", "linear_attention"
 
 def qwen4(case):
     case("qwen4_exp_text/plain", "Qwen4ExpForCausalLM", **QWEN4, layer_types=[LINEAR, FEW, FEW],
-         _shapes=((2, 11), (3, 7), (1, 70)))
+         _shapes=((2, 11), (3, 7), (1, 70)), _pair_flops=grouped_pair, _cached=((1, 3), (7, 6), (9, 1), (4, 15)))
     case("qwen4_exp_text/interval-absent", "Qwen4ExpForCausalLM", **dict(QWEN4, num_hidden_layers=5),
          attention_bias=True, linear_conv_kernel_dim=3, tie_word_embeddings=True)
     case("qwen4_exp_text/embeddings", "Qwen4ExpForCausalLM", **QWEN4, layer_types=[LINEAR, "full_attention", LINEAR],
@@ -191,7 +202,8 @@ GLM5 = dict(vocab_size=101, hidden_size=40, intermediate_size=58, moe_intermedia
 
 def glm5(case):
     case("glm5_next_text/plain", "Glm5NextTextModel", **GLM5, layer_types=[LINEAR, FEW, FEW, FEW],
-         indexer_types=["full", "full", "shared", "full"], _shapes=((2, 11), (3, 7), (1, 70)))
+         indexer_types=["full", "full", "shared", "full"], _shapes=((2, 11), (3, 7), (1, 70)),
+         _pair_flops=latent_pair, _cached=((1, 3), (7, 6), (9, 1), (4, 15)))
     case("glm5_next_text/kinds-absent", "Glm5NextTextModel", **dict(GLM5, num_hidden_layers=5), attention_bias=True,
          n_shared_experts=2)
     case("glm5_next_text/published-names", "Glm5NextTextModel", **dict(GLM5, num_hidden_layers=3), index_topk_freq=2,
@@ -209,7 +221,8 @@ MISTRAL = dict(vocab_size=101, hidden_size=40, intermediate_size=58, moe_interme
 
 
 def mistral(case):
-    case("mistral_large4_text/plain", "MistralLarge4TextModel", **MISTRAL)
+    case("mistral_large4_text/plain", "MistralLarge4TextModel", **MISTRAL, _pair_flops=latent_pair,
+         _cached=((1, 3), (7, 6), (9, 1)))
     case("mistral_large4_text/shared-keys", "MistralLarge4TextModel", **MISTRAL, attention_bias=True,
          kv_source_layers=[0, 0, 2, 0, 2], no_rope_layers=[1, 1, 0, 1, 0], first_k_dense_replace=2,
          indexer_types=["full", "shared", "full", "shared", "full"])
