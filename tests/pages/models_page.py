@@ -24,7 +24,7 @@ NAMES = {
     "hyper_connections": "hyper-connections", "stream_head": "stream head", "gated_streams": "gated streams",
     "scores": "scores of its own", "state": "state of its own", "linear": "linears of its own", "pooling": "pooling",
 }
-BLOCKS = ("mixer", "cross", "feed", "more", "stem")
+BLOCKS = ("mixer", "cross", "feed", "more", "before", "into_mixer", "stem")
 
 
 class Page:

@@ -41,8 +41,8 @@ struct compressed_attention {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.qkv");
         if (width % o_groups != 0) {
-            throw error("o_groups", "must divide num_attention_heads x head_dim (" + std::to_string(width) +
-                                        "), got " + std::to_string(o_groups));
+            throw error("o_groups", "must divide num_attention_heads x head_dim (" + std::to_string(width) + "), got " +
+                                        std::to_string(o_groups));
         }
         const value::set q_latent = value::made(0);
         const value::set q = value::made(1);
@@ -117,9 +117,9 @@ struct compressed_attention {
         const dealing heads = dealing::heads(num_heads);
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.core");
         sum.add_pairs("attention.core", term::scores, width, attends,
-                      {.reads = q, .also_reads = keys, .fused_with = keys}, heads);
-        sum.add_pairs("attention.core", term::values, width, attends,
-                      {.reads = all, .also_reads = keys, .writes = out}, heads);
+                      {.reads = q, .also_reads = keys, .fused_with = all}, heads);
+        sum.add_pairs("attention.core", term::values, width, attends, {.reads = all, .also_reads = keys, .writes = out},
+                      heads);
         const std::uint64_t softmax = checked_multiply(3, num_heads, "attention.core");
         sum.add_row("attention.core", {},
                     cost_row{.what = statistic::pairs,

@@ -44,8 +44,9 @@ mixer:
                        ratio coarse, norm q + 2*dim, bias heads + coarse*dim  if heavy
 # Routers by hash multiply their gate too: it weighs the experts that the token's word chose.
 feed: experts of experts, top .num_experts_per_tok, inner inner, shared inner, bias .mlp_bias * (2*inner + h)
-more: hyper_connections streams n, bias (2 + n)*n + 3, times 2       # around the attention and around the experts
-once: stream_head streams n, bias n + 1
+into_mixer: hyper_connections streams n, bias (2 + n)*n + 3
+into_feed:  hyper_connections streams n, bias (2 + n)*n + 3
+after: stream_head streams n, bias n + 1
 require kv == 1: .num_key_value_heads must be 1: one vector is key and value of all heads
 require .n_shared_experts == 1: .n_shared_experts is not supported; must be 1, as the class has
 require not given(types) or size(types) >= layers: .layer_types must name the {layers} layers

@@ -28,7 +28,8 @@ mixer:
       sees best_pools(pool, .index_topk / pool)  if full
   indexer heads .index_n_heads, dim id, q q, ratio pool, key_gate, norm 2*id, bias pool*id  if full and chooses
   kda heads heads_k, dim d, kernel kernel, norm d, bias heads_k*d + heads_k  if not full
-more: hyper_connections streams n, bias (2 + n)*n + 3, times 2        # around the attention and around the MLP
+into_mixer: hyper_connections streams n, bias (2 + n)*n + 3
+into_feed:  hyper_connections streams n, bias (2 + n)*n + 3
 require rope == 0: .qk_rope_head_dim is not supported; must be 0: attention has no positions
 require .index_topk % pool == 0: .index_topk must be a multiple of index_kpool ({pool})
 require .index_kpool_always_select_tail: .index_kpool_always_select_tail is not supported; must be true or absent

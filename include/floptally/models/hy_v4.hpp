@@ -19,8 +19,9 @@ mixer:
   # A gate on what was attended; biases: a sink for each head besides.
   mla heads heads, q q, c c, nope .qk_nope_head_dim, rope rope, dim dim, gate heads*dim, norm q + c, bias bias + heads
   indexer heads .index_n_heads, dim .index_head_dim, q q, norm 2*.index_head_dim  if chooses
-more: hyper_connections streams n, unmixed, bias 2*n + 2, times 2    # around the attention and around the MLP
-once: stream_head streams n, bias n + 1
+into_mixer: hyper_connections streams n, unmixed, bias 2*n + 2
+into_feed:  hyper_connections streams n, unmixed, bias 2*n + 2
+after: stream_head streams n, bias n + 1
 require chooses or i > 0: .indexer_types must give the first layer an indexer
 classes ForCausalLM Model
 )page";

@@ -16,7 +16,7 @@ without intermediate_size, decoder_sparse_step, mlp_only_layers, num_nextn_predi
 full   = given(type) ? type != "linear_attention" : (i + 1) % .full_attention_interval == 0
 mtp    = null
 n      = .hc_count                    # streams of the residual
-norms  = 2*n*h
+norms  = 0
 final_norm = 0
 # A query sees the best pools of keys and what is behind the last whole one. Each score is of a pool, summed over heads.
 pool   = .indexer_compress_ratio ?? 1
@@ -37,13 +37,14 @@ mixer:
 feed:
   experts of .num_experts, top .num_experts_per_tok, inner .moe_intermediate_size,
           shared .shared_expert_intermediate_size, shared_gate
-more:
-  gated_streams streams n, rank .hc_lowrank, times 2                    # around the attention and around the experts
+before:
   table count rows * (e / tables)                                                                          if has
   linear in e, out n*h, as ple key_proj, from x, split replicated                                          if has
   linear in e, out h, as ple value_proj, from x, split replicated, norm 3*n*h                              if has
   linear in .ple_conv_kernel_size, out n*h, as ple.convolution conv1d, from x, no_lora, split replicated   if has
-once: gated_streams streams n, rank .hc_lowrank, last, norm n*h
+into_mixer: gated_streams streams n, rank .hc_lowrank, norm n*h
+into_feed:  gated_streams streams n, rank .hc_lowrank, norm n*h
+after: gated_streams streams n, rank .hc_lowrank, last, norm n*h
 require not full or given(.indexer_n_heads): .indexer_n_heads must be given
 require not full or given(id): .indexer_head_dim must be given
 require not full or given(.indexer_budget): .indexer_budget must be given

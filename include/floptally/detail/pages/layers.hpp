@@ -124,11 +124,11 @@ class block_reader {
     return made == block_reader::nothing ? cost{} : reader.made(made);
 }
 
-/// The layers of a model: norms, then the blocks `mixer`, `cross`, `feed` and `more`, each one part.
+/// The layers of a model: norms, then their blocks in the order in which they run, each one part.
 class layer_reader {
   public:
     layer_reader(scope& in, mla_core latent_core) : in_(in) {
-        for (const char* name : {"mixer", "cross", "feed", "more"}) {
+        for (const char* name : {"before", "into_mixer", "mixer", "cross", "into_feed", "feed", "more"}) {
             if (const scope::found_block found = in.find_block(name); found.is != nullptr) {
                 blocks_.push_back({block_reader(in, found, latent_core), {}});
             }

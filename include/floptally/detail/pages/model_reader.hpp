@@ -130,6 +130,9 @@ class model_reader {
     void add_layers() {
         layers_.read(part_ == nullptr ? ~std::uint64_t{0} : part_->layers_used, sum_, parts_);
         put("norm", part_role::input, norm("first_norm"));
+        if (!is_tower_) {
+            put("after", part_role::layer, block_cost(scope_, "after"));
+        }
         put("norm", part_role::layer, norm("final_norm"));
         put("model", part_role::anywhere, block_cost(scope_, "once", options_.mla));
         if (is_tower_) {

@@ -77,9 +77,7 @@ namespace floptally::detail::pages {
 [[gnu::cold]] inline cost hyper_connections_of(const part_call& p) {
     return hyper_connections{.streams = p.must("streams"), .mixes = !p.on("unmixed")}.cost(p.place());
 }
-[[gnu::cold]] inline cost stream_head_of(const part_call& p) {
-    return stream_head{p.must("streams")}.cost(p.place());
-}
+[[gnu::cold]] inline cost stream_head_of(const part_call& p) { return stream_head{p.must("streams")}.cost(p.place()); }
 [[gnu::cold]] inline cost gated_streams_of(const part_call& p) {
     return gated_streams{.streams = p.must("streams"), .rank = p.must("rank"), .injects = !p.on("last")}.cost(
         p.place());
