@@ -20,8 +20,9 @@ divides = no
 types   = .layer_types
 ratios  = .compress_ratios
 at      = i                        # which go on with those of multi-token prediction
-sparse  = given(types) ? types[i] == "compressed_sparse_attention" : given(ratios) ? ratios[at] == 4 : i > 1 and i % 2 == 1
-heavy   = given(types) ? types[i] == "heavily_compressed_attention" : given(ratios) ? ratios[at] == 128 : i < 2 or i % 2 == 0
+inside  = i < layers               # a layer that predicts more tokens sees its window alone
+sparse  = inside and (given(types) ? types[at] == "compressed_sparse_attention" : given(ratios) ? ratios[at] == 4 : i > 1 and i % 2 == 1)
+heavy   = inside and (given(types) ? types[at] == "heavily_compressed_attention" : given(ratios) ? ratios[at] == 128 : i < 2 or i % 2 == 0)
 fine    = .compress_rate_csa ?? .compress_rates.compressed_sparse_attention
 coarse  = .compress_rate_hca ?? .compress_rates.heavily_compressed_attention
 q       = .q_lora_rank
@@ -30,7 +31,6 @@ id      = .index_head_dim
 experts = .num_local_experts // .n_routed_experts
 inner   = .intermediate_size // .moe_intermediate_size
 mtp     = .num_nextn_predict_layers
-no_mtp  = "whose layer of multi-token prediction is none of the kinds that the model has"
 mixer:
   # One vector is key and value of all heads. Norms: of q's latent and of kv; biases: a sink for each head.
   compressed_attention heads heads, dim dim, q q, window .sliding_window, groups .o_groups, o .o_lora_rank,
@@ -46,6 +46,9 @@ mixer:
 feed: experts of experts, top .num_experts_per_tok, inner inner, shared inner, bias .mlp_bias * (2*inner + h)
 into_mixer: hyper_connections streams n, bias (2 + n)*n + 3
 into_feed:  hyper_connections streams n, bias (2 + n)*n + 3
+mtp:                                  # the next token's embedding, and all streams of the layer before by one matrix
+  linear in h, out h, as mtp e_proj, from x, split replicated
+  linear in h, out h, as mtp h_proj, from x, split replicated, rows n
 after: stream_head streams n, bias n + 1
 require kv == 1: .num_key_value_heads must be 1: one vector is key and value of all heads
 require .n_shared_experts == 1: .n_shared_experts is not supported; must be 1, as the class has

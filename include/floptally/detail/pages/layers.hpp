@@ -187,6 +187,18 @@ class layer_reader {
         return all;
     }
 
+    /// The parts of a layer behind them all, which is a kind of its own.
+    [[nodiscard]] std::vector<cost> parts_behind() {
+        std::vector<cost> all;
+        in_.layer = in_.number("layers");
+        for (entry& one : blocks_) {
+            if (const std::size_t variant = one.reader.read(); variant != block_reader::nothing) {
+                all.push_back(one.reader.made(variant));
+            }
+        }
+        return all;
+    }
+
   private:
     struct tally_of_layers {
         std::uint64_t used = 0;
