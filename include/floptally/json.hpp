@@ -35,7 +35,7 @@ namespace detail {
     for (const std::string& text : options.pages) {
         known.add(text);
     }
-    return pages::read_pages(pages::tree_of(config), options, known, known.first());
+    return pages::read_pages(pages::tree_of(config), options, known);
 }
 
 }  // namespace detail

@@ -72,13 +72,18 @@ struct report {
     std::vector<std::string> notes{};
 };
 
-/// The notes of a report, the last of which says so where its FLOPs are an upper bound.
+/// The notes of a report, the last of which say where its FLOPs are an upper bound, and where its rates cannot be.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;
     if (r.work.is_upper_bound()) {
         notes.emplace_back(
             "an upper bound: the plan trains parts of the model, and a part does not say what its rows read, or the "
             "cost has no parts");
+    }
+    if (r.mfu && r.mfu->utilization.hfu > 1) {
+        notes.emplace_back(
+            "more FLOPs were executed than the peak allows: the seconds, the GPUs or the peak are not those of this "
+            "work");
     }
     return notes;
 }

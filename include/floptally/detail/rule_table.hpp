@@ -30,17 +30,6 @@ namespace floptally::detail {
 }
 
 template <class Rule>
-concept names_parameters = requires {
-    Rule::parameters[0];
-};
-/// Numbers of the text form are not the words of the struct: it turns one into the other.
-template <class Rule>
-concept converts_parameters = names_parameters<Rule> && requires(const Rule& made, std::int64_t* values) {
-    made.values(values);
-    { Rule::from(values) } -> std::same_as<Rule>;
-};
-
-template <class Rule>
 constexpr void check_parameters(const Rule& made) {
     if constexpr (names_parameters<Rule> && !converts_parameters<Rule>) {
         const rule_parameters words = parameters_of(made);

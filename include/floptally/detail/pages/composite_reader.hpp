@@ -226,7 +226,7 @@ class composite_reader {
     /// What the text has of the tower's output, where the page says it.
     void placeholders(const std::string& own, tower_input& input) {
         if (scope_.has(own + "_units")) {
-            input.units = scope_.named(own + "_units").attends;
+            input.units = scope_.mask_named(own + "_units");
             input.per_unit = 1;
         }
         input.per_unit = scope_.number_or(own + "_per_unit", input.per_unit);

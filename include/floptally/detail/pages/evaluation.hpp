@@ -166,6 +166,9 @@ class evaluation {
                 by = p;
             }
         }
+        if (declared == nullptr && otherwise == no_expression) {
+            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
+        }
         for (const std::string_view key : keys) {
             bool unread = false;
             const key_rule* own = in_.find_key(key, &unread);
@@ -177,9 +180,6 @@ class evaluation {
                 in_.config().require(own != nullptr ? *own : *declared, key, *value);
             }
             return value_of(*value);
-        }
-        if (declared == nullptr && otherwise == no_expression) {
-            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
         }
         if (declared == nullptr) {
             return of(otherwise);

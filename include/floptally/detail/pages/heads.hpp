@@ -64,8 +64,8 @@ struct head_cost {
                                  .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
     if (how.is_tower && (call.in.has("units") || call.in.has("last_units"))) {
         const bool own = call.in.has("last_units");
-        matrix = matrix.over(mask_named(call.in, own ? "last_units" : "units"),
-                             own || !call.in.has("attends") ? mask::bidirectional() : mask_named(call.in, "attends"));
+        matrix = matrix.over(call.in.mask_named(own ? "last_units" : "units"),
+                             own || !call.in.has("attends") ? mask::bidirectional() : call.in.mask_named("attends"));
     }
     cost elementwise;
     const std::uint64_t twice = call.on("untied_twice") && !how.tied ? 2 : 1;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/name_check.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/page_parser.hpp>
@@ -23,11 +25,23 @@ class library {
         if (!parse(text)) {
             page_error("?", 1, "expected \"page NAME\", and the text has no line");
         }
+        given_ = pages_.size();
     }
 
-    /// The first page of the texts that were added; empty where there is none.
-    [[nodiscard]] std::string_view first() const {
-        return pages_.empty() ? std::string_view{} : std::string_view(pages_.front()->name);
+    /// The user's pages, each with its bases and not yet used; none of them has a name that nobody asks for.
+    [[nodiscard]] std::vector<const page*> given() {
+        std::vector<const page*> all;
+        for (std::size_t k = 0; k < given_; ++k) {
+            all.push_back(&find(pages_[k]->name));
+        }
+        const name_check names(all);
+        for (const page* one : all) {
+            names.check(*one);
+        }
+        for (const std::unique_ptr<page>& one : pages_) {
+            one->is_used = false;
+        }
+        return all;
     }
 
     [[nodiscard]] bool has(std::string_view name) {
@@ -51,8 +65,14 @@ class library {
             }
             found->base = &find(found->base_name, found, found->line, depth + 1);
         }
+        for (const page* p = found; p != nullptr; p = p->base) {
+            known(p->name)->is_used = true;
+        }
         return *found;
     }
+
+    /// Pages that were parsed so far.
+    [[nodiscard]] const std::vector<std::unique_ptr<page>>& loaded() const { return pages_; }
 
     /// The types that come with the library, and those of the user's pages.
     [[nodiscard]] std::vector<std::string_view> types() const {
@@ -128,7 +148,9 @@ class library {
                 now = std::make_unique<page>(page_parser::header(lines.line, lines.number));
                 parser = std::make_unique<page_parser>(*now);
             } else if (!parser) {
-                page_error("?", lines.number, "expected \"page NAME\" before anything else");
+                page_error(
+                    "?", lines.number,
+                    "expected \"page NAME\", not indented, before " + lexer("?", lines.line, lines.number).next());
             } else {
                 parser->take(lines);
             }
@@ -138,6 +160,7 @@ class library {
     }
 
     std::vector<std::unique_ptr<page>> pages_;
+    std::size_t given_ = 0;  // of them the user's, which come first
     std::vector<std::string_view> loaded_;
 };
 

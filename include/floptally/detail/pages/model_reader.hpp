@@ -146,8 +146,8 @@ class model_reader {
             parts_.add_prefix_tokens(prefix);
         }
         if (scope_.has("units")) {
-            const mask units = mask_named(scope_, "units");
-            const mask attends = scope_.has("attends") ? mask_named(scope_, "attends") : mask::bidirectional();
+            const mask units = scope_.mask_named("units");
+            const mask attends = scope_.has("attends") ? scope_.mask_named("attends") : mask::bidirectional();
             sum_ = sum_.over(units, attends);
             parts_.move_over(units, attends);
         }

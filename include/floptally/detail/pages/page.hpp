@@ -149,6 +149,7 @@ struct page {
     std::vector<inner_model> inner{};
     const page* base = nullptr;
     unsigned line = 0;
+    bool is_used = false;  ///< by the model that is being read
 
     /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }

@@ -73,6 +73,7 @@ struct part_call {
             return otherwise;
         }
         if (one->is != value::kind::mask) {
+            blame_definition(name);
             fail(std::string(name) + " must be a mask, got " + in.shown(*one));
         }
         return one->attends;
@@ -120,7 +121,7 @@ struct part_call {
         const bool page_sees = find("sees") == nullptr && in.has("sees");
         return {.index = in.layer,
                 .hidden_size = find("width") != nullptr ? must("width") : in.number_or("h", 0),
-                .attends = page_sees ? in.named("sees").attends : attends("sees", mask::causal())};
+                .attends = page_sees ? in.mask_named("sees") : attends("sees", mask::causal())};
     }
 
     /// "q", "x", "ck + cg": what a line reads or makes. `x` is what enters the block, `context` the other side.
@@ -135,6 +136,16 @@ struct part_call {
     }
 
   private:
+    /// An argument that is a name and should be a mask: what is wrong stands where the name is defined.
+    void blame_definition(std::string_view argument_name) const {
+        for (const argument& one : line.arguments) {
+            const bool is_name = one.name == argument_name && one.value != no_expression &&
+                                 where.expressions[one.value].what == op::name;
+            if (is_name && in.find_definition(where.expressions[one.value].text).is != nullptr) {
+                static_cast<void>(in.mask_named(where.expressions[one.value].text));
+            }
+        }
+    }
     [[nodiscard]] floptally::value::set one_value(std::string_view name, bool writes) const {
         if (name == "x") {
             return floptally::value::stream;

@@ -13,6 +13,7 @@
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/error.hpp>
+#include <floptally/mask.hpp>
 
 namespace floptally::detail::pages {
 
@@ -99,6 +100,16 @@ class scope {
         return has(name) ? number(name) : otherwise;
     }
     [[nodiscard]] bool on(std::string_view name) { return has(name) && named(name).on(); }
+    /// A name of the page that is a mask, or units.
+    [[nodiscard]] mask mask_named(std::string_view name) {
+        const value one = named(name);
+        if (one.is != value::kind::mask) {
+            const found_definition found = find_definition(name);
+            page_error(found.where->name, found.is->line,
+                       "\"" + std::string(name) + "\" must be a mask or units, got " + shown(one));
+        }
+        return one.attends;
+    }
 
     [[nodiscard]] value named(std::string_view name);
     [[nodiscard]] value evaluate(const page& where, std::size_t index);
