@@ -53,6 +53,7 @@ require not full or .indexer_kv_heads == 1: .indexer_kv_heads must be 1
 require not full or budget % pool == 0: .indexer_budget must be a multiple of indexer_compress_ratio ({pool})
 require not given(ids) or largest(ids) <= layers: .ple_layer_ids must be of layers, counted from 1, of which there are {layers}
 require not has or not full: .ple_layer_ids must be of layers of linear attention
+require not given(ids) or size(ids) * tables <= 1024: .heads_per_ngram must make at most 1024 tables in all layers of ple_layer_ids
 require not has or e % tables == 0: .ple_embed_dim must be a multiple of the number of tables ({tables})
 class ForCausalLM: head out v, words
 class TextModel:
