@@ -137,9 +137,6 @@ inline std::string run_mfu(const arguments& args) {
                                  floptally::precision_rules(*precisions, args.text("accelerator")), step.peak_tflops)
                                  .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
     }
-    if (counted.mfu->utilization.hfu > 1) {
-        counted.notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
-    }
     return show(args, counted);
 }
 

@@ -81,9 +81,7 @@ struct report {
             "cost has no parts");
     }
     if (r.mfu && r.mfu->utilization.hfu > 1) {
-        notes.emplace_back(
-            "more FLOPs were executed than the peak allows: the seconds, the GPUs or the peak are not those of this "
-            "work");
+        notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
     }
     return notes;
 }

@@ -375,7 +375,9 @@ TEST_CASE("A key that would change the products and that no page reads is noted,
     }
     // A key that is read, and one that is none of the products', are neither.
     const char* const known =
-        "{'model_type': 'phi3', 'intermediate_size': 17920, 'rope_theta': 10000, 'pad_token_id': 0}";
+        "{'model_type': 'phi3', 'hidden_size': 5120, 'num_hidden_layers': 40, 'num_attention_heads': 40, 'vocab_size': "
+        "99, "
+        "'intermediate_size': 17920, 'rope_theta': 10000, 'pad_token_id': 0}";
     for (const std::string& note : floptally::read_config(parsed(known), {.strict = true}).notes) {
         CHECK(note.find("not read") == std::string::npos);
     }

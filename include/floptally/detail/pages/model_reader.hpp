@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/classes.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/heads.hpp>
@@ -98,10 +99,12 @@ class model_reader {
             if (options_.mtp_layers != 0) {
                 throw error("mtp", "needs a class with an lm_head; architectures names one without");
             }
+            note_class_sizes(scope_, notes_);
             return finished_tower();
         }
         add_embedding();
         add_mtp();
+        note_class_sizes(scope_, notes_);
         return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 

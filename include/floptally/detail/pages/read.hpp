@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/composite_reader.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/detail/pages/fields.hpp>
@@ -67,6 +68,11 @@ inline void note_unused(const std::vector<const page*>& given, const fields& con
     const std::string_view side = encoder_of(read);
     note_unused(given, config, type, options.strict, made.notes);
     note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);
+    for (const std::string& note : made.notes) {
+        if (options.strict && note.starts_with(class_sizes_note)) {
+            throw error("config", note);
+        }
+    }
     return made;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -111,6 +112,10 @@ class scope {
         return one.attends;
     }
 
+    /// Whether anything was counted with it so far.
+    [[nodiscard]] bool was_asked(std::string_view name) const {
+        return std::any_of(memory_.begin(), memory_.end(), [&](const memory& one) { return one.name == name; });
+    }
     [[nodiscard]] value named(std::string_view name);
     [[nodiscard]] value evaluate(const page& where, std::size_t index);
 
