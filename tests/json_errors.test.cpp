@@ -819,12 +819,22 @@ constexpr malformed malformed_own[] = {
      "tie_word_embeddings"},
     {"{'hidden_size': 4, 'name': 7, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "name: must be a string, got 7"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'compressed_attention', 'num_heads': 2, 'head_dim': 3, "
+     "'q_lora_rank': 5, 'window': 7, 'o_lora_rank': 6, 'o_groups': 4}]}]}",
+     "layers[0].parts[0].o_groups: must divide num_heads x head_dim (6), got 4"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'compressed_attention', 'num_heads': 2, 'head_dim': 3, "
+     "'q_lora_rank': 5, 'window': 7, 'o_lora_rank': 6, 'best_keys': 4}]}]}",
+     "layers[0].parts[0].compress_ratio: must be at least 1 where compressed keys overlap or the best are chosen, got "
+     "0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'gated_streams', 'streams': 2}]}]}",
+     "layers[0].parts[0].rank: is missing; must be an integer from 1 to 16777216"},
     {"{'hidden_size': 4, 'layers': [{}]}", "layers[0].parts: must list at least one part"},
     {"{'hidden_size': 4, 'layers': [{'parts': []}]}", "layers[0].parts: must list at least one part"},
     {"{'hidden_size': 4, 'layers': [{'parts': 'mlp'}]}", R"(layers[0].parts: must be a list, got "mlp")"},
     {"{'hidden_size': 4, 'layers': [{'parts': ['mlp']}]}", R"(layers[0].parts[0]: must be a JSON object, got "mlp")"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{}]}]}",
-     "layers[0].parts[0].type: is missing; known: attention, cross_attention, mla, lightning_indexer, mlp, moe, mamba, "
+     "layers[0].parts[0].type: is missing; known: attention, cross_attention, mla, lightning_indexer, "
+     "compressed_attention, hyper_connections, stream_head, gated_streams, mlp, moe, mamba, "
      "mamba2, gated_delta_net, kda, lightning_attention, mlstm, rg_lru, short_convolution, rwkv_time_mix, "
      "rwkv_channel_mix, linear, state"},
     {"{'hidden_size': 4, 'layers': [{'repeat': 0, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
@@ -834,7 +844,7 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'repeat': 2, 'times': 3, 'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "layers[0].times: unknown key; known: repeat, parts"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'ffn'}]}]}",
-     R"(layers[0].parts[0].type: unknown part "ffn"; known: attention, cross_attention, mla, lightning_indexer, mlp, moe, mamba, mamba2, gated_delta_net, kda, lightning_attention, mlstm, rg_lru, short_convolution, rwkv_time_mix, rwkv_channel_mix, linear, state)"},
+     R"(layers[0].parts[0].type: unknown part "ffn"; known: attention, cross_attention, mla, lightning_indexer, compressed_attention, hyper_connections, stream_head, gated_streams, mlp, moe, mamba, mamba2, gated_delta_net, kda, lightning_attention, mlstm, rg_lru, short_convolution, rwkv_time_mix, rwkv_channel_mix, linear, state)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 7}]}]}", "layers[0].parts[0].type: must be a string, got 7"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2}, {'type': 'mlp', "
      "'intermediate_size': '8'}]}]}",

@@ -38,6 +38,10 @@ struct compressed_attention {
         require_positive(window, "sliding_window");
         require_positive(o_groups, "o_groups");
         require_positive(o_lora_rank, "o_lora_rank");
+        if (compress_ratio == 0 && (overlap || best_keys != 0)) {
+            throw error("compress_ratio",
+                        "must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+        }
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.qkv");
         if (width % o_groups != 0) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/cost.hpp>
@@ -257,5 +258,19 @@ class layer_reader {
     std::deque<entry> blocks_;
     run last_;
 };
+
+/// A layer of multi-token prediction: as the model's last, or, where a page says in `mtp` how its input is made, that,
+/// the layer behind the model's own, and what follows layers.
+[[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
+    if (in.find_block("mtp").is == nullptr) {
+        return layers.last_parts();
+    }
+    std::vector<cost> parts{block_cost(in, "mtp", latent_core)};
+    for (cost& part : layers.parts_behind()) {
+        parts.push_back(std::move(part));
+    }
+    parts.push_back(block_cost(in, "after", latent_core));
+    return parts;
+}
 
 }  // namespace floptally::detail::pages

@@ -261,28 +261,17 @@ class model_reader {
             throw error("mtp", "needs a class with an lm_head; architectures names one without");
         }
         const std::uint64_t h = scope_.number("h");
-        const bool is_own_kind = scope_.find_block("mtp").is != nullptr;
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,
                                             .elementwise = {.norm = scope_.number_or("mtp_norms", 0)},
-                                            .projects = !is_own_kind};
+                                            .projects = scope_.find_block("mtp").is == nullptr};
         const vocabulary words{.size = scope_.number("v"), .padded_size = options_.padded_vocab_size};
-        const std::vector<cost> parts = is_own_kind ? own_mtp_parts() : layers_.last_parts();
+        const std::vector<cost> parts = mtp_parts(scope_, layers_, options_.mla);
         cost layer;
         for (const cost& part : parts) {
             layer += part;
         }
         sum_ += depths.cost(layer, h, words);
         depths.for_each_part(parts, h, words, [this](const model_part& next) { parts_.add_after(next); });
-    }
-
-    /// What makes the input of a predicting layer, the layer behind the model's own, and what follows layers.
-    [[nodiscard]] std::vector<cost> own_mtp_parts() {
-        std::vector<cost> parts{block_cost(scope_, "mtp", options_.mla)};
-        for (cost& part : layers_.parts_behind()) {
-            parts.push_back(std::move(part));
-        }
-        parts.push_back(block_cost(scope_, "after", options_.mla));
-        return parts;
     }
 
     library& pages_;
