@@ -14,7 +14,8 @@ with index_n_heads 64, index_head_dim 128, index_topk 512
 with n_routed_experts 256, num_experts_per_tok 6, moe_intermediate_size 2048, n_shared_experts 1
 with mlp_layer_types list? of hash_moe moe, num_hash_layers 3 from 0
 with hc_mult 4, num_nextn_predict_layers 1 from 0
-without attention_bias, intermediate_size
+with intermediate_size number absent      # another name of moe_intermediate_size
+without attention_bias
 divides = no
 # Each layer sees a window of tokens; a sparse one besides the best of many compressed keys, a heavy one all of few.
 types   = .layer_types
@@ -29,7 +30,7 @@ q       = .q_lora_rank
 n       = .hc_mult                   # streams of the residual
 id      = .index_head_dim
 experts = .num_local_experts // .n_routed_experts
-inner   = .intermediate_size // .moe_intermediate_size
+inner   = .intermediate_size ?? .moe_intermediate_size
 mtp     = .num_nextn_predict_layers
 mixer:
   # One vector is key and value of all heads. Norms: of q's latent and of kv; biases: a sink for each head.

@@ -125,6 +125,9 @@ def cases(case):
          mlp_bias=True, _shapes=((2, 11), (1, 140)))
     case("deepseek_v4/absent", "DeepseekV4ForCausalLM", vocab_size=61, hidden_size=32, num_hidden_layers=2,
          moe_intermediate_size=22, n_routed_experts=8, _shapes=((1, 11),))
+    case("deepseek_v4/other-names", "DeepseekV4ForCausalLM", **{
+        key: value for key, value in base.items() if key not in ("moe_intermediate_size", "n_routed_experts")},
+         intermediate_size=26, num_local_experts=6, layer_types=[WINDOW, SPARSE, WINDOW, WINDOW])
     case("deepseek_v4/model", "DeepseekV4Model", **base, compress_rates=rates,
          layer_types=[SPARSE, WINDOW, HEAVY, SPARSE])
     minimax(case)
