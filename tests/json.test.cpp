@@ -16,9 +16,11 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
+#include <floptally/detail/pages/library.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>
+#include <floptally/report_json.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"

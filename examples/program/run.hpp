@@ -11,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
+#include <floptally/report_json.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
 #include <floptally/step/precision_rules.hpp>

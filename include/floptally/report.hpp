@@ -59,7 +59,7 @@ struct weight_counts {
     return counts;
 }
 
-/// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `json.hpp` as JSON.
+/// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `report_json.hpp` as JSON.
 struct report {
     std::string model_type{};
     convention counted_as = conventions::exact;

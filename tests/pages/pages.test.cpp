@@ -17,6 +17,7 @@
 #include <floptally/detail/pages/library.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -211,7 +212,7 @@ TEST_CASE("The type of a config chooses among the pages that are given and the l
 
 TEST_CASE("No page of the library has a name or a block that nobody asks for") {
     floptally::detail::pages::library known;
-    std::vector<const floptally::detail::pages::page*> all;
+    floptally::detail::pages::array_of<const floptally::detail::pages::page*> all;
     for (const std::string_view type : known.types()) {
         all.push_back(&known.find(type));
     }

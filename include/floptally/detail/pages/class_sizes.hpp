@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 
@@ -16,7 +17,7 @@
 namespace floptally::detail::pages {
 
 /// Adds the keys of `.a // .b`; none where the expression is anything else.
-inline void keys_of(const page& where, std::size_t index, std::vector<std::string_view>& keys) {
+inline void keys_of(const page& where, std::size_t index, array_of<std::string_view>& keys) {
     const expression& e = where.expressions[index];
     if (e.what == op::key) {
         keys.push_back(e.text);
@@ -36,7 +37,7 @@ inline void note_class_sizes(scope& in, std::vector<std::string>& notes) {
             continue;
         }
         const scope::found_definition found = in.find_definition(name);
-        std::vector<std::string_view> keys;
+        array_of<std::string_view> keys;
         keys_of(*found.where, found.is->value, keys);
         const bool is_said = std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
             bool unread = false;

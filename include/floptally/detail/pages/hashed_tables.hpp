@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -29,13 +27,21 @@ namespace floptally::detail::pages {
 /// hashed_rows(layers, layer, heads, base, divisor): rows of all heads' tables of one layer, rounded up to a multiple.
 /// Heads of all `layers` count on, from the first prime that is at least `base`.
 inline value hashed_rows_of(const function_call& c) {
-    std::vector<std::int64_t> layers = c.numbers(0);
-    std::sort(layers.begin(), layers.end());
-    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
-    const std::int64_t before = std::lower_bound(layers.begin(), layers.end(), c.number(1)) - layers.begin();
+    constexpr std::int64_t most = 1024;  // primes are searched one by one
+    const auto layers = c.numbers(0);
+    if (layers.size() > static_cast<std::size_t>(most)) {
+        c.fail("at most 1024 layers, got " + std::to_string(layers.size()));
+    }
+    std::int64_t before = 0;  // each layer once, however often it is listed
+    for (std::size_t at = 0; at < layers.size(); ++at) {
+        bool is_first = layers[at] < c.number(1);
+        for (std::size_t other = 0; other < at; ++other) {
+            is_first = is_first && layers[other] != layers[at];
+        }
+        before += is_first ? 1 : 0;
+    }
     const std::int64_t heads = c.number(2);
     const std::int64_t divisor = c.number(4);
-    constexpr std::int64_t most = 1024;  // primes are searched one by one
     if (heads < 1 || heads > most || (before + 1) * heads > most) {
         c.fail("at most 1024 tables of a model, got " + std::to_string(before + 1) + " layers of " +
                std::to_string(heads));

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
 #include <floptally/detail/pages/rows.hpp>
@@ -81,7 +81,7 @@ struct head_cost {
     if (!call.on("detached")) {
         return otherwise;
     }
-    std::vector<value> given = call.given;
+    array_of<value> given = call.given;
     for (std::size_t k = 0; k < given.size(); ++k) {
         if (call.line.arguments[k].name == "detached") {
             given[k] = flag_value(false);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/name_check.hpp>
 #include <floptally/detail/pages/nearest.hpp>
@@ -29,16 +29,16 @@ class library {
     }
 
     /// The user's pages, each with its bases and not yet used; none of them has a name that nobody asks for.
-    [[nodiscard]] std::vector<const page*> given() {
-        std::vector<const page*> all;
+    [[nodiscard]] array_of<const page*> given() {
+        array_of<const page*> all;
         for (std::size_t k = 0; k < given_; ++k) {
-            all.push_back(&find(pages_[k]->name));
+            all.push_back(&find(pages_[k].name));
         }
         const name_check names(all);
         for (const page* one : all) {
             names.check(*one);
         }
-        for (const std::unique_ptr<page>& one : pages_) {
+        for (page* const one : pages_) {
             one->is_used = false;
         }
         return all;
@@ -72,12 +72,12 @@ class library {
     }
 
     /// Pages that were parsed so far.
-    [[nodiscard]] const std::vector<std::unique_ptr<page>>& loaded() const { return pages_; }
+    [[nodiscard]] const kept<page>& loaded() const { return pages_; }
 
     /// The types that come with the library, and those of the user's pages.
-    [[nodiscard]] std::vector<std::string_view> types() const {
-        std::vector<std::string_view> all;
-        for (const std::unique_ptr<page>& one : pages_) {
+    [[nodiscard]] array_of<std::string_view> types() const {
+        array_of<std::string_view> all;
+        for (page* const one : pages_) {
             if (one->name.find('.') == std::string_view::npos && find_model_page(one->name).empty()) {
                 all.push_back(one->name);
             }
@@ -100,9 +100,9 @@ class library {
     [[nodiscard]] static std::string_view file_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
     [[nodiscard]] page* known(std::string_view name) const {
-        for (const std::unique_ptr<page>& one : pages_) {
+        for (page* const one : pages_) {
             if (one->name == name) {
-                return one.get();
+                return one;
             }
         }
         return nullptr;
@@ -135,19 +135,14 @@ class library {
                        "a text of " + std::to_string(text.size()) + " characters; pages have at most " +
                            std::to_string(most_text));
         }
-        std::unique_ptr<page> now;
-        std::unique_ptr<page_parser> parser;
-        const auto keep = [&] {
-            if (now && known(now->name) == nullptr) {
-                pages_.push_back(std::move(now));
-            }
-        };
+        kept<page_parser> parsers;
+        page_parser* parser = nullptr;
         while (lines.next()) {
             if (!lines.indented && lines.line.starts_with("page ")) {
-                keep();
-                now = std::make_unique<page>(page_parser::header(lines.line, lines.number));
-                parser = std::make_unique<page_parser>(*now);
-            } else if (!parser) {
+                page now = page_parser::header(lines.line, lines.number);
+                kept<page>& among = known(now.name) == nullptr ? pages_ : unused_;
+                parser = &parsers.add(page_parser(among.add(std::move(now))));
+            } else if (parser == nullptr) {
                 page_error(
                     "?", lines.number,
                     "expected \"page NAME\", not indented, before " + lexer("?", lines.line, lines.number).next());
@@ -155,13 +150,13 @@ class library {
                 parser->take(lines);
             }
         }
-        keep();
         return parser != nullptr;
     }
 
-    std::vector<std::unique_ptr<page>> pages_;
-    std::size_t given_ = 0;  // of them the user's, which come first
-    std::vector<std::string_view> loaded_;
+    kept<page> pages_;
+    std::size_t given_ = 0;  ///< of them the user's, which come first
+    kept<page> unused_;      ///< later ones of the same names
+    array_of<std::string_view> loaded_;
 };
 
 }  // namespace floptally::detail::pages

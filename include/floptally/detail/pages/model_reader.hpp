@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/classes.hpp>
 #include <floptally/detail/pages/fields.hpp>
@@ -202,7 +203,7 @@ class model_reader {
             if (line.condition != no_expression && !scope_.evaluate(*head.where, line.condition).on()) {
                 continue;
             }
-            std::vector<value> given;
+            array_of<value> given;
             for (const argument& one : line.arguments) {
                 given.push_back(one.value == no_expression ? flag_value(true)
                                                            : scope_.evaluate(*head.where, one.value));

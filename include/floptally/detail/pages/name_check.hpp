@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
@@ -31,7 +31,7 @@ inline constexpr std::string_view inner_blocks[] = {"_projector", "_in_text"};
 /// Checks pages against each other: a name may be asked for by a line of any page that stands on its own.
 class name_check {
   public:
-    explicit name_check(const std::vector<const page*>& all) {
+    explicit name_check(const array_of<const page*>& all) {
         for (const page* one : all) {
             for (const page* p = one; p != nullptr; p = p->base) {
                 collect(*p);
@@ -51,7 +51,7 @@ class name_check {
             const bool replaces = any_base(one, [&](const page& p) { return p.find_block(is.name) != nullptr; });
             if (!is.is_class && !replaces && !is_known(one, is.name, block_names, inner_blocks)) {
                 refuse(one, is.line, "no block of a model is called", is.name,
-                       {std::begin(block_names), std::end(block_names)});
+                       array_of<std::string_view>(std::begin(block_names), std::end(block_names)));
             }
         }
     }
@@ -114,8 +114,8 @@ class name_check {
         }
         return known;
     }
-    [[nodiscard]] static std::vector<std::string_view> names_for(const page& one) {
-        std::vector<std::string_view> all(std::begin(reader_names), std::end(reader_names));
+    [[nodiscard]] static array_of<std::string_view> names_for(const page& one) {
+        array_of<std::string_view> all(std::begin(reader_names), std::end(reader_names));
         for (const page* p = one.base; p != nullptr; p = p->base) {
             for (const definition& is : p->definitions) {
                 all.push_back(is.name);
@@ -125,14 +125,14 @@ class name_check {
     }
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const page& where, unsigned line, const char* what,
                                                               std::string_view name,
-                                                              const std::vector<std::string_view>& known) {
+                                                              const array_of<std::string_view>& known) {
         const std::string_view near = nearest(name, known);
         page_error(where.name, line,
                    std::string(what) + " \"" + std::string(name) + "\"" +
                        (near.empty() ? std::string() : "; nearest: " + std::string(near)));
     }
 
-    std::vector<std::string_view> asked_;
+    array_of<std::string_view> asked_;
 };
 
 }  // namespace floptally::detail::pages

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
@@ -20,14 +20,14 @@
 namespace floptally::detail::pages {
 
 /// Names of the values that the lines of one block make, so that a line may say what it reads.
-using made_values = std::vector<std::string_view>;
+using made_values = array_of<std::string_view>;
 
 /// One line of a block with its arguments evaluated: what a part is made of.
 struct part_call {
     scope& in;
     const page& where;
     const part_line& line;
-    const std::vector<value>& given;  ///< one for each argument of the line
+    const array_of<value>& given;  ///< one for each argument of the line
     made_values& made;
     mla_core latent_core = mla_core::expanded;
 
@@ -79,16 +79,16 @@ struct part_call {
         return one->attends;
     }
     /// One number for each of `size`: a list, or a number that stands for all.
-    [[nodiscard]] std::vector<std::int64_t> numbers(std::string_view name, std::size_t size,
-                                                    std::int64_t otherwise) const {
+    [[nodiscard]] array_of<std::int64_t> numbers(std::string_view name, std::size_t size,
+                                                 std::int64_t otherwise) const {
         const value* one = find(name);
         if (one == nullptr || one->is_none()) {
-            return std::vector<std::int64_t>(size, otherwise);
+            return array_of<std::int64_t>(size, otherwise);
         }
         if (one->is != value::kind::list) {
-            return std::vector<std::int64_t>(size, static_cast<std::int64_t>(number(name)));
+            return array_of<std::int64_t>(size, static_cast<std::int64_t>(number(name)));
         }
-        std::vector<std::int64_t> all;
+        array_of<std::int64_t> all;
         for (const value& item : in.items_of(*one)) {
             if (!item.counts()) {
                 fail(std::string(name) + " must be numbers, got " + in.shown(item));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/composite_reader.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
@@ -35,7 +36,7 @@ namespace floptally::detail::pages {
 }
 
 /// Pages that were given, and none of which read anything: they would change nothing without a word.
-inline void note_unused(const std::vector<const page*>& given, const fields& config, std::string_view type, bool strict,
+inline void note_unused(const array_of<const page*>& given, const fields& config, std::string_view type, bool strict,
                         std::vector<std::string>& notes) {
     if (given.empty() || std::any_of(given.begin(), given.end(), [](const page* one) { return one->is_used; })) {
         return;
@@ -52,7 +53,7 @@ inline void note_unused(const std::vector<const page*>& given, const fields& con
 /// that was given.
 [[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages) {
     const fields config(tree, tree.root(), "");
-    const std::vector<const page*> given = pages.given();
+    const array_of<const page*> given = pages.given();
     const config_node* named = config.find("model_type");
     if (named != nullptr ? named->is != config_node::kind::text : given.empty()) {
         throw error("model_type", named == nullptr ? "is missing; `floptally models` lists the known ones"
