@@ -49,14 +49,6 @@ class list {
     }
     constexpr ~list() { release(); }
 
-    /// `size` elements in memory of another, which must outlive the list. Only its copies have memory of their own.
-    [[nodiscard]] static constexpr list borrowed(T* elements, std::size_t size) {
-        list seen;
-        seen.elements_ = elements;
-        seen.size_ = static_cast<std::uint32_t>(size);
-        return seen;
-    }
-
     /// Memory for `count` elements, so that as many can be there without an error.
     constexpr void reserve(std::size_t count, const char* field = "list") {
         if (count > capacity_) {
@@ -192,7 +184,7 @@ class list {
 
     constexpr void release() {
         if (capacity_ == 0) {
-            return;  // nothing, or another's
+            return;
         }
         if (std::is_constant_evaluated()) {
             delete[] elements_;
@@ -203,7 +195,7 @@ class list {
 
     T* elements_ = nullptr;
     std::uint32_t size_ = 0;
-    std::uint32_t capacity_ = 0;  ///< 0 where the memory is not the list's
+    std::uint32_t capacity_ = 0;
 };
 
 }  // namespace floptally::detail

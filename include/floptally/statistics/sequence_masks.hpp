@@ -40,6 +40,10 @@ struct band {
         const std::uint64_t before = detail::capped_ramp(end_of(s), left) - detail::capped_ramp(s.past, left);
         return s.length + before + detail::capped_ramp(s.length, right);
     }
+    /// The same without a past.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
+        return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
+    }
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
         return block.tokens + block.capped_ramps(left) + block.capped_ramps(right);
