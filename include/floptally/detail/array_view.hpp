@@ -29,6 +29,23 @@ class array_view {
     [[nodiscard]] constexpr const T* begin() const { return elements_; }
     [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
 
+    /// The index of the first element equal to `value`, or `size()`.
+    [[nodiscard]] constexpr std::size_t find(const T& value) const {
+        std::size_t index = 0;
+        while (index < size_ && !(elements_[index] == value)) {
+            ++index;
+        }
+        return index;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const array_view& a, const array_view& b) {
+        bool same = a.size_ == b.size_;
+        for (std::size_t i = 0; same && i < a.size_; ++i) {
+            same = a.elements_[i] == b.elements_[i];
+        }
+        return same;
+    }
+
   private:
     const T* elements_ = nullptr;
     std::size_t size_ = 0;
