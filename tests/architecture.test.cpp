@@ -97,7 +97,8 @@ TEST_CASE("A header includes only headers of a lower rank, and every header has 
 TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
     const auto found = headers();
     const std::set<std::string> third_parties{"fmt/", "nlohmann/", "pybind11/", "cuda", "nccl", "mpi"};
-    const std::set<std::string> adapters{"fmt", "json", "step/meter_json", "parallel/mpi", "parallel/nccl", "python"};
+    const std::set<std::string> adapters{"fmt",          "json",          "report_json", "step/meter_json",
+                                         "parallel/mpi", "parallel/nccl", "python"};
     for (const auto& [name, unused] : found) {
         std::set<std::string> seen;
         std::set<std::string> used;
@@ -128,7 +129,8 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
             CHECK(used.empty());
         }
         for (const std::string& adapter : adapters) {
-            CHECK((seen.count(adapter) == 0 || name == adapter));
+            const bool is_its_source = name == adapter + "_src";
+            CHECK((seen.count(adapter) == 0 || name == adapter || is_its_source));
         }
         // A header that only nvcc compiles is said to be one by its name.
         const bool has_kernels = std::any_of(
@@ -279,6 +281,55 @@ TEST_CASE("Headers that pages name are there, by the path that they are included
         }
     }
     CHECK(named > 150);
+}
+
+TEST_CASE("Fields that docs/extending.md lists of a part are those of the struct, in their order") {
+    std::istringstream lines(read_text(source_dir / "docs/extending.md"));
+    std::size_t checked = 0;
+    for (std::string line; std::getline(lines, line);) {
+        std::vector<std::string> words;  // in backticks
+        if (!line.starts_with("| `")) {
+            continue;
+        }
+        for (std::size_t at = line.find('`'); at != std::string::npos; at = line.find('`', at + 1)) {
+            const std::size_t end = line.find('`', at + 1);
+            REQUIRE(end != std::string::npos);
+            words.push_back(line.substr(at + 1, end - at - 1));
+            at = end;
+        }
+        const auto header = std::find_if(words.begin(), words.end(),
+                                         [](const std::string& word) { return word.starts_with("model/"); });
+        if (header == words.end() || header + 1 == words.end()) {
+            continue;
+        }
+        const std::string text = read_text(source_dir / "include/floptally" / *header);
+        for (auto part = words.begin(); part != header; ++part) {
+            const std::string name = part->substr(0, part->find('<'));
+            INFO(name);
+            const std::size_t start = text.find("struct " + name + " {\n");
+            REQUIRE(start != std::string::npos);
+            std::istringstream members(text.substr(start, text.find("\n};", start) - start));
+            std::vector<std::string> fields;
+            std::string member;
+            std::getline(members, member);
+            while (std::getline(members, member)) {
+                member = member.substr(0, member.find("///"));
+                const std::size_t end = member.find_last_not_of(" ;");
+                const std::size_t value = std::min(member.find(" = "), member.find("{}"));
+                const bool is_field = member.starts_with("    ") && member.size() > 4 && member[4] != ' ' &&
+                                      member[4] != '/' && member.find('(') == std::string::npos &&
+                                      member.find("static") == std::string::npos &&
+                                      member.find("return") == std::string::npos && member.find(';') == end + 1;
+                if (is_field) {
+                    const std::string declared = member.substr(0, std::min(value, end + 1));
+                    fields.push_back(declared.substr(declared.rfind(' ') + 1));
+                }
+            }
+            CHECK(fields == std::vector<std::string>(header + 1, words.end()));
+            ++checked;
+        }
+    }
+    CHECK(checked > 12);
 }
 
 TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from tests that nvcc compiles") {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include <floptally/json.hpp>
 
@@ -18,6 +19,17 @@ inline nlohmann::json parsed(std::string text) {
 }
 
 inline floptally::cost cost_of(const std::string& config) { return floptally::read_config(parsed(config)).cost; }
+
+/// What a count says besides, but for the sizes that a config written in a test leaves to its class.
+inline std::vector<std::string> notes_but_sizes(const floptally::model_config& model) {
+    std::vector<std::string> notes;
+    for (const std::string& note : model.notes) {
+        if (!note.starts_with("config does not say all sizes")) {
+            notes.push_back(note);
+        }
+    }
+    return notes;
+}
 
 /// "3 sliding_window(5), 1 causal": how many layers have which mask. `core` is QKᵀ of one layer per pair.
 inline std::string layers_by_mask(const floptally::cost& model, std::uint64_t core) {

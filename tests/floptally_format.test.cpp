@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <floptally/flop_counter.hpp>
+#include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"

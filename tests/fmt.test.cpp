@@ -425,6 +425,15 @@ TEST_CASE("a table of 2^64 FLOPs and more keeps its columns", "[fmt]") {
     CHECK(cells(row(to_table(r), "total"))[1] == "42.35 EFLOP");
 }
 
+TEST_CASE("A table says where more was executed than the peak allows", "[fmt]") {
+    report r = with_mfu(llama_report());
+    const auto has_note = [&] { return to_table(r).find("more FLOPs than the peak allows") != std::string::npos; };
+    r.mfu->utilization.hfu = 1;
+    CHECK_FALSE(has_note());
+    r.mfu->utilization.hfu = 1.0001;
+    CHECK(has_note());
+}
+
 TEST_CASE("F5: a table says last of its notes that its figures are an upper bound", "[fmt]") {
     report r = llama_report();
     const auto has_note = [](const report& shown) {

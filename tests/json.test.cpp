@@ -16,9 +16,11 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
+#include <floptally/detail/pages/library.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/presets.hpp>
+#include <floptally/report_json.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -186,7 +188,9 @@ TEST_CASE("MiMo's queries and keys are wider than its values") {
 }
 
 TEST_CASE("declared layers of multi-token prediction are a note, none and null are not") {
-    const auto notes = [](const std::string& fields) { return floptally::read_config(parsed(fields)).notes; };
+    const auto notes = [](const std::string& fields) {
+        return notes_but_sizes(floptally::read_config(parsed(fields)));
+    };
     const std::string mellum = "{'model_type': 'mellum', 'architectures': ['MellumForCausalLM']";
     CHECK(notes(mellum + "}").empty());
     CHECK(notes(mellum + ", 'num_mtp_layers': null}").empty());
@@ -463,7 +467,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         CHECK(model.model_type == family.type);
         const std::set<std::string> with_another_note{"deepseek_v3", "kimi_k2", "longcat_flash", "fnet", "qwen3_next"};
         const bool says_more = with_another_note.count(family.type) == 1;
-        CHECK(model.notes.size() == (says_more ? 2 : 1));
+        CHECK(notes_but_sizes(model).size() == (says_more ? 2 : 1));
         CHECK(model.cost.parameters() == family.parameters);
         std::string masks;
         for (const floptally::rule& m : model.cost.masks()) {
@@ -478,7 +482,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
 }
 
 TEST_CASE("layers that training skips at random are noted, those of the side that runs") {
-    const auto notes = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
+    const auto notes = [](const char* config) { return notes_but_sizes(floptally::read_config(parsed(config))); };
     const std::string encoder = "encoder_layerdrop skips layers at random in training: counted as if none were skipped";
     const std::string decoder = "decoder_layerdrop skips layers at random in training: counted as if none were skipped";
     using list = std::vector<std::string>;
@@ -729,10 +733,11 @@ TEST_CASE("layers of multi-token prediction are those of transformers' own MTP m
 TEST_CASE("identity experts: the note names the upper bound, and MTP of another kind is refused") {
     const json config =
         parsed("{'model_type': 'longcat_flash', 'architectures': ['LongcatFlashForCausalLM'], 'zero_expert_num': 5}");
-    CHECK(floptally::read_config(config).notes ==
+    CHECK(notes_but_sizes(floptally::read_config(config)) ==
           std::vector<std::string>{"tokens choose among 5 identity experts too: counted as if all their choices were "
                                    "real experts, an upper bound that the data stay below"});
-    CHECK(floptally::read_config(parsed("{'model_type': 'longcat_flash', 'zero_expert_num': 0}")).notes.size() == 1);
+    CHECK(notes_but_sizes(floptally::read_config(parsed("{'model_type': 'longcat_flash', 'zero_expert_num': 0}")))
+              .size() == 1);
     CHECK(error_of([&] { return floptally::read_config(config, {.mtp_layers = 1}); }) ==
           "mtp: is not supported for model_type longcat_flash, whose layer of multi-token prediction is none of the "
           "kinds that the model has");
@@ -783,9 +788,9 @@ TEST_CASE("architectures decides the head; the first entry counts") {
         CHECK(per_unit(model.cost, "lm_head", statistic::count, trained) == 2 * 8 * r.per_sequence);
         CHECK(per_unit(model.cost, "lm_head", statistic::count, detached) == 2 * 8 * r.forward_only);
         // BERT and its kin have no groups of heads: the key is not theirs.
-        CHECK(std::all_of(model.notes.begin(), model.notes.end(), [](const std::string& note) {
-            return note.starts_with("config has a key that is not read: num_key_value_heads");
-        }));
+        for (const std::string& note : notes_but_sizes(model)) {
+            CHECK(note.starts_with("config has a key that is not read: num_key_value_heads"));
+        }
     }
 }
 
@@ -805,7 +810,7 @@ TEST_CASE("the number of labels: num_labels, else id2label, else two") {
 
 TEST_CASE("without architectures the usual training head is counted, and a note says so") {
     using notes = std::vector<std::string>;
-    const auto notes_of = [](const char* config) { return floptally::read_config(parsed(config)).notes; };
+    const auto notes_of = [](const char* config) { return notes_but_sizes(floptally::read_config(parsed(config))); };
     CHECK(notes_of("{'model_type': 'llama'}") ==
           notes{"config names no architectures: counted with the head of LlamaForCausalLM"});
     CHECK(notes_of("{'model_type': 'deberta-v2', 'architectures': ['DebertaV2Model'], 'relative_attention': true, "
@@ -821,6 +826,23 @@ TEST_CASE("without architectures the usual training head is counted, and a note 
     CHECK(notes_of("{'model_type': 'minimax_m2', 'architectures': ['MiniMaxM2ForCausalLM']}").empty());
     CHECK(notes_of("{'model_type': 'minimax_m2', 'architectures': ['MiniMaxM2ForCausalLM'], 'num_mtp_modules': 3}") ==
           notes{"config declares 3 multi-token prediction layers: not counted, see --mtp"});
+}
+
+TEST_CASE("F4: sizes that the config does not say, and that count by the class, are a note, refused where strict") {
+    const std::string class_sizes = "config does not say all sizes: counted with the defaults of the class, ";
+    const std::string named = "'architectures': ['LlamaForCausalLM'], 'num_hidden_layers': 2, 'num_attention_heads': 4";
+    const std::string some = "{'model_type': 'llama', 'hidden_size': 64, " + named + "}";
+    CHECK(floptally::read_config(parsed(some)).notes ==
+          std::vector<std::string>{class_sizes + "intermediate_size 11008, vocab_size 32000"});
+    CHECK(error_of([&] { return floptally::read_config(parsed(some), {.strict = true}); }) ==
+          "config: " + class_sizes + "intermediate_size 11008, vocab_size 32000");
+    const std::string all =
+        "{'model_type': 'llama', 'hidden_size': 64, 'intermediate_size': 8, 'vocab_size': 9, " + named + "}";
+    CHECK(floptally::read_config(parsed(all), {.strict = true}).notes.empty());
+    // A key of another name counts as said.
+    CHECK(floptally::read_config(parsed("{'model_type': 'gpt2', 'architectures': ['GPT2LMHeadModel'], 'n_embd': 768, "
+                                        "'n_layer': 2, 'vocab_size': 9}"))
+              .notes == std::vector<std::string>{class_sizes + "num_attention_heads 12"});
 }
 
 TEST_CASE("fields that change no matmul are ignored") {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"

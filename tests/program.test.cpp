@@ -63,7 +63,8 @@ class work_folder {
             "decoder_attention_heads": 3, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20, "vocab_size": 30,
             "num_mel_bins": 5})");
         write("vit.json", R"({"model_type": "vit", "architectures": ["ViTForImageClassification"]})");
-        write("bare.json", R"({"model_type": "gpt2"})");
+        write("bare.json",
+              R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257})");
         write("bad.json", "{\"model_type\"\n");
         write("list.json", "[]");
         write("zero.json", R"({"model_type": "llama", "hidden_size": 0})");

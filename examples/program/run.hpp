@@ -11,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
+#include <floptally/report_json.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
 #include <floptally/step/precision_rules.hpp>
@@ -136,9 +138,6 @@ inline std::string run_mfu(const arguments& args) {
                                  cost, model.parts, counted.plan,
                                  floptally::precision_rules(*precisions, args.text("accelerator")), step.peak_tflops)
                                  .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
-    }
-    if (counted.mfu->utilization.hfu > 1) {
-        counted.notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
     }
     return show(args, counted);
 }

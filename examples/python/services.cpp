@@ -9,6 +9,7 @@
 
 #include <floptally/fmt.hpp>
 #include <floptally/json.hpp>
+#include <floptally/report_json.hpp>
 #include <floptally/step/meter_json.hpp>
 
 #include "../program/run.hpp"

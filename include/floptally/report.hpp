@@ -59,7 +59,7 @@ struct weight_counts {
     return counts;
 }
 
-/// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `json.hpp` as JSON.
+/// All that a report shows, as plain data. `fmt.hpp` prints it as a table, `report_json.hpp` as JSON.
 struct report {
     std::string model_type{};
     convention counted_as = conventions::exact;
@@ -72,13 +72,16 @@ struct report {
     std::vector<std::string> notes{};
 };
 
-/// The notes of a report, the last of which says so where its FLOPs are an upper bound.
+/// The notes of a report, the last of which say where its FLOPs are an upper bound, and where its rates cannot be.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;
     if (r.work.is_upper_bound()) {
         notes.emplace_back(
             "an upper bound: the plan trains parts of the model, and a part does not say what its rows read, or the "
             "cost has no parts");
+    }
+    if (r.mfu && r.mfu->utilization.hfu > 1) {
+        notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
     }
     return notes;
 }

@@ -31,7 +31,7 @@ void count(const nlohmann::json& config, const floptally::read_options& options)
 
 const nlohmann::json& small_config() {
     static const nlohmann::json config = nlohmann::json::parse(
-        R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 3,
+        R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 3,
             "num_attention_heads": 4, "layer_types": ["full_attention", "sliding_attention", "full_attention"]})");
     return config;
 }

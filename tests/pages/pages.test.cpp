@@ -17,6 +17,7 @@
 #include <floptally/detail/pages/library.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -35,10 +36,15 @@ std::size_t count_of(std::string_view text, std::string_view word) {
     return count;
 }
 
-/// A small config of a decoder, which every page here reads.
+/// A small config of a decoder, without a type: the page that is given reads it.
 constexpr const char* small =
-    "{'model_type': 'llama', 'vocab_size': 96, 'hidden_size': 64, 'intermediate_size': 160, 'num_hidden_layers': 3, "
+    "{'vocab_size': 96, 'hidden_size': 64, 'intermediate_size': 160, 'num_hidden_layers': 3, "
     "'num_attention_heads': 4, 'layer_types': ['full_attention', 'full_attention', 'full_attention']}";
+
+/// The same of a type.
+std::string small_of(const std::string& type) {
+    return "{'model_type': '" + type + "', " + std::string(small).substr(1);
+}
 
 floptally::model_config read_by(const std::string& page, const std::string& config = small) {
     return floptally::read_config(parsed(config), {.pages = {page}});
@@ -140,7 +146,7 @@ TEST_CASE("Every page of the library reads the defaults of its class, or says wh
 TEST_CASE("The page that docs/pages.md writes counts what its paper would say") {
     const std::string page = documented_page();
     REQUIRE(count_of(page, "\n") == 10);
-    const floptally::model_config model = read_by(page, "{'model_type': 'anything', 'vocab_size': 32000}");
+    const floptally::model_config model = read_by(page, "{'model_type': 'my_model', 'vocab_size': 32000}");
     CHECK(model.model_type == "my_model");
 
     constexpr std::uint64_t h = 4096;
@@ -168,10 +174,58 @@ TEST_CASE("The page that docs/pages.md writes counts what its paper would say") 
 
 TEST_CASE("A user's page comes before the library's of the same type, and its kin stand on it") {
     const std::string own = "page llama : base.decoder prefix Llama\nfeed: mlp inner .intermediate_size\n";
-    const std::uint64_t library = floptally::read_config(parsed(small)).cost.parameters();
+    const std::uint64_t library = read_by("page my : llama\n").cost.parameters();
     CHECK(read_by(own).cost.parameters() == library - 3 * 64 * 160);
+    CHECK(library == 2 * 96 * 64 + 64 + 3 * (4 * 64 * 64 + 3 * 64 * 160 + 2 * 64));
     CHECK(read_by("page my : llama\n" + own).cost.parameters() == library - 3 * 64 * 160);
-    CHECK(read_by("page my : llama\n").cost.parameters() == library);
+}
+
+TEST_CASE("The type of a config chooses among the pages that are given and the library's") {
+    const auto of_type = [&](const std::string& type, bool strict = false) {
+        const std::string zebra = "page zebra : llama\nfeed: mlp inner 160\n";
+        return floptally::read_config(parsed(small_of(type)),
+                                      {.pages = {zebra, "page yak : llama\n"}, .strict = strict});
+    };
+    CHECK(of_type("zebra").model_type == "zebra");
+    CHECK(of_type("yak").model_type == "yak");
+    CHECK(of_type("zebra").cost.parameters() == of_type("yak").cost.parameters() - 3 * 64 * 160);
+    const floptally::model_config other = of_type("llama");
+    CHECK(other.model_type == "llama");
+    const std::string unused = "no page that was given is of type \"llama\": the first is \"zebra\"";
+    CHECK(std::find(other.notes.begin(), other.notes.end(), unused) != other.notes.end());
+    CHECK(problem_of([&] { return of_type("llama", true); }).text == unused);
+    for (const std::string& note : of_type("yak").notes) {
+        CHECK(note.find("no page that was given") == std::string::npos);
+    }
+    const problem unknown = problem_of([&] { return of_type("zebre"); });
+    CHECK(unknown.field == "model_type");
+    CHECK(unknown.text.find("nearest: zebra") != std::string::npos);
+    // A page for the text inside a composite is used as well.
+    const floptally::model_config inside = floptally::read_config(
+        parsed("{'model_type': 'llava', 'text_config': {'model_type': 'yak', 'num_hidden_layers': 2}}"),
+        {.pages = {"page yak : llama\n"}});
+    CHECK(inside.model_type == "llava");
+    for (const std::string& note : inside.notes) {
+        CHECK(note.find("no page that was given") == std::string::npos);
+    }
+}
+
+TEST_CASE("No page of the library has a name or a block that nobody asks for") {
+    floptally::detail::pages::library known;
+    floptally::detail::pages::array_of<const floptally::detail::pages::page*> all;
+    for (const std::string_view type : known.types()) {
+        all.push_back(&known.find(type));
+    }
+    for (const auto& one : known.loaded()) {
+        all.push_back(&known.find(one->name));
+    }
+    const floptally::detail::pages::name_check names(all);
+    for (const auto* one : all) {
+        CHECK(problem_of([&] {
+                  names.check(*one);
+                  return 0;
+              }).text == "");
+    }
 }
 
 TEST_CASE("An error in a page names the page, the line and the word") {
@@ -206,9 +260,12 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"with n_heads 3, n_heads 4\n", 2, "n_heads"},
         {"h = 4\nh = 5\n", 3, "\"h\""},
         {"feed: gated inner 5\nfeed: mlp inner 5\n", 3, "feed"},
-        {"sees = 5\nmixer: gqa heads 2, kv 2, dim 4, sees sees\n", 3, "sees"},
+        {"sees = 5\nmixer: gqa heads 2, kv 2, dim 4, sees sees\n", 2, "\"sees\""},
         {"require layers > 2: layers\n", 2, "\".\""},
         {"tied = yes and (3 has 4)\n", 2, "has"},
+        {"see = both\n", 2, "nearest: sees"},
+        {"fed: gated inner 5\n", 2, "nearest: feed"},
+        {"feed: gated inner .sees_every\n", 2, "declares no key \"sees_every\""},
     };
     for (const wrong& one : cases) {
         INFO(one.lines);
@@ -319,17 +376,19 @@ TEST_CASE("A key that would change the products and that no page reads is noted,
     }
     // A key that is read, and one that is none of the products', are neither.
     const char* const known =
-        "{'model_type': 'phi3', 'intermediate_size': 17920, 'rope_theta': 10000, 'pad_token_id': 0}";
+        "{'model_type': 'phi3', 'hidden_size': 5120, 'num_hidden_layers': 40, 'num_attention_heads': 40, 'vocab_size': "
+        "99, "
+        "'intermediate_size': 17920, 'rope_theta': 10000, 'pad_token_id': 0}";
     for (const std::string& note : floptally::read_config(parsed(known), {.strict = true}).notes) {
         CHECK(note.find("not read") == std::string::npos);
     }
 }
 
 TEST_CASE("A report counts the parameters that are stored, and those that a token passes") {
-    const auto counts = [](const char* config) {
+    const auto counts = [](const std::string& config) {
         return floptally::weights_of(floptally::read_config(parsed(config)).cost);
     };
-    const floptally::weight_counts dense = counts(small);
+    const floptally::weight_counts dense = counts(small_of("llama"));
     CHECK(dense.total == 2 * 96 * 64 + 64 + 3 * (4 * 64 * 64 + 3 * 64 * 160 + 2 * 64));
     CHECK(dense.active == dense.total);
     // 2 of 8 experts of each of 5 layers.

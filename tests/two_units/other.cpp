@@ -6,6 +6,7 @@
 #include <floptally/parallel/head_split.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/report_json.hpp>
 #include <floptally/step/component_rates.hpp>
 #include <floptally/step/experiment_table.hpp>
 #include <floptally/step/meter_json.hpp>

@@ -6,17 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/pages/config_tree.hpp>
+#include <floptally/detail/pages/fields.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
 
-using json = nlohmann::json;
+using pages::config_node;
 
 /// Bounds against absurd values. Beyond every published model by far; within them no product of a cost overflows
 /// unnoticed (products are checked besides).
@@ -27,29 +28,11 @@ inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
 /// The default of a key that has none.
 inline constexpr std::uint64_t required = ~std::uint64_t{0};
 
-/// A JSON value as an error message shows it.
-[[nodiscard]] inline std::string shown(const json& value) {
-    // To dump what is nested would recurse as deep as the user's file does.
-    if (std::any_of(value.begin(), value.end(), [&](const json& e) { return &e != &value && e.is_structured(); })) {
-        return value.is_array() ? "a list of lists or objects" : "an object of lists or objects";
-    }
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    constexpr std::size_t most = 60;
-    if (text.size() <= most) {
-        return text;
-    }
-    std::size_t end = most - 3;
-    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;  // not within a UTF-8 character
-    }
-    return text.substr(0, end) + "...";
-}
-
 /// The keys of one JSON object, read strictly: a wrong type, sign or size is an error that names the key.
 ///
 /// A field may have several names; the first that is present is read, as the implementation resolves its aliases. An
 /// empty name is none.
-class config_fields {
+class config_fields : public pages::fields {
   public:
     class names {
       public:
@@ -65,16 +48,8 @@ class config_fields {
         std::array<std::string_view, 4> known_{};
     };
 
-    config_fields(const json& object, std::string path) : object_(&object), path_(std::move(path)) {
-        if (!object.is_object()) {
-            throw error(path_.empty() ? "config" : path_, "must be a JSON object, got " + shown(object));
-        }
-    }
+    using fields::fields;
 
-    [[nodiscard]] const json* find(std::string_view name) const {
-        const auto at = object_->find(std::string(name));
-        return at == object_->end() ? nullptr : &*at;
-    }
     [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
     /// The name under which a field is given; the first where it is not.
     [[nodiscard]] std::string_view spelling(names known) const {
@@ -82,22 +57,11 @@ class config_fields {
             std::find_if(known.begin(), known.end(), [&](std::string_view n) { return !n.empty() && contains(n); });
         return given == known.end() ? *known.begin() : *given;
     }
-    /// Present and not null.
-    [[nodiscard]] bool has_value(std::string_view name) const {
-        const json* value = find(name);
-        return value != nullptr && !value->is_null();
-    }
-
-    /// "text_config.hidden_size": the FIELD of an error.
-    [[nodiscard]] std::string field(std::string_view name) const {
-        return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
-    }
-
     /// An integer from `least` to `most`; absent it is `otherwise`, and an error where that is `required`.
     [[nodiscard]] std::uint64_t integer(names known, std::uint64_t otherwise, std::uint64_t least,
                                         std::uint64_t most) const {
         const std::string_view name = spelling(known);
-        if (const json* value = find(name)) {
+        if (const config_node* value = find(name)) {
             return as_integer(*value, field(name), least, most);
         }
         if (otherwise == required) {
@@ -113,40 +77,40 @@ class config_fields {
     }
 
     [[nodiscard]] bool flag(std::string_view name, bool otherwise) const {
-        const json* value = find(name);
+        const config_node* value = find(name);
         if (value == nullptr) {
             return otherwise;
         }
-        if (!value->is_boolean()) {
+        if (value->is != config_node::kind::flag) {
             throw error(field(name), "must be true or false, got " + shown(*value));
         }
-        return value->get<bool>();
+        return value->number != 0;
     }
 
     /// False also where it is null.
     [[nodiscard]] bool is_on(std::string_view name) const { return has_value(name) && flag(name, false); }
 
     [[nodiscard]] std::string text(std::string_view name, std::optional<std::string> otherwise = {}) const {
-        const json* value = find(name);
+        const config_node* value = find(name);
         if (value == nullptr && otherwise) {
             return *otherwise;
         }
         if (value == nullptr) {
             throw error(field(name), "is missing; must be a string");
         }
-        if (!value->is_string()) {
+        if (value->is != config_node::kind::text) {
             throw error(field(name), "must be a string, got " + shown(*value));
         }
-        return value->get<std::string>();
+        return value->text;
     }
 
     /// The elements of an array; null and absent are both "not given".
-    [[nodiscard]] const json* array(std::string_view name) const {
-        const json* value = find(name);
-        if (value == nullptr || value->is_null()) {
+    [[nodiscard]] const config_node* array(std::string_view name) const {
+        const config_node* value = find(name);
+        if (value == nullptr || value->is == config_node::kind::null) {
             return nullptr;
         }
-        if (!value->is_array()) {
+        if (value->is != config_node::kind::list) {
             throw error(field(name), "must be a list, got " + shown(*value));
         }
         return value;
@@ -154,7 +118,8 @@ class config_fields {
 
     /// Refuses keys that nothing reads: a misspelt one would change the count silently.
     void allow_only(std::initializer_list<std::string_view> known) const {
-        for (const auto& [key, value] : object_->items()) {
+        for (std::size_t i = 0; i < object().count; ++i) {
+            const std::string& key = tree().child(object(), i).key;
             bool found = false;
             std::string listed;
             for (const std::string_view name : known) {
@@ -167,22 +132,17 @@ class config_fields {
         }
     }
 
-    [[nodiscard]] static std::uint64_t as_integer(const json& value, const std::string& where, std::uint64_t least,
-                                                  std::uint64_t most) {
-        // Signed or unsigned: a parsed 5 is unsigned, the 5 of a json that C++ code has built is signed. A negative one
-        // wraps to far above `most`.
-        const bool in_range =
-            value.is_number_integer() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
-        if (!in_range) {
+    [[nodiscard]] std::uint64_t as_integer(const config_node& value, const std::string& where, std::uint64_t least,
+                                           std::uint64_t most) const {
+        const bool fits = value.is == config_node::kind::integer && !value.beyond && value.number >= 0 &&
+                          static_cast<std::uint64_t>(value.number) >= least &&
+                          static_cast<std::uint64_t>(value.number) <= most;
+        if (!fits) {
             throw error(where, "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) +
                                    ", got " + shown(value));
         }
-        return value.get<std::uint64_t>();
+        return static_cast<std::uint64_t>(value.number);
     }
-
-  private:
-    const json* object_;
-    std::string path_;
 };
 
 }  // namespace floptally::detail

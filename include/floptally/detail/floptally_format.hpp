@@ -90,14 +90,14 @@ class floptally_format {
     }
 
     [[nodiscard]] cost groups_cost(std::string_view key, part_list& stages) {
-        const json* groups = config_.array(key);
-        if (groups == nullptr || groups->empty()) {
+        const config_node* groups = config_.array(key);
+        if (groups == nullptr || groups->count == 0) {
             throw error(config_.field(key), "must list at least one group of layers");
         }
         cost sum;
         std::uint64_t index = 0;
-        for (std::size_t i = 0; i < groups->size(); ++i) {
-            const config_fields group((*groups)[i], indexed(config_.field(key), i));
+        for (std::size_t i = 0; i < groups->count; ++i) {
+            const config_fields group(config_.tree(), config_.tree().child(*groups, i), indexed(config_.field(key), i));
             group.allow_only({"repeat", "parts"});
             const std::uint64_t repeat = group.integer({"repeat"}, 1, 1, max_layers);
             last_layer_ = layer_parts(group);
@@ -109,13 +109,14 @@ class floptally_format {
     }
 
     [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) const {
-        const json* parts = group.array("parts");
-        if (parts == nullptr || parts->empty()) {
+        const config_node* parts = group.array("parts");
+        if (parts == nullptr || parts->count == 0) {
             throw error(group.field("parts"), "must list at least one part");
         }
         std::vector<cost> one;
-        for (std::size_t i = 0; i < parts->size(); ++i) {
-            one.push_back(part_cost(config_fields((*parts)[i], indexed(group.field("parts"), i))));
+        for (std::size_t i = 0; i < parts->count; ++i) {
+            one.push_back(part_cost(
+                config_fields(group.tree(), group.tree().child(*parts, i), indexed(group.field("parts"), i))));
         }
         return one;
     }

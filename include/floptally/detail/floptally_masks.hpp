@@ -19,20 +19,20 @@ namespace floptally::detail {
 
 /// [left, right], besides the token itself; −1 is unlimited.
 [[nodiscard]] inline mask read_window(const config_fields& kind) {
-    const json* sides = kind.array("window");
-    if (sides == nullptr || sides->size() != 2) {
-        throw error(kind.field("window"), "must be [left, right], got " + shown(*kind.find("window")));
+    const config_node* sides = kind.array("window");
+    if (sides == nullptr || sides->count != 2) {
+        throw error(kind.field("window"), "must be [left, right], got " + kind.shown(*kind.find("window")));
     }
     std::int64_t tokens[2];
     for (std::size_t i = 0; i < 2; ++i) {
-        const json& side = (*sides)[i];
-        const bool fits = side.is_number_unsigned() ? side.get<std::uint64_t>() <= 0x7FFF'FFFF
-                                                    : side.is_number_integer() && side >= -1 && side <= 0x7FFF'FFFF;
+        const config_node& side = kind.tree().child(*sides, i);
+        const bool fits =
+            side.is == config_node::kind::integer && !side.beyond && side.number >= -1 && side.number <= 0x7FFF'FFFF;
         if (!fits) {
             throw error(indexed(kind.field("window"), i),
-                        "must be an integer from -1 to 2147483647, got " + shown(side));
+                        "must be an integer from -1 to 2147483647, got " + kind.shown(side));
         }
-        tokens[i] = side.get<std::int64_t>();
+        tokens[i] = side.number;
     }
     return mask::window(tokens[0], tokens[1]);
 }
@@ -59,12 +59,12 @@ namespace floptally::detail {
 }
 
 [[nodiscard]] inline mask read_mask(const config_fields& part) {
-    const json* given = part.find("mask");
+    const config_node* given = part.find("mask");
     if (given == nullptr) {
         return mask::causal();
     }
-    if (given->is_string()) {
-        return mask_of_text(part, given->get<std::string>());
+    if (given->is == config_node::kind::text) {
+        return mask_of_text(part, given->text);
     }
     struct mask_key {
         std::string_view key;
@@ -75,10 +75,10 @@ namespace floptally::detail {
                                  {"top_k", &mask::top_k},
                                  {"compressed_keys", &mask::compressed_keys},
                                  {"prefix_lm", &mask::prefix_lm}};
-    if (!given->is_object() || given->size() != 1) {
-        refuse_mask(part, shown(*given));
+    if (given->is != config_node::kind::object || given->count != 1) {
+        refuse_mask(part, part.shown(*given));
     }
-    const config_fields kind(*given, part.field("mask"));
+    const config_fields kind(part.tree(), *given, part.field("mask"));
     kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});
     for (const mask_key& known : keys) {
         if (kind.contains(known.key)) {

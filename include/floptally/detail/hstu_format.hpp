@@ -71,7 +71,7 @@ class hstu_format {
         if (config_.contains("kv_channels") && config_.dimension({"kv_channels"}) != dim) {
             throw error(config_.field("kv_channels"), "must be dim_per_head (" + std::to_string(dim) +
                                                           ") where both are given, got " +
-                                                          shown(*config_.find("kv_channels")));
+                                                          config_.shown(*config_.find("kv_channels")));
         }
         hstu_layer layer;
         layer.num_heads = config_.dimension({"num_attention_heads"});
@@ -87,8 +87,8 @@ class hstu_format {
     }
 
     [[nodiscard]] mask read_attended() const {
-        const json* given = config_.find("mask");
-        if (given != nullptr && *given != "hstu") {
+        const config_node* given = config_.find("mask");
+        if (given != nullptr && !is_text(*given, "hstu")) {
             for (const std::string_view key :
                  {"is_causal", "contextual_mask", "max_attn_len", "min_full_attn_seq_len", "windowed_targets"}) {
                 if (config_.contains(key)) {
@@ -114,14 +114,15 @@ class hstu_format {
     }
 
     void read_mlps(std::string_view key, hstu_rows rows, std::array<hstu_mlp, hstu::max_mlps>& mlps) const {
-        const json* given = config_.array(key);
-        const std::size_t number = given == nullptr ? 0 : given->size();
+        const config_node* given = config_.array(key);
+        const std::size_t number = given == nullptr ? 0 : given->count;
         if (number > mlps.size()) {
             throw error(config_.field(key),
                         "must be at most " + std::to_string(mlps.size()) + ", got " + std::to_string(number));
         }
         for (std::size_t i = 0; i < number; ++i) {
-            mlps[i] = read_mlp(config_fields((*given)[i], indexed(config_.field(key), i)), rows);
+            mlps[i] = read_mlp(
+                config_fields(config_.tree(), config_.tree().child(*given, i), indexed(config_.field(key), i)), rows);
         }
     }
 
@@ -132,14 +133,14 @@ class hstu_format {
         mlp.stride = of.integer({"stride"}, 1, 1, 0x7FFF'FFFF);
         mlp.input_size = of.integer({"input_size"}, 0, 1, max_dimension);
         mlp.bias = of.flag("bias", true);
-        const json* sizes = of.array("layer_sizes");
-        if (sizes == nullptr || sizes->empty() || sizes->size() > mlp.layer_sizes.size()) {
+        const config_node* sizes = of.array("layer_sizes");
+        if (sizes == nullptr || sizes->count == 0 || sizes->count > mlp.layer_sizes.size()) {
             throw error(of.field("layer_sizes"), "must list from 1 to " + std::to_string(mlp.layer_sizes.size()) +
-                                                     " widths" + (sizes == nullptr ? "" : ", got " + shown(*sizes)));
+                                                     " widths" + (sizes == nullptr ? "" : ", got " + of.shown(*sizes)));
         }
-        for (std::size_t i = 0; i < sizes->size(); ++i) {
+        for (std::size_t i = 0; i < sizes->count; ++i) {
             mlp.layer_sizes[i] =
-                config_fields::as_integer((*sizes)[i], indexed(of.field("layer_sizes"), i), 1, max_dimension);
+                of.as_integer(of.tree().child(*sizes, i), indexed(of.field("layer_sizes"), i), 1, max_dimension);
         }
         return mlp;
     }
@@ -147,12 +148,16 @@ class hstu_format {
     [[nodiscard]] static hstu_rows read_rows(const config_fields& of) {
         for (const hstu_rows part :
              {hstu_rows::all, hstu_rows::context, hstu_rows::items, hstu_rows::history, hstu_rows::targets}) {
-            if (*of.find("rows") == name_of(part)) {
+            if (is_text(*of.find("rows"), name_of(part))) {
                 return part;
             }
         }
         throw error(of.field("rows"), "must be \"all\", \"context\", \"items\", \"history\" or \"targets\", got " +
-                                          shown(*of.find("rows")));
+                                          of.shown(*of.find("rows")));
+    }
+
+    [[nodiscard]] static bool is_text(const config_node& given, std::string_view word) {
+        return given.is == config_node::kind::text && given.text == word;
     }
 
     const config_fields& config_;

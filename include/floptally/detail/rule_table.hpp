@@ -29,17 +29,6 @@ namespace floptally::detail {
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-template <class Rule>
-concept names_parameters = requires {
-    Rule::parameters[0];
-};
-/// Numbers of the text form are not the words of the struct: it turns one into the other.
-template <class Rule>
-concept converts_parameters = names_parameters<Rule> && requires(const Rule& made, std::int64_t* values) {
-    made.values(values);
-    { Rule::from(values) } -> std::same_as<Rule>;
-};
-
 /// The parameters of a rule that does not name them.
 inline constexpr rule_parameter unnamed_parameters[4]{};
 

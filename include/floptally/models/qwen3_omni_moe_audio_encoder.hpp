@@ -13,7 +13,6 @@ bins2  = (bins1 + 1) / 2
 bins3  = (bins2 + 1) / 2
 # Each chunk by itself through three convolutions over frames and bins, which leave 13 frames of it.
 chunk  = 2 * .n_window
-left   = ((chunk + 1) / 2 + 1) / 2 / 2 + ((chunk + 1) / 2 + 1) / 2 % 2
 units  = frames(field([3, 3, 3], 2, 1), 8, chunk)
 attends = frame_squares(field([3, 3, 3], 2, 1), 8, chunk, 13 * (.n_window_infer / chunk))
 tokens_for = null

@@ -73,6 +73,26 @@ concept counts_frame = requires(const Rule& made, const grid& sample) {
 template <class Rule>
 concept takes_frames_as_sequences = counts<Rule, sequence> && Rule::frames_are_sequences;
 
+namespace detail {
+
+template <class Rule>
+concept names_parameters = requires {
+    Rule::parameters[0];
+};
+/// Numbers of the text form are not the words of the struct: it turns one into the other.
+template <class Rule>
+concept converts_parameters = names_parameters<Rule> && requires(const Rule& made, std::int64_t* values) {
+    made.values(values);
+    { Rule::from(values) } -> std::same_as<Rule>;
+};
+/// Parameters that are the words of the struct are named one and all.
+template <class Rule>
+concept names_each_member = !names_parameters<Rule> || converts_parameters<Rule> || requires {
+    requires sizeof(Rule::parameters) / sizeof(rule_parameter) == sizeof(Rule) / sizeof(std::int32_t);
+};
+
+}  // namespace detail
+
 /// A statistic of one's own: a struct of at most 16 bytes of 32-bit integers, a name, and a call for each kind of
 /// sample that it counts, total, `constexpr` and FLOPTALLY_HOST_DEVICE.
 ///
@@ -92,8 +112,8 @@ concept statistic_rule =
     (std::is_empty_v<Rule> || (sizeof(Rule) % 4 == 0 && std::has_unique_object_representations_v<Rule>)) && requires {
     { Rule::name } -> std::convertible_to<std::string_view>;
 }
-&&(counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> || counts<Rule, audio_clip> ||
-   requires { requires Rule::is_measured; });
+&&detail::names_each_member<Rule> && (counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> ||
+                                      counts<Rule, audio_clip> || requires { requires Rule::is_measured; });
 
 namespace detail {
 
@@ -127,7 +147,10 @@ constexpr void say_what_is_missing() {
     static_assert(has_bits,
                   "this type has no rule: it must be a trivially copyable aggregate (no constructor, no "
                   "private member, nothing that owns memory)");
-    static_assert(!(has_name && has_call && has_bits),
+    static_assert(names_each_member<T>,
+                  "this type has no rule: `parameters` must name each of its members, which are 32-bit integers, in "
+                  "order");
+    static_assert(!(has_name && has_call && has_bits && names_each_member<T>),
                   "this type has no rule: its members must be 32-bit integers, at most four of them");
 }
 

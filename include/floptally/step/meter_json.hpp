@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/shown_json.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/step/meter_log.hpp>

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/expression_parser.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
@@ -29,7 +30,7 @@ namespace floptally::detail::pages {
     return plain;
 }
 
-[[nodiscard]] inline const std::vector<std::string_view>& classes_of(const page& read) {
+[[nodiscard]] inline const array_of<std::string_view>& classes_of(const page& read) {
     const page* p = &read;
     while (p->classes.empty() && p->base != nullptr) {
         p = p->base;
@@ -50,7 +51,7 @@ namespace floptally::detail::pages {
 
 /// The class that `architectures` names; the first where it names none, which is noted.
 [[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
-    const std::vector<std::string_view>& classes = classes_of(in.of());
+    const array_of<std::string_view>& classes = classes_of(in.of());
     const std::string prefix(prefix_of(in.of()));
     const config_node* named = in.config().find("architectures");
     if (named != nullptr && named->is != config_node::kind::null && named->is != config_node::kind::list) {
@@ -161,7 +162,7 @@ class rule_checker {
     [[nodiscard]] std::string_view spelled(std::string_view key) const {
         for (const page* p = &in_.of(); p != nullptr && in_.config().find(key) == nullptr; p = p->base) {
             for (const expression& one : p->expressions) {
-                std::vector<std::string_view> names;
+                array_of<std::string_view> names;
                 names_of(*p, one, names);
                 if (std::find(names.begin(), names.end(), key) == names.end()) {
                     continue;
@@ -175,7 +176,7 @@ class rule_checker {
         }
         return key;
     }
-    static void names_of(const page& of, const expression& one, std::vector<std::string_view>& names) {
+    static void names_of(const page& of, const expression& one, array_of<std::string_view>& names) {
         if (one.what == op::key) {
             names.push_back(one.text);
         }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/model_reader.hpp>
 #include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/model/model_part.hpp>
@@ -19,29 +17,12 @@
 
 namespace floptally::detail::pages {
 
-/// The models inside a page: its own, and those of its bases that it does not replace.
-[[nodiscard]] inline std::vector<const inner_model*> inner_of(const page& read) {
-    std::vector<const inner_model*> all;
-    for (const page* p = &read; p != nullptr; p = p->base) {
-        std::vector<const inner_model*> own;
-        for (const inner_model& one : p->inner) {
-            const bool replaced =
-                std::any_of(all.begin(), all.end(), [&](const inner_model* known) { return known->name == one.name; });
-            if (!replaced) {
-                own.push_back(&one);
-            }
-        }
-        all.insert(all.begin(), own.begin(), own.end());
-    }
-    return all;
-}
-
 /// Reads the config of a model with towers: its text as a model of its own, then each tower and its projector.
 class composite_reader {
   public:
     composite_reader(library& pages, const page& read, const fields& config, const read_options& options)
         : pages_(pages), scope_(read, config), options_(options) {
-        empty_.nodes.resize(1);
+        empty_.nodes.push_back({});
         empty_.nodes.front().is = config_node::kind::object;
     }
     composite_reader(const composite_reader&) = delete;
@@ -54,14 +35,16 @@ class composite_reader {
         for (const inner_model* one : inner_of(scope_.of())) {
             open(*one);
         }
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             one.reader->check();  // what is wrong inside is named before what does not fit together
         }
         rule_checker(scope_, sum.notes).check(scope_.of());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
         std::vector<model_part> towers;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text") {
                 continue;
             }
@@ -73,7 +56,8 @@ class composite_reader {
             }
         }
         bool is_first = true;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text") {
                 add_tower(one, outer, is_first, sum, towers);
                 is_first = false;
@@ -82,10 +66,17 @@ class composite_reader {
         sum.model_type = scope_.of().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        sum.parts = std::move(language.parts);  // a gradient comes from what is embedded, and from the towers
-        const auto embedded = std::stable_partition(sum.parts.begin(), sum.parts.end(),
-                                                    [](const model_part& one) { return one.role == part_role::input; });
-        sum.parts.insert(embedded, towers.begin(), towers.end());
+        // A gradient comes from what is embedded, and from the towers, which stand behind it.
+        for (const bool embedded : {true, false}) {
+            for (model_part& one : language.parts) {
+                if ((one.role == part_role::input) == embedded) {
+                    sum.parts.push_back(std::move(one));
+                }
+            }
+            for (std::size_t k = 0; embedded && k < towers.size(); ++k) {
+                sum.parts.push_back(std::move(towers[k]));
+            }
+        }
         if (!outer.text.empty()) {
             add({.name = "pooled", .role = part_role::head, .cost = block_cost(scope_, "text_after")}, sum, sum.parts);
         }
@@ -103,7 +94,7 @@ class composite_reader {
     struct slot {
         const inner_model* is;
         as_part part{};
-        std::unique_ptr<model_reader> reader{};
+        model_reader* reader = nullptr;
     };
 
     [[nodiscard]] outer_class read_class(std::string_view suffix, std::vector<std::string>& notes) {
@@ -155,11 +146,10 @@ class composite_reader {
                             "unknown type \"" + std::string(type) + "\"" + pages_.nearest_hint(type));
             }
         }
-        slots_.push_back({.is = &is});
-        slot& made = slots_.back();
+        slot& made = slots_.add({.is = &is});
         made.part.suffix = is.suffix;
-        made.reader = std::make_unique<model_reader>(pages_, pages_.find(type, &scope_.of(), is.line), inside,
-                                                     is.name == "text" ? options_ : read_options{}, &made.part);
+        made.reader = &readers_.make(pages_, pages_.find(type, &scope_.of(), is.line), inside,
+                                     is.name == "text" ? options_ : read_options{}, &made.part);
         if (is.name != "text" && made.reader->names().find_block("stem").is == nullptr) {
             throw error(inside.field("model_type"),
                         "must be the type of a tower, which reads images or sound, got \"" + std::string(type) + "\"");
@@ -203,14 +193,18 @@ class composite_reader {
         }
     }
     [[nodiscard]] bool has_two_sides() const {
-        return std::any_of(slots_.begin(), slots_.end(), [](const slot& one) {
-            return one.is->name == "text" && !one.reader->encoder_page().empty();
-        });
+        for (const slot* one : slots_) {
+            if (one->is->name == "text" && !one->reader->encoder_page().empty()) {
+                return true;
+            }
+        }
+        return false;
     }
     /// What the text's own layers do more for each image: a block once for each, in which `text.sees` is that layer's.
     [[nodiscard]] cost in_each_text_layer(const std::string& name) {
         cost sum;
-        for (slot& one : slots_) {
+        for (slot* const of : slots_) {
+            slot& one = *of;
             if (one.is->name != "text" || scope_.find_block(name).is == nullptr) {
                 continue;
             }
@@ -226,7 +220,7 @@ class composite_reader {
     /// What the text has of the tower's output, where the page says it.
     void placeholders(const std::string& own, tower_input& input) {
         if (scope_.has(own + "_units")) {
-            input.units = scope_.named(own + "_units").attends;
+            input.units = scope_.mask_named(own + "_units");
             input.per_unit = 1;
         }
         input.per_unit = scope_.number_or(own + "_per_unit", input.per_unit);
@@ -235,11 +229,12 @@ class composite_reader {
     }
     /// The parts of a class, in place of a projector.
     [[nodiscard]] cost block_lines(const scope::found_block& found) {
-        block parts = *found.is;
-        parts.lines.erase(
-            std::remove_if(parts.lines.begin(), parts.lines.end(),
-                           [](const part_line& line) { return line.part == "text" || line.part == "note"; }),
-            parts.lines.end());
+        block parts{.name = found.is->name, .is_class = found.is->is_class, .line = found.is->line};
+        for (const part_line& line : found.is->lines) {
+            if (line.part != "text" && line.part != "note") {
+                parts.lines.push_back(line);
+            }
+        }
         block_reader reader(scope_, {found.where, &parts}, mla_core::expanded);
         const std::size_t made = reader.read();
         return made == block_reader::nothing ? cost{} : reader.made(made);
@@ -270,7 +265,8 @@ class composite_reader {
     scope scope_;
     read_options options_;
     config_tree empty_;
-    std::deque<slot> slots_;
+    kept<slot> slots_;
+    kept<model_reader> readers_;
 };
 
 }  // namespace floptally::detail::pages

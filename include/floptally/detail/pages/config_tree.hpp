@@ -6,11 +6,12 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include <floptally/detail/pages/array_of.hpp>
 
 /// @file
 /// A config as the reader of pages sees it: a tree of its own, so that no template of a JSON library is compiled with
-/// the reader. What parses JSON fills one in (`json.hpp`).
+/// the reader. What parses JSON fills one in (`from_nlohmann.hpp`).
 
 namespace floptally::detail::pages {
 
@@ -22,8 +23,8 @@ struct config_node {
     bool beyond = false;      ///< an integer that 64 bits with a sign do not hold; `text` has its digits
     std::int64_t number = 0;  ///< of an integer; 1 or 0 of a flag
     double real = 0;
-    std::string key;  ///< under which it stands in an object
-    std::string text;
+    std::string key{};  ///< under which it stands in an object
+    std::string text{};
     std::size_t first = 0;  ///< index of the first child
     std::size_t count = 0;
 };
@@ -31,7 +32,7 @@ struct config_node {
 /// All values of one config; the first is the whole. Flat, so that no depth of nesting can end the stack.
 class config_tree {
   public:
-    std::vector<config_node> nodes;
+    array_of<config_node> nodes;
 
     [[nodiscard]] const config_node& root() const { return nodes.front(); }
     [[nodiscard]] const config_node& child(const config_node& of, std::size_t index) const {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <floptally/detail/pages/arithmetic.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/functions.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
@@ -58,7 +58,7 @@ class evaluation {
             case op::member:
                 return member(e);
             case op::call: {
-                const std::vector<value> arguments = operands(e);
+                const array_of<value> arguments = operands(e);
                 return call_function({in_, where_, e.line, e.text, arguments, key_of_null(e, arguments)});
             }
             case op::index:
@@ -97,15 +97,15 @@ class evaluation {
     }
 
     [[nodiscard]] value operand(const expression& e, std::size_t at) { return of(where_.operands[e.first + at]); }
-    [[nodiscard]] std::vector<value> operands(const expression& e) {
-        std::vector<value> all;
+    [[nodiscard]] array_of<value> operands(const expression& e) {
+        array_of<value> all;
         for (std::size_t i = 0; i < e.count; ++i) {
             all.push_back(operand(e, i));
         }
         return all;
     }
     /// The first key that stands alone as an operand and is null: what an error is to name.
-    [[nodiscard]] std::string_view key_of_null(const expression& e, const std::vector<value>& arguments) const {
+    [[nodiscard]] std::string_view key_of_null(const expression& e, const array_of<value>& arguments) const {
         for (std::size_t i = 0; i < e.count; ++i) {
             const expression& one = where_.expressions[where_.operands[e.first + i]];
             if (one.what == op::key && arguments[i].is_none()) {
@@ -156,7 +156,7 @@ class evaluation {
 
     /// `.a // .b // value`: the first key that is given; else the value, else the default that a page declares.
     [[nodiscard]] value given(const expression& e, std::size_t index) {
-        std::vector<std::string_view> keys;
+        array_of<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);
         const key_rule* declared = nullptr;
         const page* by = nullptr;
@@ -165,6 +165,9 @@ class evaluation {
                 declared = p->find_key(keys[k]);
                 by = p;
             }
+        }
+        if (declared == nullptr && otherwise == no_expression) {
+            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
         }
         for (const std::string_view key : keys) {
             bool unread = false;
@@ -178,9 +181,6 @@ class evaluation {
             }
             return value_of(*value);
         }
-        if (declared == nullptr && otherwise == no_expression) {
-            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
-        }
         if (declared == nullptr) {
             return of(otherwise);
         }
@@ -190,7 +190,7 @@ class evaluation {
         return declared->otherwise == no_expression ? value{} : evaluation(in_, *by).of(declared->otherwise);
     }
     /// Collects the keys of a chain from the left; what is no key ends it.
-    [[nodiscard]] std::size_t chain(std::size_t index, std::vector<std::string_view>& keys) const {
+    [[nodiscard]] std::size_t chain(std::size_t index, array_of<std::string_view>& keys) const {
         const expression& e = where_.expressions[index];
         if (e.what == op::key) {
             keys.push_back(e.text);

@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
 
@@ -198,7 +198,7 @@ class expression_parser {
         return sequence(op::list, ']', {});
     }
     std::size_t sequence(op what, char end, std::string_view name) {
-        std::vector<std::size_t> items;
+        array_of<std::size_t> items;
         while (from_.peek() != end) {
             items.push_back(read());
             if (!from_.take(",")) {
@@ -209,7 +209,7 @@ class expression_parser {
         const std::size_t made = node(what, {}, name);
         page_.expressions[made].first = page_.operands.size();
         page_.expressions[made].count = items.size();
-        page_.operands.insert(page_.operands.end(), items.begin(), items.end());
+        page_.operands.append(items.begin(), items.end());
         return made;
     }
     std::size_t text() {

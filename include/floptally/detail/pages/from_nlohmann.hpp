@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 
 namespace floptally::detail::pages {
@@ -55,8 +55,8 @@ inline void fill(config_node& node, const nlohmann::json& from) {
 /// The tree of a JSON value, however deep: level by level, with no recursion.
 [[nodiscard]] inline config_tree tree_of(const nlohmann::json& whole) {
     config_tree tree;
-    std::vector<const nlohmann::json*> values{&whole};  // of the nodes of the tree
-    tree.nodes.emplace_back();
+    array_of<const nlohmann::json*> values(1, &whole);  // of the nodes of the tree
+    tree.nodes.push_back({});
     for (std::size_t at = 0; at < values.size(); ++at) {
         const nlohmann::json& from = *values[at];
         fill(tree.nodes[at], from);
@@ -65,14 +65,13 @@ inline void fill(config_node& node, const nlohmann::json& from) {
             tree.nodes[at].count = list->size();
             for (const nlohmann::json& one : *list) {
                 values.push_back(&one);
-                tree.nodes.emplace_back();
+                tree.nodes.push_back({});
             }
         } else if (const auto* object = from.get_ptr<const nlohmann::json::object_t*>()) {
             tree.nodes[at].count = object->size();
             for (const auto& [key, one] : *object) {
                 values.push_back(&one);
-                tree.nodes.emplace_back();
-                tree.nodes.back().key = key;
+                tree.nodes.push_back({.key = key});
             }
         }
     }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -20,7 +20,7 @@ struct function_call {
     const page& where;
     unsigned line;
     std::string_view name;
-    std::vector<value> given;
+    array_of<value> given;
     std::string_view null_key{};  ///< a key of the config that was given to it, and is null
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
@@ -47,18 +47,18 @@ struct function_call {
         }
         return given[at].real;
     }
-    [[nodiscard]] std::vector<value> list(std::size_t at) const {
+    [[nodiscard]] array_of<value> list(std::size_t at) const {
         if (given[at].is != value::kind::list) {
             fail("argument " + std::to_string(at + 1) + " must be a list, got " + in.shown(given[at]));
         }
         return in.items_of(given[at]);
     }
     /// Numbers of a list, or one number that stands for `size` of them.
-    [[nodiscard]] std::vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
+    [[nodiscard]] array_of<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
         if (given[at].counts()) {
-            return std::vector<std::int64_t>(size, given[at].number);
+            return array_of<std::int64_t>(size, given[at].number);
         }
-        std::vector<std::int64_t> all;
+        array_of<std::int64_t> all;
         for (const value& one : list(at)) {
             if (!one.counts()) {
                 if (given[at].given != nullptr) {

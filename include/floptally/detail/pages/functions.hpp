@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/mask_functions.hpp>
 #include <floptally/detail/pages/number_functions.hpp>
@@ -52,12 +52,12 @@ inline value largest_of(const function_call& c) {
     return folded(c, -1, [](std::int64_t& all, std::int64_t one) { return (all = one > all ? one : all, false); });
 }
 inline value last_of(const function_call& c) {
-    const std::vector<value> all = c.list(0);
+    const array_of<value> all = c.list(0);
     return all.empty() ? value{} : all.back();
 }
 /// How many texts a list has, each counted once.
 inline value different_of(const function_call& c) {
-    const std::vector<value> all = c.list(0);
+    const array_of<value> all = c.list(0);
     std::int64_t found = 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
         if (all[k].is != value::kind::text && c.given[0].given != nullptr) {
@@ -74,7 +74,7 @@ inline value different_of(const function_call& c) {
 }
 /// Of a list of [[value, ...], times], every value as often as it says: [[["a", "b"], 2]] is a b a b.
 inline value repeated_of(const function_call& c) {
-    std::vector<value> all;
+    array_of<value> all;
     const auto refuse = [&c] {
         const std::string what = "must be a list of [[name, ...], times], of at most 10000 names altogether";
         if (c.given[0].given != nullptr) {
@@ -83,14 +83,14 @@ inline value repeated_of(const function_call& c) {
         c.fail(what);
     };
     for (const value& group : c.list(0)) {
-        const std::vector<value> pair = group.is == value::kind::list ? c.in.items_of(group) : std::vector<value>{};
+        const array_of<value> pair = group.is == value::kind::list ? c.in.items_of(group) : array_of<value>{};
         if (pair.size() != 2 || pair[0].is != value::kind::list || pair[1].is != value::kind::number ||
             pair[1].number < 0 || pair[1].number > 10'000) {
             refuse();
         }
-        const std::vector<value> names = c.in.items_of(pair[0]);
+        const array_of<value> names = c.in.items_of(pair[0]);
         for (std::int64_t k = 0; k < pair[1].number; ++k) {
-            all.insert(all.end(), names.begin(), names.end());
+            all.append(names.begin(), names.end());
             if (all.size() > 10'000) {
                 refuse();
             }
@@ -104,7 +104,7 @@ inline value times_of(const function_call& c) {
         const std::string_view text = c.given[0].text;
         return number_value(std::count(text.begin(), text.end(), c.given[1].text.front()));
     }
-    const std::vector<value> all = c.list(0);
+    const array_of<value> all = c.list(0);
     std::int64_t found = 0;
     for (std::size_t k = 0; k < all.size() && (!c.has(2) || static_cast<std::int64_t>(k) < c.number(2)); ++k) {
         const value& wanted = c.given[1];
@@ -114,7 +114,7 @@ inline value times_of(const function_call& c) {
 }
 /// Half of each number of a list, rounded down: the padding with which a convolution of that kernel keeps its length.
 inline value halves_of(const function_call& c) {
-    std::vector<value> all;
+    array_of<value> all;
     for (const std::int64_t one : c.numbers(0)) {
         all.push_back(number_value(one / 2));
     }
@@ -125,7 +125,7 @@ inline value filled_of(const function_call& c) {
     if (c.number(0) < 1 || c.number(0) > 10'000) {
         c.fail("a list must have from 1 to 10000 numbers, got " + std::to_string(c.number(0)));
     }
-    std::vector<value> all(static_cast<std::size_t>(c.number(0)), c.given[1]);
+    array_of<value> all(static_cast<std::size_t>(c.number(0)), c.given[1]);
     all.back() = c.given[2];
     return c.in.list_of(std::move(all));
 }
@@ -172,7 +172,7 @@ inline value of_layer_of(const function_call& c) {
 inline value level_or_place(const function_call& c, bool place) {
     std::int64_t at = c.number(1);
     std::int64_t level = 0;
-    const std::vector<std::int64_t> depths = c.numbers(0);
+    const array_of<std::int64_t> depths = c.numbers(0);
     while (static_cast<std::size_t>(level) + 1 < depths.size() && at >= depths[static_cast<std::size_t>(level)]) {
         at -= depths[static_cast<std::size_t>(level)];
         ++level;
@@ -187,7 +187,7 @@ inline value depth_of(const function_call& c) {
     const std::string field = c.in.config().field("vision_feature_layer");
     std::int64_t deepest = 0;
     std::size_t at = 0;
-    const std::vector<value> all = c.given[0].is == value::kind::list ? c.list(0) : std::vector<value>{c.given[0]};
+    const array_of<value> all = c.given[0].is == value::kind::list ? c.list(0) : array_of<value>(1, c.given[0]);
     for (const value& one : all) {
         if (one.is != value::kind::number || one.number > most || one.number < -most - 1) {
             throw error(c.given[0].is == value::kind::list ? indexed(field, at) : field,

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
 #include <floptally/detail/pages/rows.hpp>
@@ -64,8 +64,8 @@ struct head_cost {
                                  .dealt = split_of(call, words ? dealing::vocabulary() : dealing::replicated())});
     if (how.is_tower && (call.in.has("units") || call.in.has("last_units"))) {
         const bool own = call.in.has("last_units");
-        matrix = matrix.over(mask_named(call.in, own ? "last_units" : "units"),
-                             own || !call.in.has("attends") ? mask::bidirectional() : mask_named(call.in, "attends"));
+        matrix = matrix.over(call.in.mask_named(own ? "last_units" : "units"),
+                             own || !call.in.has("attends") ? mask::bidirectional() : call.in.mask_named("attends"));
     }
     cost elementwise;
     const std::uint64_t twice = call.on("untied_twice") && !how.tied ? 2 : 1;
@@ -81,7 +81,7 @@ struct head_cost {
     if (!call.on("detached")) {
         return otherwise;
     }
-    std::vector<value> given = call.given;
+    array_of<value> given = call.given;
     for (std::size_t k = 0; k < given.size(); ++k) {
         if (call.line.arguments[k].name == "detached") {
             given[k] = flag_value(false);

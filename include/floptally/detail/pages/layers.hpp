@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/pages/arithmetic.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
@@ -29,7 +29,7 @@ class block_reader {
     static constexpr std::size_t nothing = ~std::size_t{0};
 
     struct variant {
-        std::vector<value> key{};
+        array_of<value> key{};
         cost made{};
     };
     [[nodiscard]] const cost& made(std::size_t which) const { return variants_[which].made; }
@@ -41,7 +41,7 @@ class block_reader {
         }
         const bool outer = in_.varies;
         in_.varies = false;
-        std::vector<value> key;
+        array_of<value> key;
         bool any = false;
         for (const part_line& line : from_.is->lines) {
             any = evaluate(line, key) || any;
@@ -54,7 +54,7 @@ class block_reader {
 
   private:
     /// Everything that a part can see: its arguments, and where it stands.
-    bool evaluate(const part_line& line, std::vector<value>& key) {
+    bool evaluate(const part_line& line, array_of<value>& key) {
         const bool is_there = line.condition == no_expression || holds(line);
         key.push_back(flag_value(is_there));
         if (!is_there) {
@@ -75,7 +75,7 @@ class block_reader {
         return one.on();
     }
 
-    [[nodiscard]] std::size_t find_or_make(const std::vector<value>& key) {
+    [[nodiscard]] std::size_t find_or_make(const array_of<value>& key) {
         for (std::size_t v = 0; v < variants_.size(); ++v) {
             bool equal = variants_[v].key.size() == key.size();
             for (std::size_t k = 0; equal && k < key.size(); ++k) {
@@ -85,11 +85,11 @@ class block_reader {
                 return v;
             }
         }
-        variants_.push_back({key, make(key)});
+        variants_.add({key, make(key)});
         return variants_.size() - 1;
     }
 
-    [[nodiscard]] cost make(const std::vector<value>& key) {
+    [[nodiscard]] cost make(const array_of<value>& key) {
         cost sum;
         made_values made;
         std::size_t at = 0;
@@ -97,8 +97,8 @@ class block_reader {
             if (!key[at++].on()) {
                 continue;
             }
-            const auto first = key.begin() + static_cast<std::ptrdiff_t>(at);
-            const std::vector<value> given(first, first + static_cast<std::ptrdiff_t>(line.arguments.size()));
+            const value* const first = key.begin() + at;
+            const array_of<value> given(first, first + line.arguments.size());
             at += line.arguments.size() + 2;
             sum += made_by({in_, *from_.where, line, given, made, latent_core_});
         }
@@ -108,7 +108,7 @@ class block_reader {
     scope& in_;
     scope::found_block from_;
     mla_core latent_core_;
-    std::deque<variant> variants_;
+    kept<variant> variants_;
     std::size_t last_ = nothing;
     bool is_known_ = false;
 };
@@ -144,7 +144,7 @@ class layer_reader {
         }
         run now;
         std::uint64_t norms = 0;
-        std::vector<first_use> forward;  // the sum has its components in this order
+        array_of<first_use> forward;  // the sum has its components in this order
         for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
@@ -194,7 +194,7 @@ class layer_reader {
     };
     struct entry {
         block_reader reader;
-        std::vector<tally_of_layers> counts;
+        array_of<tally_of_layers> counts;
 
         /// Whether this is the first layer that has it.
         bool count(std::size_t variant, bool detached) {
@@ -203,7 +203,7 @@ class layer_reader {
             }
             const bool is_first = variant >= counts.size();
             if (is_first) {
-                counts.resize(variant + 1);
+                counts.resize(variant + 1, {});
             }
             ++(detached ? counts[variant].detached : counts[variant].used);
             return is_first;
@@ -218,7 +218,7 @@ class layer_reader {
         std::uint64_t repeat = 0;
         std::uint64_t norms = 0;
         bool detached = false;
-        std::vector<std::size_t> variants{};
+        array_of<std::size_t> variants{};
     };
 
     static void add_times(cost& sum, std::uint64_t times, const cost& one) {
@@ -242,7 +242,7 @@ class layer_reader {
     }
 
     scope& in_;
-    std::deque<entry> blocks_;
+    array_of<entry> blocks_;
     run last_;
 };
 

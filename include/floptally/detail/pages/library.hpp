@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/name_check.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/page_parser.hpp>
@@ -23,11 +25,23 @@ class library {
         if (!parse(text)) {
             page_error("?", 1, "expected \"page NAME\", and the text has no line");
         }
+        given_ = pages_.size();
     }
 
-    /// The first page of the texts that were added; empty where there is none.
-    [[nodiscard]] std::string_view first() const {
-        return pages_.empty() ? std::string_view{} : std::string_view(pages_.front()->name);
+    /// The user's pages, each with its bases and not yet used; none of them has a name that nobody asks for.
+    [[nodiscard]] array_of<const page*> given() {
+        array_of<const page*> all;
+        for (std::size_t k = 0; k < given_; ++k) {
+            all.push_back(&find(pages_[k].name));
+        }
+        const name_check names(all);
+        for (const page* one : all) {
+            names.check(*one);
+        }
+        for (page* const one : pages_) {
+            one->is_used = false;
+        }
+        return all;
     }
 
     [[nodiscard]] bool has(std::string_view name) {
@@ -51,13 +65,19 @@ class library {
             }
             found->base = &find(found->base_name, found, found->line, depth + 1);
         }
+        for (const page* p = found; p != nullptr; p = p->base) {
+            known(p->name)->is_used = true;
+        }
         return *found;
     }
 
+    /// Pages that were parsed so far.
+    [[nodiscard]] const kept<page>& loaded() const { return pages_; }
+
     /// The types that come with the library, and those of the user's pages.
-    [[nodiscard]] std::vector<std::string_view> types() const {
-        std::vector<std::string_view> all;
-        for (const std::unique_ptr<page>& one : pages_) {
+    [[nodiscard]] array_of<std::string_view> types() const {
+        array_of<std::string_view> all;
+        for (page* const one : pages_) {
             if (one->name.find('.') == std::string_view::npos && find_model_page(one->name).empty()) {
                 all.push_back(one->name);
             }
@@ -80,9 +100,9 @@ class library {
     [[nodiscard]] static std::string_view file_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
     [[nodiscard]] page* known(std::string_view name) const {
-        for (const std::unique_ptr<page>& one : pages_) {
+        for (page* const one : pages_) {
             if (one->name == name) {
-                return one.get();
+                return one;
             }
         }
         return nullptr;
@@ -115,30 +135,28 @@ class library {
                        "a text of " + std::to_string(text.size()) + " characters; pages have at most " +
                            std::to_string(most_text));
         }
-        std::unique_ptr<page> now;
-        std::unique_ptr<page_parser> parser;
-        const auto keep = [&] {
-            if (now && known(now->name) == nullptr) {
-                pages_.push_back(std::move(now));
-            }
-        };
+        kept<page_parser> parsers;
+        page_parser* parser = nullptr;
         while (lines.next()) {
             if (!lines.indented && lines.line.starts_with("page ")) {
-                keep();
-                now = std::make_unique<page>(page_parser::header(lines.line, lines.number));
-                parser = std::make_unique<page_parser>(*now);
-            } else if (!parser) {
-                page_error("?", lines.number, "expected \"page NAME\" before anything else");
+                page now = page_parser::header(lines.line, lines.number);
+                kept<page>& among = known(now.name) == nullptr ? pages_ : unused_;
+                parser = &parsers.add(page_parser(among.add(std::move(now))));
+            } else if (parser == nullptr) {
+                page_error(
+                    "?", lines.number,
+                    "expected \"page NAME\", not indented, before " + lexer("?", lines.line, lines.number).next());
             } else {
                 parser->take(lines);
             }
         }
-        keep();
         return parser != nullptr;
     }
 
-    std::vector<std::unique_ptr<page>> pages_;
-    std::vector<std::string_view> loaded_;
+    kept<page> pages_;
+    std::size_t given_ = 0;  ///< of them the user's, which come first
+    kept<page> unused_;      ///< later ones of the same names
+    array_of<std::string_view> loaded_;
 };
 
 }  // namespace floptally::detail::pages

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/mask.hpp>
@@ -63,12 +63,12 @@ inline value field_of(const function_call& c) {
     for (const value& one : c.given) {
         size = one.is == value::kind::list ? one.size() : size;
     }
-    const std::vector<std::int64_t> kernels = c.numbers(0, size);
-    const std::vector<std::int64_t> strides = c.numbers(1, kernels.size());
-    const std::vector<std::int64_t> paddings =
-        c.has(2) ? c.numbers(2, kernels.size()) : std::vector<std::int64_t>(kernels.size(), 0);
-    const std::vector<std::int64_t> dilations =
-        c.has(3) ? c.numbers(3, kernels.size()) : std::vector<std::int64_t>(kernels.size(), 1);
+    const array_of<std::int64_t> kernels = c.numbers(0, size);
+    const array_of<std::int64_t> strides = c.numbers(1, kernels.size());
+    const array_of<std::int64_t> paddings =
+        c.has(2) ? c.numbers(2, kernels.size()) : array_of<std::int64_t>(kernels.size(), 0);
+    const array_of<std::int64_t> dilations =
+        c.has(3) ? c.numbers(3, kernels.size()) : array_of<std::int64_t>(kernels.size(), 1);
     if (strides.size() != kernels.size() || paddings.size() != kernels.size() || dilations.size() != kernels.size()) {
         c.fail("lists of different sizes");
     }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/classes.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/heads.hpp>
@@ -98,10 +100,12 @@ class model_reader {
             if (options_.mtp_layers != 0) {
                 throw error("mtp", "needs a class with an lm_head; architectures names one without");
             }
+            note_class_sizes(scope_, notes_);
             return finished_tower();
         }
         add_embedding();
         add_mtp();
+        note_class_sizes(scope_, notes_);
         return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
@@ -143,8 +147,8 @@ class model_reader {
             parts_.add_prefix_tokens(prefix);
         }
         if (scope_.has("units")) {
-            const mask units = mask_named(scope_, "units");
-            const mask attends = scope_.has("attends") ? mask_named(scope_, "attends") : mask::bidirectional();
+            const mask units = scope_.mask_named("units");
+            const mask attends = scope_.has("attends") ? scope_.mask_named("attends") : mask::bidirectional();
             sum_ = sum_.over(units, attends);
             parts_.move_over(units, attends);
         }
@@ -196,7 +200,7 @@ class model_reader {
             if (line.condition != no_expression && !scope_.evaluate(*head.where, line.condition).on()) {
                 continue;
             }
-            std::vector<value> given;
+            array_of<value> given;
             for (const argument& one : line.arguments) {
                 given.push_back(one.value == no_expression ? flag_value(true)
                                                            : scope_.evaluate(*head.where, one.value));

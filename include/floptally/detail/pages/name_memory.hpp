@@ -20,9 +20,9 @@ inline value scope::evaluate(const page& where, std::size_t index) { return eval
 inline value scope::named(std::string_view name) {
     spend(memory_.size() / 16);  // the search
     memory* known = nullptr;
-    for (memory& one : memory_) {
-        if (one.name == name) {
-            known = &one;
+    for (memory* one : memory_) {
+        if (one->name == name) {
+            known = one;
         }
     }
     if (known != nullptr && known->known && (!known->varies || known->layer == layer)) {
@@ -34,9 +34,7 @@ inline value scope::named(std::string_view name) {
         page_error(page_.name, page_.line, "defines no \"" + std::string(name) + "\"");
     }
     if (known == nullptr) {
-        memory_.emplace_back();
-        memory_.back().name = found.is->name;
-        known = &memory_.back();
+        known = &memory_.add({.name = found.is->name, .is = {}});
     }
     if (known->active) {
         page_error(found.where->name, found.is->line, "\"" + std::string(name) + "\" is defined by itself");

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
-#include <vector>
+
+#include <floptally/detail/pages/array_of.hpp>
 
 namespace floptally::detail::pages {
 
@@ -14,9 +15,9 @@ namespace floptally::detail::pages {
     if (a.size() > b.size() + most || b.size() > a.size() + most || a.size() > 200) {
         return most + 1;
     }
-    std::vector<std::size_t> before(b.size() + 1);
-    std::vector<std::size_t> last(b.size() + 1);
-    std::vector<std::size_t> now(b.size() + 1);
+    array_of<std::size_t> before(b.size() + 1, 0);
+    array_of<std::size_t> last(b.size() + 1, 0);
+    array_of<std::size_t> now(b.size() + 1, 0);
     for (std::size_t j = 0; j <= b.size(); ++j) {
         last[j] = j;
     }
@@ -28,14 +29,14 @@ namespace floptally::detail::pages {
                 now[j] = std::min(now[j], before[j - 2] + 1);
             }
         }
-        before.swap(last);
-        last.swap(now);
+        std::swap(before, last);
+        std::swap(last, now);
     }
     return std::min(last[b.size()], most + 1);
 }
 
 /// The word of a list that is nearest, if any is near: a third of its letters at most.
-[[nodiscard]] inline std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
+[[nodiscard]] inline std::string_view nearest(std::string_view word, const array_of<std::string_view>& known) {
     std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::string_view found;
     for (const std::string_view one : known) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -83,7 +85,7 @@ struct key_rule {
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
-    std::vector<std::string_view> words{};  ///< of a text, or of the texts of a list
+    array_of<std::string_view> words{};  ///< of a text, or of the texts of a list
     unsigned line = 0;
 };
 
@@ -96,7 +98,7 @@ struct argument {
 /// `PART name EXPR, name EXPR, word if EXPR`
 struct part_line {
     std::string_view part;
-    std::vector<argument> arguments{};
+    array_of<argument> arguments{};
     std::size_t condition = no_expression;
     std::string_view rest{};  ///< of a line of a class that says which class of another page it is
     unsigned line = 0;
@@ -105,7 +107,7 @@ struct part_line {
 struct block {
     std::string_view name;
     bool is_class = false;
-    std::vector<part_line> lines{};
+    array_of<part_line> lines{};
     unsigned line = 0;
 };
 
@@ -138,17 +140,18 @@ struct page {
     std::string_view base_name{};
     std::string_view prefix{};
     std::string_view encoder{};  ///< the page of the other side; "none": the base's falls away
-    std::vector<expression> expressions{};
-    std::vector<std::size_t> operands{};
-    std::vector<definition> definitions{};
-    std::vector<key_rule> keys{};
-    std::vector<std::string_view> without{};
-    std::vector<block> blocks{};
-    std::vector<std::string_view> classes{};
-    std::vector<page_rule> rules{};
-    std::vector<inner_model> inner{};
+    array_of<expression> expressions{};
+    array_of<std::size_t> operands{};
+    array_of<definition> definitions{};
+    array_of<key_rule> keys{};
+    array_of<std::string_view> without{};
+    array_of<block> blocks{};
+    array_of<std::string_view> classes{};
+    array_of<page_rule> rules{};
+    array_of<inner_model> inner{};
     const page* base = nullptr;
     unsigned line = 0;
+    bool is_used = false;  ///< by the model that is being read
 
     /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
@@ -177,6 +180,24 @@ struct page {
         return nullptr;
     }
 };
+
+/// The models inside a page: its own, and those of its bases that it does not replace.
+[[nodiscard]] inline array_of<const inner_model*> inner_of(const page& read) {
+    array_of<const inner_model*> all;
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        array_of<const inner_model*> own;
+        for (const inner_model& one : p->inner) {
+            const bool replaced =
+                std::any_of(all.begin(), all.end(), [&](const inner_model* known) { return known->name == one.name; });
+            if (!replaced) {
+                own.push_back(&one);
+            }
+        }
+        own.append(all.begin(), all.end());
+        all = std::move(own);
+    }
+    return all;
+}
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void page_error(std::string_view name, unsigned line,
                                                               const std::string& what) {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
@@ -20,14 +20,14 @@
 namespace floptally::detail::pages {
 
 /// Names of the values that the lines of one block make, so that a line may say what it reads.
-using made_values = std::vector<std::string_view>;
+using made_values = array_of<std::string_view>;
 
 /// One line of a block with its arguments evaluated: what a part is made of.
 struct part_call {
     scope& in;
     const page& where;
     const part_line& line;
-    const std::vector<value>& given;  ///< one for each argument of the line
+    const array_of<value>& given;  ///< one for each argument of the line
     made_values& made;
     mla_core latent_core = mla_core::expanded;
 
@@ -73,21 +73,22 @@ struct part_call {
             return otherwise;
         }
         if (one->is != value::kind::mask) {
+            blame_definition(name);
             fail(std::string(name) + " must be a mask, got " + in.shown(*one));
         }
         return one->attends;
     }
     /// One number for each of `size`: a list, or a number that stands for all.
-    [[nodiscard]] std::vector<std::int64_t> numbers(std::string_view name, std::size_t size,
-                                                    std::int64_t otherwise) const {
+    [[nodiscard]] array_of<std::int64_t> numbers(std::string_view name, std::size_t size,
+                                                 std::int64_t otherwise) const {
         const value* one = find(name);
         if (one == nullptr || one->is_none()) {
-            return std::vector<std::int64_t>(size, otherwise);
+            return array_of<std::int64_t>(size, otherwise);
         }
         if (one->is != value::kind::list) {
-            return std::vector<std::int64_t>(size, static_cast<std::int64_t>(number(name)));
+            return array_of<std::int64_t>(size, static_cast<std::int64_t>(number(name)));
         }
-        std::vector<std::int64_t> all;
+        array_of<std::int64_t> all;
         for (const value& item : in.items_of(*one)) {
             if (!item.counts()) {
                 fail(std::string(name) + " must be numbers, got " + in.shown(item));
@@ -120,7 +121,7 @@ struct part_call {
         const bool page_sees = find("sees") == nullptr && in.has("sees");
         return {.index = in.layer,
                 .hidden_size = find("width") != nullptr ? must("width") : in.number_or("h", 0),
-                .attends = page_sees ? in.named("sees").attends : attends("sees", mask::causal())};
+                .attends = page_sees ? in.mask_named("sees") : attends("sees", mask::causal())};
     }
 
     /// "q", "x", "ck + cg": what a line reads or makes. `x` is what enters the block, `context` the other side.
@@ -135,6 +136,16 @@ struct part_call {
     }
 
   private:
+    /// An argument that is a name and should be a mask: what is wrong stands where the name is defined.
+    void blame_definition(std::string_view argument_name) const {
+        for (const argument& one : line.arguments) {
+            const bool is_name = one.name == argument_name && one.value != no_expression &&
+                                 where.expressions[one.value].what == op::name;
+            if (is_name && in.find_definition(where.expressions[one.value].text).is != nullptr) {
+                static_cast<void>(in.mask_named(where.expressions[one.value].text));
+            }
+        }
+    }
     [[nodiscard]] floptally::value::set one_value(std::string_view name, bool writes) const {
         if (name == "x") {
             return floptally::value::stream;

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/audio.hpp>
@@ -120,7 +120,7 @@ namespace floptally::detail::pages {
 // ---- towers ----
 
 [[gnu::cold]] inline cost patches_of(const part_call& p) {
-    const std::vector<std::int64_t> area = p.numbers("side", 2, 1);
+    const array_of<std::int64_t> area = p.numbers("side", 2, 1);
     return patch_embedding{.in_channels = p.must("channels"),
                            .patch_size = static_cast<std::uint64_t>(area[0]),
                            .patch_width = static_cast<std::uint64_t>(area[1]),
@@ -151,18 +151,18 @@ namespace floptally::detail::pages {
 }
 /// Convolutions along time, one after the other: a number for each, or one for all.
 [[gnu::cold]] inline cost convolutions_of(const part_call& p) {
-    const std::vector<std::int64_t> kernels = p.numbers("kernels", 0, 1);
+    const array_of<std::int64_t> kernels = p.numbers("kernels", 0, 1);
     const std::size_t size = kernels.size();
     if (size == 0 || size > 16) {
         p.fail("needs from 1 to 16 kernels, got " + std::to_string(size));
     }
-    const std::vector<std::int64_t> out = p.numbers("out", size, 1);
-    const std::vector<std::int64_t> strides = p.numbers("strides", size, 1);
-    const std::vector<std::int64_t> paddings = p.numbers("paddings", size, 0);
-    const std::vector<std::int64_t> groups = p.numbers("groups", size, 1);
-    const std::vector<std::int64_t> dilations = p.numbers("dilations", size, 1);
-    const std::vector<std::int64_t> bins = p.numbers("bins", size, 1);
-    const std::vector<std::int64_t> bin_kernels = p.numbers("bin_kernels", size, 1);
+    const array_of<std::int64_t> out = p.numbers("out", size, 1);
+    const array_of<std::int64_t> strides = p.numbers("strides", size, 1);
+    const array_of<std::int64_t> paddings = p.numbers("paddings", size, 0);
+    const array_of<std::int64_t> groups = p.numbers("groups", size, 1);
+    const array_of<std::int64_t> dilations = p.numbers("dilations", size, 1);
+    const array_of<std::int64_t> bins = p.numbers("bins", size, 1);
+    const array_of<std::int64_t> bin_kernels = p.numbers("bin_kernels", size, 1);
     convolution_stem stem{.in_channels = p.must("channels"), .at_input = !p.on("inside")};
     if (p.find("field") != nullptr) {
         stem.before = {.field = static_cast<std::int64_t>(p.must("field")),

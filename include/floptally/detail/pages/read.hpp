@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/composite_reader.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/detail/pages/fields.hpp>
@@ -32,19 +35,31 @@ namespace floptally::detail::pages {
             "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module");
 }
 
-/// Reads a config by the page of its type, or by the page `forced`, whatever type the config says.
-[[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages,
-                                             std::string_view forced = {}) {
-    const fields config(tree, tree.root(), "");
-    std::string_view type = forced;
-    if (type.empty()) {
-        const config_node* named = config.find("model_type");
-        if (named == nullptr || named->is != config_node::kind::text) {
-            throw error("model_type", named == nullptr ? "is missing; `floptally models` lists the known ones"
-                                                       : "must be a string, got " + tree.shown(*named));
-        }
-        type = named->text;
+/// Pages that were given, and none of which read anything: they would change nothing without a word.
+inline void note_unused(const array_of<const page*>& given, const fields& config, std::string_view type, bool strict,
+                        std::vector<std::string>& notes) {
+    if (given.empty() || std::any_of(given.begin(), given.end(), [](const page* one) { return one->is_used; })) {
+        return;
     }
+    const std::string what = "no page that was given is of type \"" + std::string(type) + "\": the first is \"" +
+                             std::string(given.front()->name) + "\"";
+    if (strict) {
+        throw error(config.field("model_type"), what);
+    }
+    notes.push_back(what);
+}
+
+/// Reads a config by the page of its type: a user's before the library's. One without a type is read by the first page
+/// that was given.
+[[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages) {
+    const fields config(tree, tree.root(), "");
+    const array_of<const page*> given = pages.given();
+    const config_node* named = config.find("model_type");
+    if (named != nullptr ? named->is != config_node::kind::text : given.empty()) {
+        throw error("model_type", named == nullptr ? "is missing; `floptally models` lists the known ones"
+                                                   : "must be a string, got " + tree.shown(*named));
+    }
+    const std::string_view type = named != nullptr ? std::string_view(named->text) : given.front()->name;
     if (!pages.has(type)) {
         unknown_type(pages, config, type);
     }
@@ -52,7 +67,13 @@ namespace floptally::detail::pages {
     model_config made = inner_of(read).empty() ? model_reader(pages, read, config, options).read()
                                                : composite_reader(pages, read, config, options).read();
     const std::string_view side = encoder_of(read);
+    note_unused(given, config, type, options.strict, made.notes);
     note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);
+    for (const std::string& note : made.notes) {
+        if (options.strict && note.starts_with(class_sizes_note)) {
+            throw error("config", note);
+        }
+    }
     return made;
 }
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/expression_parser.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/error.hpp>
+#include <floptally/mask.hpp>
 
 namespace floptally::detail::pages {
 
@@ -28,9 +29,9 @@ class scope {
         std::string_view name;
         scope* of;
     };
-    std::vector<inner_scope> inner;  ///< models inside this one, as `vision.h` names them
-    std::uint64_t layer = 0;         ///< `i`
-    bool varies = false;             ///< whether what was evaluated since this was cleared looks at `i`
+    array_of<inner_scope> inner;  ///< models inside this one, as `vision.h` names them
+    std::uint64_t layer = 0;      ///< `i`
+    bool varies = false;          ///< whether what was evaluated since this was cleared looks at `i`
 
     [[nodiscard]] const page& of() const { return page_; }
     [[nodiscard]] const fields& config() const { return config_; }
@@ -99,7 +100,21 @@ class scope {
         return has(name) ? number(name) : otherwise;
     }
     [[nodiscard]] bool on(std::string_view name) { return has(name) && named(name).on(); }
+    /// A name of the page that is a mask, or units.
+    [[nodiscard]] mask mask_named(std::string_view name) {
+        const value one = named(name);
+        if (one.is != value::kind::mask) {
+            const found_definition found = find_definition(name);
+            page_error(found.where->name, found.is->line,
+                       "\"" + std::string(name) + "\" must be a mask or units, got " + shown(one));
+        }
+        return one.attends;
+    }
 
+    /// Whether anything was counted with it so far.
+    [[nodiscard]] bool was_asked(std::string_view name) const {
+        return std::any_of(memory_.begin(), memory_.end(), [&](const memory* one) { return one->name == name; });
+    }
     [[nodiscard]] value named(std::string_view name);
     [[nodiscard]] value evaluate(const page& where, std::size_t index);
 
@@ -142,26 +157,25 @@ class scope {
     }
 
     /// Elements, each as a value.
-    [[nodiscard]] std::vector<value> items_of(const value& list) const {
+    [[nodiscard]] array_of<value> items_of(const value& list) const {
         if (list.items != nullptr) {
             return *list.items;
         }
-        std::vector<value> all;
+        array_of<value> all;
         for (std::size_t i = 0; list.given != nullptr && i < list.given->count; ++i) {
             all.push_back(value_of(config_.tree().child(*list.given, i)));
         }
         return all;
     }
-    [[nodiscard]] value list_of(std::vector<value> items) {
+    [[nodiscard]] value list_of(array_of<value> items) {
         std::size_t left = 10'000;
         if (!counts_at_most(items, left)) {
             page_error(page_.name, page_.line, "makes a list of more than 10000 elements, with those of lists in it");
         }
         spend(items.size());
-        lists_.push_back(std::move(items));
         value made;
         made.is = value::kind::list;
-        made.items = &lists_.back();
+        made.items = &lists_.add(std::move(items));
         return made;
     }
 
@@ -202,7 +216,7 @@ class scope {
         return all.empty() ? "[]" : all + "]";
     }
     /// Takes the elements of a list, with those of lists in it, from `left`, as long as there are some.
-    [[nodiscard]] static bool counts_at_most(const std::vector<value>& items, std::size_t& left) {
+    [[nodiscard]] static bool counts_at_most(const array_of<value>& items, std::size_t& left) {
         for (const value& one : items) {
             if (left == 0 || (one.items != nullptr && !counts_at_most(*one.items, --left))) {
                 return false;
@@ -230,8 +244,8 @@ class scope {
 
     const page& page_;
     fields config_;
-    std::deque<memory> memory_;             // references stay while more are added
-    std::deque<std::vector<value>> lists_;  // likewise
+    kept<memory> memory_;
+    kept<array_of<value>> lists_;
     unsigned depth_ = 0;
     std::size_t steps_ = 0;
 };

@@ -24,17 +24,6 @@ namespace floptally::detail::pages {
     return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
 }
 
-/// A name of the page that is a mask, or units.
-[[nodiscard]] inline mask mask_named(scope& in, std::string_view name) {
-    const value one = in.named(name);
-    if (one.is != value::kind::mask) {
-        const scope::found_definition found = in.find_definition(name);
-        page_error(found.where->name, found.is->line,
-                   "\"" + std::string(name) + "\" must be a mask or units, got " + in.shown(one));
-    }
-    return one.attends;
-}
-
 /// A side of the image that the config states, in patches.
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
@@ -64,7 +53,7 @@ namespace floptally::detail::pages {
     }
     for (const char* const name : {"units", "tokens_for"}) {
         if (in.has(name)) {
-            one.units = mask_named(in, name);
+            one.units = in.mask_named(name);
             one.per_unit = 1;
         }
     }

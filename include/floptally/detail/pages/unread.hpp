@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
@@ -144,7 +145,7 @@ inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden"
 }
 
 /// Every key that a page or its base declares, the models inside too.
-inline void declared_keys(const page& read, std::vector<std::string_view>& all) {
+inline void declared_keys(const page& read, array_of<std::string_view>& all) {
     for (const page* p = &read; p != nullptr; p = p->base) {
         for (const key_rule& one : p->keys) {
             all.push_back(one.key.substr(0, one.key.find('.')));
@@ -163,7 +164,7 @@ inline void declared_keys(const page& read, std::vector<std::string_view>& all) 
 /// `other_side`: the page of the encoder, which reads the same config.
 inline void note_unread(const page& read, const page* other_side, const fields& config, bool strict,
                         std::vector<std::string>& notes) {
-    std::vector<std::string_view> declared;
+    array_of<std::string_view> declared;
     declared_keys(read, declared);
     if (other_side != nullptr) {
         declared_keys(*other_side, declared);

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
+#include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/mask.hpp>
 
@@ -20,8 +20,8 @@ struct value {
     std::int64_t number = 0;  ///< 1 or 0 of a flag
     double real = 0;
     std::string_view text{};
-    const config_node* given = nullptr;         ///< a list or an object of the config
-    const std::vector<value>* items = nullptr;  ///< a list that a page or a function made
+    const config_node* given = nullptr;      ///< a list or an object of the config
+    const array_of<value>* items = nullptr;  ///< a list that a page or a function made
     floptally::mask attends{};
 
     [[nodiscard]] bool is_none() const { return is == kind::none; }

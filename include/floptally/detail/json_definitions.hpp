@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/floptally_format.hpp>
+#include <floptally/detail/hstu_format.hpp>
+#include <floptally/detail/json_form.hpp>
+#include <floptally/detail/pages/from_nlohmann.hpp>
+#include <floptally/detail/pages/read.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model/latent_attention.hpp>
+#include <floptally/model_config.hpp>
+
+/// @file
+/// What <floptally/json.hpp> declares: inline there, or in the one unit that includes <floptally/json_src.hpp>.
+
+namespace floptally {
+
+namespace detail {
+
+[[nodiscard]] inline model_config read_tree(const pages::config_tree& tree, const read_options& options) {
+    const config_fields config(tree, tree.root(), "");
+    const pages::config_node* type = options.pages.empty() ? config.find("model_type") : nullptr;
+    model_config model;
+    if (type != nullptr && type->text == "floptally") {
+        model = floptally_format(config, options).read();
+    } else if (type != nullptr && type->text == "hstu") {
+        model = hstu_format(config, options).read();
+    } else {
+        pages::library known;
+        for (const std::string& text : options.pages) {
+            known.add(text);
+        }
+        model = pages::read_pages(tree, options, known);
+    }
+    if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
+        throw error("mla", model.model_type + " has no latent attention to absorb");
+    }
+    return model;
+}
+
+}  // namespace detail
+
+inline namespace FLOPTALLY_JSON_NAMESPACE {
+
+FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, const read_options& options) {
+    return detail::read_tree(detail::pages::tree_of(config), options);
+}
+
+FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
+    nlohmann::json config;
+    try {
+        config = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& problem) {
+        throw error("config", "must be a JSON object, cannot be parsed at byte " + std::to_string(problem.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        throw error("config", "must be a JSON object, has a number that no double holds");
+    }
+    return read_config(config, options);
+}
+
+FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {
+    std::error_code unreadable;
+    const bool folder = std::filesystem::is_directory(path, unreadable);
+    const std::filesystem::path file = folder ? path / "config.json" : path;
+    std::ifstream text(file);
+    if (!text) {
+        throw error("config", "cannot read \"" + file.string() + "\"");
+    }
+    return read_config(text, options);
+}
+
+FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {
+    std::vector<std::string_view> types;
+    for (const std::string_view one : detail::pages::library().types()) {
+        types.push_back(one);
+    }
+    types.push_back("hstu");
+    types.push_back("floptally");
+    return types;
+}
+
+FLOPTALLY_JSON_INLINE std::string page_file(std::string_view type) {
+    return detail::pages::find_model_page(type).empty() ? std::string()
+                                                        : "include/floptally/models/" + std::string(type) + ".hpp";
+}
+
+}  // namespace FLOPTALLY_JSON_NAMESPACE
+
+}  // namespace floptally

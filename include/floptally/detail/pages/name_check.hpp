@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/pages/lexer.hpp>
+#include <floptally/detail/pages/nearest.hpp>
+#include <floptally/detail/pages/page.hpp>
+
+/// @file
+/// Names and blocks that nobody asks for. What follows in a page replaces what its base says by name, so that a name
+/// that is misspelt would replace nothing, and the base's would count without a word.
+
+namespace floptally::detail::pages {
+
+/// What the reader asks a page for; a composite besides for `NAME_units` and the like of each model inside.
+inline constexpr std::string_view reader_names[] = {
+    "h",      "layers",    "v",         "norms",        "final_norm", "first_norm", "sees",
+    "tied",   "positions", "embedding", "always_tied",  "mtp",        "mtp_norms",  "no_mtp",
+    "stands", "units",     "attends",   "class_tokens", "last_units", "rows",       "columns",
+    "frames", "clip",      "input",     "tokens_for",   "per_unit",   "per_frame",  "per_token"};
+inline constexpr std::string_view inner_names[] = {"_layers", "_units", "_per_unit", "_per_frame", "_per_token"};
+inline constexpr std::string_view block_names[] = {"mixer", "cross", "feed",  "more",
+                                                   "once",  "stem",  "after", "text_after"};
+inline constexpr std::string_view inner_blocks[] = {"_projector", "_in_text"};
+
+/// Checks pages against each other: a name may be asked for by a line of any page that stands on its own.
+class name_check {
+  public:
+    explicit name_check(const array_of<const page*>& all) {
+        for (const page* one : all) {
+            for (const page* p = one; p != nullptr; p = p->base) {
+                collect(*p);
+            }
+        }
+    }
+
+    /// Throws at the first name or block of a page that replaces none of its bases' and that nobody asks for.
+    void check(const page& one) const {
+        for (const definition& is : one.definitions) {
+            const bool replaces = any_base(one, [&](const page& p) { return p.find_definition(is.name) != nullptr; });
+            if (!replaces && !is_asked(is.name) && !is_known(one, is.name, reader_names, inner_names)) {
+                refuse(one, is.line, "no line and no reader asks for", is.name, names_for(one));
+            }
+        }
+        for (const block& is : one.blocks) {
+            const bool replaces = any_base(one, [&](const page& p) { return p.find_block(is.name) != nullptr; });
+            if (!is.is_class && !replaces && !is_known(one, is.name, block_names, inner_blocks)) {
+                refuse(one, is.line, "no block of a model is called", is.name,
+                       array_of<std::string_view>(std::begin(block_names), std::end(block_names)));
+            }
+        }
+    }
+
+  private:
+    void collect(const page& from) {
+        for (const expression& e : from.expressions) {
+            if (e.what == op::name) {
+                asked_.push_back(e.text);
+            } else if (e.what == op::member) {
+                asked_.push_back(from.expressions[from.operands[e.first]].text);
+            }
+        }
+        for (const page_rule& rule : from.rules) {
+            collect_words(rule.text);
+        }
+        for (const block& one : from.blocks) {
+            for (const part_line& line : one.lines) {
+                collect_words(line.rest);
+            }
+        }
+    }
+    /// `{name}` in a text.
+    void collect_words(std::string_view text) {
+        bool inside = false;
+        while (!text.empty()) {
+            const auto length = static_cast<std::size_t>(
+                std::find_if(text.begin(), text.end(), [](char c) { return !is_word(c); }) - text.begin());
+            if (length == 0) {
+                inside = text.front() == '{' || (inside && text.front() != '}');
+            } else if (inside) {
+                asked_.push_back(text.substr(0, length));
+            }
+            text.remove_prefix(length == 0 ? 1 : length);
+        }
+    }
+
+    template <class Holds>
+    [[nodiscard]] static bool any_base(const page& one, Holds holds) {
+        const page* p = one.base;
+        while (p != nullptr && !holds(*p)) {
+            p = p->base;
+        }
+        return p != nullptr;
+    }
+    [[nodiscard]] bool is_asked(std::string_view name) const {
+        return std::find(asked_.begin(), asked_.end(), name) != asked_.end();
+    }
+    /// Among the reader's words, or one of a model inside with one of the endings.
+    template <class Words, class Endings>
+    [[nodiscard]] static bool is_known(const page& one, std::string_view name, const Words& words,
+                                       const Endings& endings) {
+        bool known = std::find(std::begin(words), std::end(words), name) != std::end(words);
+        for (const page* p = &one; p != nullptr && !known; p = p->base) {
+            for (const inner_model& model : p->inner) {
+                for (const std::string_view ending : endings) {
+                    known = known || name == std::string(model.name).append(ending);
+                }
+            }
+        }
+        return known;
+    }
+    [[nodiscard]] static array_of<std::string_view> names_for(const page& one) {
+        array_of<std::string_view> all(std::begin(reader_names), std::end(reader_names));
+        for (const page* p = one.base; p != nullptr; p = p->base) {
+            for (const definition& is : p->definitions) {
+                all.push_back(is.name);
+            }
+        }
+        return all;
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const page& where, unsigned line, const char* what,
+                                                              std::string_view name,
+                                                              const array_of<std::string_view>& known) {
+        const std::string_view near = nearest(name, known);
+        page_error(where.name, line,
+                   std::string(what) + " \"" + std::string(name) + "\"" +
+                       (near.empty() ? std::string() : "; nearest: " + std::string(near)));
+    }
+
+    array_of<std::string_view> asked_;
+};
+
+}  // namespace floptally::detail::pages
