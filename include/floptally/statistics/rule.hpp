@@ -92,7 +92,7 @@ class rule {
             return 0;
         }
         if (id_ == detail::id_of<mask_rules::band>) {  // most of all masks: no call through the table
-            return as<mask_rules::band>().of_length(length);
+            return detail::rule_from<mask_rules::band>(parameters_).of_length(length);
         }
         return is_measured() ? 0 : (*this)(sequence{.length = length});
     }
