@@ -204,6 +204,9 @@ def test_plans_and_rules_are_values() -> None:
     assert "lora" in repr(plan)
     assert floptally.Plan(flash_attention=False) != floptally.Plan()
     assert pickle.loads(pickle.dumps(floptally.Plan(phase="forward", recompute_every=3))).recompute_every == 3
+    repeated = floptally.Plan(repeated={"mlp": 4, "attention.*": 2})
+    assert pickle.loads(pickle.dumps(repeated)) == repeated
+    assert repeated.repeated == {"mlp": 4, "attention.*": 2}
 
 
 def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> None:

@@ -128,6 +128,16 @@ row.)");
             "masks",
             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); })
         .def_property_readonly("rows", [](const model_cost& c) { return rows_of(c.of()); })
+        .def(
+            "keep",
+            [](const model_cost& c, const mask& word) {
+                model_config with = c.model();
+                with.cost.keep(word);
+                return model_cost(std::move(with));
+            },
+            py::arg("word"),
+            "The same model, whose tallies and meters keep a word that it does not count: "
+            "Mask.measured(\"loss_tokens\").")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
