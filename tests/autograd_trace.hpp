@@ -79,8 +79,29 @@ class tape {
     tensor core(const std::string& component, std::uint64_t pairs, std::uint64_t heads, std::uint64_t qk_dim,
                 std::uint64_t v_dim, tensor q, tensor k, tensor v) {
         ++core_;
-        const tensor scores = product(component, 2 * pairs * heads * qk_dim, q, k, core_);
+        const tensor scores = product(component, 2 * pairs * heads * qk_dim, q, k, core_, true);
         return product(component, 2 * pairs * heads * v_dim, scores, v, core_);
+    }
+
+    /// Keys, which are the values too, and how many pairs the queries have with them.
+    struct kind_of_keys {
+        tensor keys;
+        std::uint64_t pairs;
+    };
+    /// The same over several kinds of keys, under one softmax and in one kernel.
+    tensor joint_core(const std::string& component, std::uint64_t heads, std::uint64_t dim, tensor q,
+                      const std::vector<kind_of_keys>& kinds) {
+        ++core_;
+        std::vector<tensor> scores;
+        std::vector<tensor> outputs;
+        for (const kind_of_keys& one : kinds) {
+            scores.push_back(product(component, 2 * one.pairs * heads * dim, q, one.keys, core_, true));
+        }
+        const tensor probabilities = mix(scores);
+        for (const kind_of_keys& one : kinds) {
+            outputs.push_back(product(component, 2 * one.pairs * heads * dim, probabilities, one.keys, core_));
+        }
+        return mix(outputs);
     }
 
     tensor activations(const std::string& component, std::uint64_t flops, tensor a, tensor b) {
@@ -142,8 +163,7 @@ class tape {
             }
             const bool is_core = one.core != 0 && cores.count(one.core) != 0;
             if (is_core) {
-                const bool first = &one == &products_.front() || (&one - 1)->core != one.core;
-                sum.fused += one.flops * (2 - one.run + (first ? 1U : 0U));
+                sum.fused += one.flops * (2 - one.run + (one.scores ? 1U : 0U));
             }
             const bool due = one.layer < 0 || (one.layer + 1) % how.every == 0;
             const bool again =
@@ -166,6 +186,7 @@ class tape {
         int layer;
         bool in_layer;
         std::size_t core;
+        bool scores = false;  ///< QKᵀ, which a fused kernel computes once more
         std::uint64_t run = 0;
     };
 
@@ -178,9 +199,10 @@ class tape {
         parameters_.insert(one.id);
         return one;
     }
-    tensor product(const std::string& component, std::uint64_t flops, tensor a, tensor b, std::size_t core = 0) {
+    tensor product(const std::string& component, std::uint64_t flops, tensor a, tensor b, std::size_t core = 0,
+                   bool scores = false) {
         const tensor out = add(values_[a.id] || values_[b.id]);
-        products_.push_back({component, flops, {a.id, b.id}, out.id, region_, layer_, in_layer_, core});
+        products_.push_back({component, flops, {a.id, b.id}, out.id, region_, layer_, in_layer_, core, scores});
         return out;
     }
 

@@ -155,6 +155,33 @@ TEST_CASE("latent and sparse attention of the own format") {
           floptally::lightning_indexer{3, 4, 12, true, {}}.cost(where));
     CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4, 'query_size': 5, 'detached': false}") ==
           floptally::lightning_indexer{3, 4, 5, false, {}}.cost(where));
+    CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4, 'compress_ratio': 2, 'key_width': 8, "
+              "'key_gate': true, 'head_weights': false}") ==
+          floptally::lightning_indexer{3, 4, 12, true, {}, false, 2, 8, true, false}.cost(where));
+    CHECK(own("{'type': 'mla', 'num_heads': 2, 'kv_lora_rank': 5, 'qk_nope_head_dim': 4, 'v_head_dim': 3, "
+              "'gate_size': 6, 'shares_latent': true}") == floptally::mla{.num_heads = 2,
+                                                                          .kv_lora_rank = 5,
+                                                                          .qk_nope_head_dim = 4,
+                                                                          .v_head_dim = 3,
+                                                                          .gate_size = 6,
+                                                                          .shares_latent = true}
+                                                               .cost(where));
+    const std::string compressed =
+        "{'type': 'compressed_attention', 'num_heads': 4, 'head_dim': 3, 'q_lora_rank': 5, 'window': 7, "
+        "'o_lora_rank': 6";
+    CHECK(
+        own(compressed + "}") ==
+        floptally::compressed_attention{.num_heads = 4, .head_dim = 3, .q_lora_rank = 5, .window = 7, .o_lora_rank = 6}
+            .cost(where));
+    CHECK(own(compressed + ", 'compress_ratio': 2, 'overlap': true, 'best_keys': 9, 'o_groups': 2}") ==
+          floptally::compressed_attention{4, 3, 5, 7, 2, true, 9, 2, 6}.cost(where));
+    CHECK(own("{'type': 'hyper_connections', 'streams': 3}") == floptally::hyper_connections{3}.cost(where));
+    CHECK(own("{'type': 'hyper_connections', 'streams': 3, 'mixes': false}") ==
+          floptally::hyper_connections{3, false}.cost(where));
+    CHECK(own("{'type': 'stream_head', 'streams': 3}") == floptally::stream_head{3}.cost(where));
+    CHECK(own("{'type': 'gated_streams', 'streams': 3, 'rank': 5}") == floptally::gated_streams{3, 5}.cost(where));
+    CHECK(own("{'type': 'gated_streams', 'streams': 3, 'rank': 5, 'injects': false}") ==
+          floptally::gated_streams{3, 5, false}.cost(where));
 }
 
 TEST_CASE("every recurrent mixer of the own format") {

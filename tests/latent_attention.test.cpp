@@ -156,6 +156,72 @@ TEST_CASE("an indexer scores every earlier token, forward only, whatever the lay
     }
 }
 
+TEST_CASE("an indexer of blocks scores the whole ones, by keys out of wider and gated matrices", "[latent_attention]") {
+    for (const std::uint64_t ratio : {0U, 1U, 3U}) {
+        for (const std::uint64_t width : {0U, 6U}) {
+            for (const bool gate : {true, false}) {
+                for (const bool weights : {true, false}) {
+                    CAPTURE(ratio, width, gate, weights);
+                    const lightning_indexer indexer{.num_heads = 4,
+                                                    .head_dim = 3,
+                                                    .query_size = 11,
+                                                    .compress_ratio = ratio,
+                                                    .key_width = width,
+                                                    .key_gate = gate,
+                                                    .head_weights = weights};
+                    check_against_trace(
+                        indexer.cost(causal_layer), [&](step& trace, const sequence_list& sequences, bool) {
+                            const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+                            trace.detached("attention.indexer", tokens, 11, 4 * 3);
+                            for (int matrix = 0; matrix < (gate ? 2 : 1); ++matrix) {
+                                trace.detached("attention.indexer", tokens, 15, width == 0 ? 3 : 6);
+                            }
+                            if (weights) {
+                                trace.detached("attention.indexer", tokens, 15, 4);
+                            }
+                            const matmul_trace::pair_rule pairs =
+                                ratio == 0 ? matmul_trace::causal() : matmul_trace::compressed_keys(ratio);
+                            for (const matmul_trace::sequence& s : sequences) {
+                                for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
+                                    std::uint64_t keys = 0;
+                                    for (std::uint64_t key = 0; key <= query; ++key) {
+                                        keys += pairs(s, query, key) / 2;
+                                    }
+                                    for (int head = 0; head < 4; ++head) {
+                                        trace.detached_row("attention.indexer", keys, 3);
+                                    }
+                                }
+                            }
+                        });
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("mla may gate what was attended, and take another layer's latent", "[latent_attention]") {
+    for (const bool absorbed : {true, false}) {
+        mla other = changed(true, absorbed);
+        other.gate_size = 21;
+        other.shares_latent = true;
+        const cost model = other.cost(causal_layer);
+        CHECK(model.parameters() == part.cost(causal_layer).parameters() - 15 * 15 + 15 * 21);
+        check_against_trace(model, [&](step& trace, const sequence_list& sequences, bool) {
+            const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+            trace.weight("attention.qkv", tokens, 15, 11);
+            for (int head = 0; head < 3; ++head) {
+                trace.weight("attention.qkv", tokens, 15, 7);  // the gate
+                trace.weight("attention.qkv", tokens, 11, 7);
+                trace.weight("attention.qkv", tokens, 13, 5);
+                trace.weight(absorbed ? "attention.output" : "attention.qkv", tokens, 13, 7);
+                trace.weight("attention.output", tokens, 7, 15);
+            }
+            matmul_trace::attention_core(trace, "attention.core", sequences, 3, absorbed ? 15 : 7, absorbed ? 13 : 7,
+                                         matmul_trace::causal());
+        });
+    }
+}
+
 TEST_CASE("a dimension of latent attention that is 0 is an error that names it", "[latent_attention][errors]") {
     const auto without = [](auto change) {
         mla copy = part;
@@ -175,4 +241,8 @@ TEST_CASE("a dimension of latent attention that is 0 is an error that names it",
     CHECK(indexer(0, 3, 11) == "index_n_heads: must be at least 1, got 0");
     CHECK(indexer(4, 0, 11) == "index_head_dim: must be at least 1, got 0");
     CHECK(indexer(4, 3, 0) == "q_lora_rank: must be at least 1, got 0");
+    CHECK(error_of([] {
+              return lightning_indexer{.num_heads = 4, .head_dim = 3, .query_size = 11, .compress_ratio = 1ULL << 31}
+                  .cost(causal_layer);
+          }) == "compress_ratio: must be at most 2147483647, got 2147483648");
 }

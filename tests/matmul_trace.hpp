@@ -72,6 +72,17 @@ inline pair_rule top_k(std::uint64_t keys) {
 inline pair_rule compressed_keys(std::uint64_t ratio) {
     return attended_where([=](auto query, auto key) { return key <= query && key % ratio == ratio - 1; });
 }
+/// The best of the whole blocks so far, under scores that are made up and all different; a block stands where it ends.
+inline pair_rule best_compressed_keys(std::uint64_t ratio, std::uint64_t keys) {
+    return attended_where([=](std::uint64_t query, std::uint64_t key) {
+        const auto score = [](std::uint64_t position) { return static_cast<std::uint32_t>(position * 2654435761U); };
+        std::uint64_t better = 0;
+        for (std::uint64_t other = ratio - 1; other <= query; other += ratio) {
+            better += score(other) > score(key) ? 1U : 0U;
+        }
+        return key <= query && key % ratio == ratio - 1 && better < keys;
+    });
+}
 
 // ---- the step ----
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t h = 12;
 
 /// Σ tokens, Σ causal pairs and so on of what is walked.
 struct batch_sums {
-    std::uint64_t tokens = 0, keys = 0, causal = 0, square_keys = 0, crossed = 0;
+    std::uint64_t tokens = 0, keys = 0, causal = 0, square_keys = 0, crossed = 0, window = 0, blocks = 0;
     bool padded = false;
 
     batch_sums(const sequence_list& sequences, bool is_padded) : padded(is_padded) {
@@ -39,6 +39,8 @@ struct batch_sums {
             tokens += s.length;
             for (std::uint64_t query = 0; query < s.length; ++query) {
                 causal += query + 1;
+                window += query + 1 < 3 ? query + 1 : 3;  // of three tokens
+                blocks += (query + 1) / 2;                // of two tokens each
                 crossed += s.keys;
             }
             if (s.length != 0) {
@@ -365,8 +367,72 @@ test_model multi_token() {
                     {{"embedding", ""}, {"lm_head", ""}}})};
 }
 
+/// Three streams, in layers of compressed attention and MLP; one stream before the lm_head.
+test_model streams() {
+    const layer where{.hidden_size = h, .attends = mask::causal()};
+    const cost mix = hyper_connections{3}.cost(where);
+    const compressed_attention attention{.num_heads = 4,
+                                         .head_dim = 6,
+                                         .q_lora_rank = 5,
+                                         .window = 3,
+                                         .compress_ratio = 2,
+                                         .o_groups = 2,
+                                         .o_lora_rank = 7};
+    cost norm;
+    norm.add_parameters("norm", term::norm, h);
+    std::vector<model_part> stages{{.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)}};
+    for (std::uint64_t i = 0; i < 2; ++i) {
+        for (const cost& part : {mix, norm, attention.cost(where), mix, norm, gated_mlp{20}.cost(where)}) {
+            stages.push_back({"layer", part_role::layer, part, i, 1});
+        }
+    }
+    stages.push_back({.name = "after", .role = part_role::layer, .cost = stream_head{3}.cost(where)});
+    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)});
+    const auto mixed = [](tape& t, const batch_sums& b, tensor x, const std::function<tensor(tensor)>& part) {
+        const tensor weights = t.linear("residual.mix", "hc_fn", b.tokens, 3 * h, 15, x, false);
+        const tensor out = part(t.mix({x, weights}));
+        return t.mix({out, weights, t.activations("residual.mix", 2 * b.tokens * 3 * 3 * h, weights, x)});
+    };
+    return {"streams", std::move(stages),
+            [mixed](tape& t, const batch_sums& b) {
+                tensor x = t.mix({t.input(), t.table("embedding")});
+                for (int i = 0; i < 2; ++i) {
+                    t.enter_layer(i);
+                    x = mixed(t, b, x, [&](tensor one) {
+                        one = t.mix({one}, "norm");
+                        const tensor latent = t.linear("attention.qkv", "q_a_proj", b.tokens, h, 5, one);
+                        const tensor q = t.linear("attention.qkv", "q_b_proj", b.tokens, 5, 24, latent);
+                        const tensor kv = t.linear("attention.qkv", "kv_proj", b.tokens, h, 6, one);
+                        const tensor key = t.linear("attention.compress", "kv_proj", b.tokens, h, 6, one);
+                        const tensor gate = t.linear("attention.compress", "gate_proj", b.tokens, h, 6, one);
+                        const tensor out =
+                            t.joint_core("attention.core", 4, 6, q, {{kv, b.window}, {t.mix({key, gate}), b.blocks}});
+                        const tensor low = t.linear("attention.output", "o_a_proj", 2 * b.tokens, 12, 7, out, false);
+                        return t.linear("attention.output", "o_b_proj", b.tokens, 14, h, low);
+                    });
+                    x = mixed(t, b, x,
+                              [&](tensor one) { return swiglu(t, "mlp", b.tokens, 1, h, 20, t.mix({one}, "norm")); });
+                }
+                t.enter_layer(-1);
+                const tensor weights = t.linear("residual.head", "hc_head", b.tokens, 3 * h, 3, x, false);
+                t.enter_layer(-1, false);
+                t.loss(t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, t.mix({x, weights})));
+            },
+            all_of({mlp_weights,
+                    {{"residual.mix", "hc_fn"},
+                     {"attention.qkv", "q_a_proj"},
+                     {"attention.qkv", "q_b_proj"},
+                     {"attention.qkv", "kv_proj"},
+                     {"attention.compress", "kv_proj"},
+                     {"attention.compress", "gate_proj"},
+                     {"attention.output", "o_b_proj"},
+                     {"residual.head", "hc_head"}},
+                    {{"embedding", ""}, {"norm", ""}, {"lm_head", ""}}})};
+}
+
 const std::vector<test_model>& models() {
-    static const std::vector<test_model> all{llama(), experts(), latent(), hybrid(), encoder_decoder(), multi_token()};
+    static const std::vector<test_model> all{llama(),           experts(),     latent(), hybrid(),
+                                             encoder_decoder(), multi_token(), streams()};
     return all;
 }
 
@@ -646,10 +712,12 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
         for (std::size_t i = below(6); i > 0; --i) {
             const auto& [component, weight] = model.weights[below(model.weights.size())];
             named_rule next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
-            const bool adapts = component != "norm" && component != "embedding" && component != "mixer.convolution";
+            const bool adapts = component != "norm" && component != "embedding" && component != "mixer.convolution" &&
+                                !component.starts_with("residual");
             next.is = next.is == state::lora && !adapts ? state::frozen : next.is;
             next.rank = next.is == state::lora ? 1 + below(5) : 0;
-            const bool in_layers = component != "embedding" && component != "lm_head" && component != "mtp";
+            const bool in_layers = component != "embedding" && component != "lm_head" && component != "mtp" &&
+                                   component != "residual.head";
             if (in_layers && below(2) == 0) {
                 next.first = component == "mlp" ? 0 : static_cast<int>(below(2));
                 next.last = next.first + 1 + static_cast<int>(below(2));

@@ -20,10 +20,12 @@
 #include <floptally/model/attention.hpp>
 #include <floptally/model/audio.hpp>
 #include <floptally/model/component_name.hpp>
+#include <floptally/model/compressed_attention.hpp>
 #include <floptally/model/cost_row.hpp>
 #include <floptally/model/feed_forward.hpp>
 #include <floptally/model/hstu.hpp>
 #include <floptally/model/hstu_mask.hpp>
+#include <floptally/model/hyper_connections.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model/linear_attention.hpp>

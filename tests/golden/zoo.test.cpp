@@ -147,6 +147,15 @@ flops cores(const floptally::cost& model, const floptally::tally& batch, const f
     return sum;
 }
 
+/// Forward FLOPs of all layers' cores, of one sequence, by the pairs that a run's attention weights show.
+flops flops_of_pairs(const json& run) {
+    flops sum;
+    for (const json& pairs : run["pairs"]) {
+        sum += flops{pairs.get<std::uint64_t>() * run["pair_flops"].get<std::uint64_t>()};
+    }
+    return sum;
+}
+
 /// The rows of docs/zoo.md that the files stand for.
 std::vector<std::string> rows_of_the_zoo() {
     struct row {
@@ -240,6 +249,12 @@ TEST_CASE("the attended pairs of every layer of a real model are those of its at
             }
             INFO(model["id"] << ", length " << run["length"]);
             const floptally::tally batch = batch_of(run, *cost);
+            if (run.contains("pair_flops")) {  // keys that are no tokens stand in no square
+                CHECK(to_string(cores(*cost, batch, floptally::conventions::exact)) ==
+                      to_string(run["batch"].get<std::uint64_t>() * flops_of_pairs(run)));
+                ++compared;
+                continue;
+            }
             // All layers have the same heads: exact is to full masks as the pairs are to all that there could be.
             const std::uint64_t length = run["length"].get<std::uint64_t>();
             std::uint64_t pairs = 0;
@@ -254,6 +269,22 @@ TEST_CASE("the attended pairs of every layer of a real model are those of its at
         }
     }
     CHECK(compared > 300);
+}
+
+TEST_CASE("the attended pairs of a text behind cached tokens are those of a real model's attention weights") {
+    std::size_t compared = 0;
+    for (const json& model : zoo()) {
+        for (const json& text : model.value("cached", json::array())) {
+            INFO(model["id"] << ", " << text["length"] << " behind " << text["past"]);
+            const std::optional<floptally::cost> cost = cost_of(model, "config");
+            REQUIRE(cost);
+            floptally::tally batch{cost->masks()};
+            batch.add(floptally::sequence{.length = text["length"], .past = text["past"], .keys = 0});
+            CHECK(to_string(cores(*cost, batch, floptally::conventions::exact)) == to_string(flops_of_pairs(text)));
+            ++compared;
+        }
+    }
+    CHECK(compared >= 20);
 }
 
 TEST_CASE("docs/zoo.md lists what the files hold") {

@@ -20,9 +20,11 @@ NAMES = {
     "mlstm": "mLSTM", "rg_lru": "RG-LRU", "short_convolution": "short convolution", "time_mix": "RWKV time mix",
     "channel_mix": "RWKV channel mix", "experts": "experts", "gated": "gated MLP", "mlp": "MLP", "patches": "patches",
     "convolutions": "convolutions", "merger": "merger", "gated_merger": "gated merger", "core": "attention of its own",
+    "compressed_attention": "compressed attention",
+    "hyper_connections": "hyper-connections", "stream_head": "stream head", "gated_streams": "gated streams",
     "scores": "scores of its own", "state": "state of its own", "linear": "linears of its own", "pooling": "pooling",
 }
-BLOCKS = ("mixer", "cross", "feed", "more", "stem")
+BLOCKS = ("mixer", "cross", "feed", "more", "before", "into_mixer", "stem")
 
 
 class Page:

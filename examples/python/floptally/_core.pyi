@@ -8,7 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens, Reducer
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens, PageLike, Reducer
 
 __version__: str
 
@@ -494,7 +494,13 @@ def accelerators() -> list[Accelerator]: ...
 def address_of(values: Integers) -> int: ...
 def conventions() -> list[Convention]: ...
 def cost(
-    config: ConfigLike, *, mla: str = "expanded", mtp: int = 0, padded_vocab_size: int = 0
+    config: ConfigLike,
+    *,
+    mla: str = "expanded",
+    mtp: int = 0,
+    padded_vocab_size: int = 0,
+    page: PageLike | Sequence[PageLike] | None = None,
+    strict: bool = False,
 ) -> Cost: ...
 def models() -> list[str]: ...
 def readable(flops: int) -> str: ...

@@ -11,7 +11,9 @@
 #include <floptally/detail/floptally_masks.hpp>
 #include <floptally/detail/written_split.hpp>
 #include <floptally/model/attention.hpp>
+#include <floptally/model/compressed_attention.hpp>
 #include <floptally/model/feed_forward.hpp>
+#include <floptally/model/hyper_connections.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model/linear_attention.hpp>
@@ -78,23 +80,71 @@ struct written_part {
 
 [[nodiscard]] inline cost mla_cost(const written_part& of) {
     of.part.allow_only({"type", "num_heads", "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim",
-                        "v_head_dim", "absorbed", "mask"});
+                        "v_head_dim", "absorbed", "gate_size", "shares_latent", "mask"});
     return mla{.num_heads = of.size("num_heads"),
                .q_lora_rank = of.size_or_none("q_lora_rank"),
                .kv_lora_rank = of.size("kv_lora_rank"),
                .qk_nope_head_dim = of.size("qk_nope_head_dim"),
                .qk_rope_head_dim = of.size_or_none("qk_rope_head_dim"),
                .v_head_dim = of.size("v_head_dim"),
-               .absorbed = of.part.flag("absorbed", of.mla == mla_core::absorbed)}
+               .absorbed = of.part.flag("absorbed", of.mla == mla_core::absorbed),
+               .gate_size = of.size_or_none("gate_size"),
+               .shares_latent = of.part.flag("shares_latent", false)}
         .cost(of.under(read_mask(of.part)));
 }
 
 [[nodiscard]] inline cost lightning_indexer_cost(const written_part& of) {
-    of.part.allow_only({"type", "num_heads", "head_dim", "query_size", "detached"});
+    of.part.allow_only({"type", "num_heads", "head_dim", "query_size", "detached", "compress_ratio", "key_width",
+                        "key_gate", "head_weights"});
     return lightning_indexer{.num_heads = of.size("num_heads"),
                              .head_dim = of.size("head_dim"),
                              .query_size = of.size_or("query_size", of.hidden_size),
-                             .detached = of.part.flag("detached", true)}
+                             .detached = of.part.flag("detached", true),
+                             .compress_ratio = of.size_or_none("compress_ratio"),
+                             .key_width = of.size_or_none("key_width"),
+                             .key_gate = of.part.flag("key_gate", false),
+                             .head_weights = of.part.flag("head_weights", true)}
+        .cost(of.where());
+}
+
+[[nodiscard]] inline cost compressed_attention_cost(const written_part& of) {
+    of.part.allow_only({"type", "num_heads", "head_dim", "q_lora_rank", "window", "compress_ratio", "overlap",
+                        "best_keys", "o_groups", "o_lora_rank"});
+    const compressed_attention made{.num_heads = of.size("num_heads"),
+                                    .head_dim = of.size("head_dim"),
+                                    .q_lora_rank = of.size("q_lora_rank"),
+                                    .window = of.size("window"),
+                                    .compress_ratio = of.size_or_none("compress_ratio"),
+                                    .overlap = of.part.flag("overlap", false),
+                                    .best_keys = of.size_or_none("best_keys"),
+                                    .o_groups = of.size_or("o_groups", 1),
+                                    .o_lora_rank = of.size("o_lora_rank")};
+    if (made.compress_ratio == 0 && (made.overlap || made.best_keys != 0)) {
+        throw error(of.part.field("compress_ratio"),
+                    "must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+    }
+    if (made.num_heads * made.head_dim % made.o_groups != 0) {
+        throw error(of.part.field("o_groups"), "must divide num_heads x head_dim (" +
+                                                   std::to_string(made.num_heads * made.head_dim) + "), got " +
+                                                   std::to_string(made.o_groups));
+    }
+    return made.cost(of.where());
+}
+
+[[nodiscard]] inline cost hyper_connections_cost(const written_part& of) {
+    of.part.allow_only({"type", "streams", "mixes"});
+    return hyper_connections{.streams = of.size("streams"), .mixes = of.part.flag("mixes", true)}.cost(of.where());
+}
+
+[[nodiscard]] inline cost stream_head_cost(const written_part& of) {
+    of.part.allow_only({"type", "streams"});
+    return stream_head{of.size("streams")}.cost(of.where());
+}
+
+[[nodiscard]] inline cost gated_streams_cost(const written_part& of) {
+    of.part.allow_only({"type", "streams", "rank", "injects"});
+    return gated_streams{
+        .streams = of.size("streams"), .rank = of.size("rank"), .injects = of.part.flag("injects", true)}
         .cost(of.where());
 }
 

@@ -29,6 +29,8 @@ struct mla {
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
     elementwise_parameters elementwise{};  ///< norm: those on the two latents
+    std::uint64_t gate_size = 0;           ///< above 0: a gate of so many outputs on what was attended, 2·h·gate_size
+    bool shares_latent = false;            ///< keys and values are expanded from an earlier layer's latent
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "num_attention_heads");
@@ -42,7 +44,7 @@ struct mla {
         floptally::cost sum;
         const value::set q_latent = value::made(0);
         const value::set q = value::made(1);
-        const value::set latent = value::made(2);
+        const value::set latent = shares_latent ? value::stream : value::made(2);  // an earlier layer's came before
         const value::set out = value::made(4);
         const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
                                    value::set writes, const dealing& dealt) {
@@ -62,7 +64,13 @@ struct mla {
             weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent, whole);
             weight(q_lora_rank, query_width, "q_b_proj", q_latent, q, heads);
         }
-        weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
+        if (!shares_latent) {
+            weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
+        }
+        const value::set gate = gate_size == 0 ? value::set{0} : value::made(6);
+        if (gate_size != 0) {
+            weight(h, gate_size, "gate_proj", value::stream, gate, heads);
+        }
         if (absorbed) {
             add_absorbed(sum, where, q, latent, out);
         } else {
@@ -77,7 +85,7 @@ struct mla {
         sum.add("attention.output", linear{.in_features = checked_multiply(num_heads, v_head_dim, "attention.output"),
                                            .out_features = h,
                                            .weight = "o_proj",
-                                           .reads = static_cast<value::set>(out | value::made(5)),
+                                           .reads = static_cast<value::set>(out | value::made(5) | gate),
                                            .dealt = heads});
         sum.add_parameters("norm", term::latent_norm, elementwise.norm);
         sum.add_parameters("bias", term::bias, elementwise.bias);
@@ -127,6 +135,10 @@ struct mla {
 /// scores are then added up by those weights: `head_sum_is_product` counts that as the product [1, H]·[H, keys] that it
 /// is in Hugging Face's implementation, 2·H a pair; a fused kernel has it in its epilogue.
 ///
+/// Where it scores blocks of `compress_ratio` tokens, a pair is a whole block before the query, and the key of a block
+/// comes out of a matrix of `key_width` columns and, with `key_gate`, another that weighs its tokens (DeepSeek-V4,
+/// GLM-5). Without `head_weights` nothing adds the heads up: each chooses for itself (MiniMax-M3).
+///
 /// The choice of keys passes no gradient; `detached` is false where an indexer is trained by a loss of its own.
 struct lightning_indexer {
     std::uint64_t num_heads = 0;
@@ -135,6 +147,10 @@ struct lightning_indexer {
     bool detached = true;
     elementwise_parameters elementwise{};
     bool head_sum_is_product = false;
+    std::uint64_t compress_ratio = 0;  ///< tokens of a block that has one score; 0: every token has one
+    std::uint64_t key_width = 0;       ///< of the matrix that the keys come from; 0: head_dim
+    bool key_gate = false;
+    bool head_weights = true;
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "index_n_heads");
@@ -145,32 +161,45 @@ struct lightning_indexer {
         // What the queries come from is a value of the attention's: here it may be any.
         const value::set q = value::made(0);
         const value::set k = value::made(1);
-        const value::set head_weights = value::made(2);
+        const value::set head_sums = value::made(2);
         // Megatron-Core gathers its inputs, so that every rank runs it on all tokens.
         const dealing dealt = dealing::repeated();
         sum.add(
             "attention.indexer",
             linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q, .dealt = dealt});
-        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
-                                            .out_features = head_dim,
-                                            .weight = "wk",
-                                            .reads = value::stream,
-                                            .writes = k,
-                                            .dealt = dealt});
-        sum.add("attention.indexer", linear{.in_features = where.hidden_size,
-                                            .out_features = num_heads,
-                                            .weight = "weights_proj",
-                                            .reads = value::stream,
-                                            .writes = head_weights,
-                                            .dealt = dealt});
+        const auto of_stream = [&](std::uint64_t columns, std::string_view name, value::set writes) {
+            sum.add("attention.indexer", linear{.in_features = where.hidden_size,
+                                                .out_features = columns,
+                                                .weight = name,
+                                                .reads = value::stream,
+                                                .writes = writes,
+                                                .dealt = dealt});
+        };
+        const std::uint64_t key_columns = key_width == 0 ? head_dim : key_width;
+        of_stream(key_columns, "wk", k);
+        if (key_gate) {
+            of_stream(key_columns, "gate_proj", k);
+        }
+        if (head_weights) {
+            of_stream(num_heads, "weights_proj", head_sums);
+        }
+        const mask scored = compress_ratio == 0 ? mask::causal() : mask::compressed_keys(ratio());
         sum.add_scores("attention.indexer",
-                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, mask::causal(),
-                       {.reads = q, .also_reads = k, .fused_with = head_weights}, dealt);
+                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, scored,
+                       {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{0}}, dealt);
         if (detached) {
             sum = sum.detached();
         }
         elementwise.add_to(sum);
         return sum;
+    }
+
+  private:
+    [[nodiscard]] constexpr std::int64_t ratio() const {
+        if (compress_ratio > 0x7FFF'FFFF) {
+            throw error("compress_ratio", "must be at most 2147483647, got " + std::to_string(compress_ratio));
+        }
+        return static_cast<std::int64_t>(compress_ratio);
     }
 };
 

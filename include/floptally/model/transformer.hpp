@@ -58,13 +58,14 @@ struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;               ///< false: each depth has an lm_head of its own
     elementwise_parameters elementwise{};  ///< of one depth: the norms of both inputs and before the head
+    bool projects = true;                  ///< false: its layer's parts say themselves how it begins
 
     /// `last_layer` is the cost of one layer, of the kind that the last of the model has.
     [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
         require_positive(hidden_size, "hidden_size");
-        floptally::cost depth = projection_cost(hidden_size);
+        floptally::cost depth = projects ? projection_cost(hidden_size) : floptally::cost{};
         depth += last_layer;
         depth += vocab.head_cost(hidden_size, shared_head);
         elementwise.add_to(depth);
@@ -82,7 +83,9 @@ struct multi_token_prediction {
             floptally::cost norms;
             elementwise.add_to(norms);
             put(part_role::layer, norms);
-            put(part_role::layer, projection_cost(hidden_size));
+            if (projects) {
+                put(part_role::layer, projection_cost(hidden_size));
+            }
             for (const floptally::cost& part : parts) {
                 put(part_role::layer, part);
             }

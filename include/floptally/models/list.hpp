@@ -54,6 +54,7 @@
 #include <floptally/models/deepseek_v2.hpp>
 #include <floptally/models/deepseek_v3.hpp>
 #include <floptally/models/deepseek_v32.hpp>
+#include <floptally/models/deepseek_v4.hpp>
 #include <floptally/models/deit.hpp>
 #include <floptally/models/diffllama.hpp>
 #include <floptally/models/dinov2.hpp>
@@ -100,6 +101,9 @@
 #include <floptally/models/glm4v_moe_vision.hpp>
 #include <floptally/models/glm4v_text.hpp>
 #include <floptally/models/glm4v_vision.hpp>
+#include <floptally/models/glm5_next.hpp>
+#include <floptally/models/glm5_next_text.hpp>
+#include <floptally/models/glm5_next_vision.hpp>
 #include <floptally/models/glm_moe_dsa.hpp>
 #include <floptally/models/glm_ocr.hpp>
 #include <floptally/models/glm_ocr_text.hpp>
@@ -128,6 +132,7 @@
 #include <floptally/models/hunyuan_vl.hpp>
 #include <floptally/models/hunyuan_vl_text.hpp>
 #include <floptally/models/hy_v3.hpp>
+#include <floptally/models/hy_v4.hpp>
 #include <floptally/models/hyperclovax.hpp>
 #include <floptally/models/ibert.hpp>
 #include <floptally/models/idefics2.hpp>
@@ -178,11 +183,15 @@
 #include <floptally/models/minicpm3.hpp>
 #include <floptally/models/minimax.hpp>
 #include <floptally/models/minimax_m2.hpp>
+#include <floptally/models/minimax_m3_vl.hpp>
+#include <floptally/models/minimax_m3_vl_text.hpp>
 #include <floptally/models/ministral.hpp>
 #include <floptally/models/ministral3.hpp>
 #include <floptally/models/mistral.hpp>
 #include <floptally/models/mistral3.hpp>
 #include <floptally/models/mistral4.hpp>
+#include <floptally/models/mistral_large4.hpp>
+#include <floptally/models/mistral_large4_text.hpp>
 #include <floptally/models/mixtral.hpp>
 #include <floptally/models/mllama.hpp>
 #include <floptally/models/mllama_text_model.hpp>
@@ -237,6 +246,8 @@
 #include <floptally/models/qwen3_5_moe_vision.hpp>
 #include <floptally/models/qwen3_5_text.hpp>
 #include <floptally/models/qwen3_5_vision.hpp>
+#include <floptally/models/qwen3_asr.hpp>
+#include <floptally/models/qwen3_asr_encoder.hpp>
 #include <floptally/models/qwen3_moe.hpp>
 #include <floptally/models/qwen3_next.hpp>
 #include <floptally/models/qwen3_omni_moe_audio_encoder.hpp>
@@ -246,6 +257,9 @@
 #include <floptally/models/qwen3_vl_moe_vision.hpp>
 #include <floptally/models/qwen3_vl_text.hpp>
 #include <floptally/models/qwen3_vl_vision.hpp>
+#include <floptally/models/qwen4_exp.hpp>
+#include <floptally/models/qwen4_exp_text.hpp>
+#include <floptally/models/qwen4_exp_vision.hpp>
 #include <floptally/models/recurrent_gemma.hpp>
 #include <floptally/models/rembert.hpp>
 #include <floptally/models/roberta-prelayernorm.hpp>
@@ -366,6 +380,7 @@ inline constexpr model_page model_pages[] = {
     {"deepseek_v2", {models::deepseek_v2, sizeof models::deepseek_v2 - 1}},
     {"deepseek_v3", {models::deepseek_v3, sizeof models::deepseek_v3 - 1}},
     {"deepseek_v32", {models::deepseek_v32, sizeof models::deepseek_v32 - 1}},
+    {"deepseek_v4", {models::deepseek_v4, sizeof models::deepseek_v4 - 1}},
     {"deit", {models::deit, sizeof models::deit - 1}},
     {"diffllama", {models::diffllama, sizeof models::diffllama - 1}},
     {"dinov2", {models::dinov2, sizeof models::dinov2 - 1}},
@@ -412,6 +427,9 @@ inline constexpr model_page model_pages[] = {
     {"glm4v_moe_vision", {models::glm4v_moe_vision, sizeof models::glm4v_moe_vision - 1}},
     {"glm4v_text", {models::glm4v_text, sizeof models::glm4v_text - 1}},
     {"glm4v_vision", {models::glm4v_vision, sizeof models::glm4v_vision - 1}},
+    {"glm5_next", {models::glm5_next, sizeof models::glm5_next - 1}},
+    {"glm5_next_text", {models::glm5_next_text, sizeof models::glm5_next_text - 1}},
+    {"glm5_next_vision", {models::glm5_next_vision, sizeof models::glm5_next_vision - 1}},
     {"glm_moe_dsa", {models::glm_moe_dsa, sizeof models::glm_moe_dsa - 1}},
     {"glm_ocr", {models::glm_ocr, sizeof models::glm_ocr - 1}},
     {"glm_ocr_text", {models::glm_ocr_text, sizeof models::glm_ocr_text - 1}},
@@ -440,6 +458,7 @@ inline constexpr model_page model_pages[] = {
     {"hunyuan_vl", {models::hunyuan_vl, sizeof models::hunyuan_vl - 1}},
     {"hunyuan_vl_text", {models::hunyuan_vl_text, sizeof models::hunyuan_vl_text - 1}},
     {"hy_v3", {models::hy_v3, sizeof models::hy_v3 - 1}},
+    {"hy_v4", {models::hy_v4, sizeof models::hy_v4 - 1}},
     {"hyperclovax", {models::hyperclovax, sizeof models::hyperclovax - 1}},
     {"ibert", {models::ibert, sizeof models::ibert - 1}},
     {"idefics2", {models::idefics2, sizeof models::idefics2 - 1}},
@@ -490,11 +509,15 @@ inline constexpr model_page model_pages[] = {
     {"minicpm3", {models::minicpm3, sizeof models::minicpm3 - 1}},
     {"minimax", {models::minimax, sizeof models::minimax - 1}},
     {"minimax_m2", {models::minimax_m2, sizeof models::minimax_m2 - 1}},
+    {"minimax_m3_vl", {models::minimax_m3_vl, sizeof models::minimax_m3_vl - 1}},
+    {"minimax_m3_vl_text", {models::minimax_m3_vl_text, sizeof models::minimax_m3_vl_text - 1}},
     {"ministral", {models::ministral, sizeof models::ministral - 1}},
     {"ministral3", {models::ministral3, sizeof models::ministral3 - 1}},
     {"mistral", {models::mistral, sizeof models::mistral - 1}},
     {"mistral3", {models::mistral3, sizeof models::mistral3 - 1}},
     {"mistral4", {models::mistral4, sizeof models::mistral4 - 1}},
+    {"mistral_large4", {models::mistral_large4, sizeof models::mistral_large4 - 1}},
+    {"mistral_large4_text", {models::mistral_large4_text, sizeof models::mistral_large4_text - 1}},
     {"mixtral", {models::mixtral, sizeof models::mixtral - 1}},
     {"mllama", {models::mllama, sizeof models::mllama - 1}},
     {"mllama_text_model", {models::mllama_text_model, sizeof models::mllama_text_model - 1}},
@@ -549,6 +572,8 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_5_moe_vision", {models::qwen3_5_moe_vision, sizeof models::qwen3_5_moe_vision - 1}},
     {"qwen3_5_text", {models::qwen3_5_text, sizeof models::qwen3_5_text - 1}},
     {"qwen3_5_vision", {models::qwen3_5_vision, sizeof models::qwen3_5_vision - 1}},
+    {"qwen3_asr", {models::qwen3_asr, sizeof models::qwen3_asr - 1}},
+    {"qwen3_asr_encoder", {models::qwen3_asr_encoder, sizeof models::qwen3_asr_encoder - 1}},
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
     {"qwen3_omni_moe_audio_encoder",
@@ -559,6 +584,9 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_vl_moe_vision", {models::qwen3_vl_moe_vision, sizeof models::qwen3_vl_moe_vision - 1}},
     {"qwen3_vl_text", {models::qwen3_vl_text, sizeof models::qwen3_vl_text - 1}},
     {"qwen3_vl_vision", {models::qwen3_vl_vision, sizeof models::qwen3_vl_vision - 1}},
+    {"qwen4_exp", {models::qwen4_exp, sizeof models::qwen4_exp - 1}},
+    {"qwen4_exp_text", {models::qwen4_exp_text, sizeof models::qwen4_exp_text - 1}},
+    {"qwen4_exp_vision", {models::qwen4_exp_vision, sizeof models::qwen4_exp_vision - 1}},
     {"recurrent_gemma", {models::recurrent_gemma, sizeof models::recurrent_gemma - 1}},
     {"rembert", {models::rembert, sizeof models::rembert - 1}},
     {"roberta", {models::roberta, sizeof models::roberta - 1}},

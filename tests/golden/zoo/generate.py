@@ -41,6 +41,8 @@ Options:
     _dropout=True          keep dropout and layerdrop as the config has them
     _pairs=False           leave the visible pairs away, where they cannot be told from the attention weights
     _pairs=True            record them of a feed's texts too, which are then all alike
+    _pair_flops=function   (config): forward FLOPs of one pair of a layer, whose keys may then be others than the tokens
+    _cached=((3, 5),)      (past, length): record also the visible pairs of a text behind so many cached tokens
     _no_resolved="reason"  the resolved config cannot be read back
     _note="text"           a remark for the reader of the JSON file
     _parameters=function   weights that this case's class keeps and never uses: (config) to {name: {"count": n, "why": text}}
@@ -119,7 +121,7 @@ def read_group(group, seen):
         options = {key[1:]: config.pop(key) for key in list(config)
                    if key.startswith("_") and not key.startswith("__")}
         unknown = set(options) - set("attention shapes inputs feed samples kwargs loss class choices dropout pairs "
-                                     "no_resolved note parameters differences".split())
+                                     "no_resolved note parameters differences pair_flops cached".split())
         if unknown:
             sys.exit(f"{name}: unknown options {sorted(unknown)}")
         written = {"model_type": model_type}
@@ -296,15 +298,40 @@ def visible_pairs(model, inputs, options, length, cross):
     pairs, full = [], []
     for name, shape in expected.items():
         layers = outputs.get(name) if hasattr(outputs, "get") else None
+        if "pair_flops" in options:
+            return {"pairs": counted_pairs(layers), "pair_flops": options["pair_flops"](model.config)}
         if not layers or any(layer is None or layer.dim() != 4 or tuple(layer.shape[2:]) != shape for layer in layers):
             return {}
-        for layer in layers:
-            seen = (layer != 0).flatten(0, 1).sum((1, 2))
-            if not bool((seen == seen[0]).all()):
-                raise ValueError("heads or sequences differ in their visible pairs: give _pairs=False and a reason")
-            pairs.append(int(seen[0]))
-            full.append(shape[0] * shape[1])
+        pairs += counted_pairs(layers)
+        full += [shape[0] * shape[1]] * len(layers)
     return {"pairs": pairs, "of": full} if cross else {"pairs": pairs}
+
+
+def counted_pairs(layers):
+    """Of each layer, by its attention weights: in every head and sequence the same number."""
+    pairs = []
+    for layer in layers:
+        seen = (layer != 0).flatten(0, 1).sum((1, 2))
+        if not bool((seen == seen[0]).all()):
+            raise ValueError("heads or sequences differ in their visible pairs: give _pairs=False and a reason")
+        pairs.append(int(seen[0]))
+    return pairs
+
+
+def cached_pairs(item, built):
+    """The visible pairs of texts behind cached tokens."""
+    entries = []
+    for past, length in item["options"].get("cached", ()):
+        model = build(item, built, "eager")
+        inputs = {**inputs_of(model, item["options"], 2, past, {}), "use_cache": True}
+        with torch.no_grad():
+            before = model(**inputs)
+            inputs = {**inputs_of(model, item["options"], 2, length, {}), "use_cache": True,
+                      "past_key_values": before.past_key_values}
+            layers = model(**inputs, output_attentions=True).attentions
+        entries.append({"past": past, "length": length, "pairs": counted_pairs(layers),
+                        "pair_flops": item["options"]["pair_flops"](model.config)})
+    return entries
 
 
 def fed(model, options, shape):
@@ -401,6 +428,8 @@ def describe(item):
         described["note"] = "; ".join(notes)
     if unreached:
         described["without_gradient"] = unreached
+    if "cached" in options:
+        described["cached"] = cached_pairs(item, built)
     described["runs"] = runs
     return described
 

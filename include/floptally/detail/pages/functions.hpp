@@ -11,6 +11,7 @@
 
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
+#include <floptally/detail/pages/hashed_tables.hpp>
 #include <floptally/detail/pages/mask_functions.hpp>
 #include <floptally/detail/pages/number_functions.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -213,6 +214,9 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"chunk", 1, 1, chunk_of},
                                                    {"top", 1, 1, top_of},
                                                    {"compressed", 1, 1, compressed_of},
+                                                   {"best_compressed", 2, 2, best_compressed_of},
+                                                   {"best_blocks", 2, 2, best_blocks_of},
+                                                   {"best_pools", 2, 2, best_pools_of},
                                                    {"prefix_lm", 1, 1, prefix_of},
                                                    {"box", 1, 1, box_of},
                                                    {"across", 0, 0, across_of},
@@ -237,6 +241,7 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"max", 2, 2, max_of},
                                                    {"power", 2, 2, power_of},
                                                    {"root", 1, 1, root_of},
+                                                   {"hashed_rows", 5, 5, hashed_rows_of},
                                                    {"given", 1, 1, given_of},
                                                    {"size", 1, 1, size_of},
                                                    {"count", 1, 1, count_of},

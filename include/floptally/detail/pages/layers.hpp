@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/cost.hpp>
@@ -124,11 +125,11 @@ class block_reader {
     return made == block_reader::nothing ? cost{} : reader.made(made);
 }
 
-/// The layers of a model: norms, then the blocks `mixer`, `cross`, `feed` and `more`, each one part.
+/// The layers of a model: norms, then their blocks in the order in which they run, each one part.
 class layer_reader {
   public:
     layer_reader(scope& in, mla_core latent_core) : in_(in) {
-        for (const char* name : {"mixer", "cross", "feed", "more"}) {
+        for (const char* name : {"before", "into_mixer", "mixer", "cross", "into_feed", "feed", "more"}) {
             if (const scope::found_block found = in.find_block(name); found.is != nullptr) {
                 blocks_.push_back({block_reader(in, found, latent_core), {}});
             }
@@ -182,6 +183,18 @@ class layer_reader {
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (last_.variants[b] != block_reader::nothing) {
                 all.push_back(blocks_[b].reader.made(last_.variants[b]));
+            }
+        }
+        return all;
+    }
+
+    /// The parts of a layer behind them all, which is a kind of its own.
+    [[nodiscard]] std::vector<cost> parts_behind() {
+        std::vector<cost> all;
+        in_.layer = in_.number("layers");
+        for (entry& one : blocks_) {
+            if (const std::size_t variant = one.reader.read(); variant != block_reader::nothing) {
+                all.push_back(one.reader.made(variant));
             }
         }
         return all;
@@ -245,5 +258,19 @@ class layer_reader {
     array_of<entry> blocks_;
     run last_;
 };
+
+/// A layer of multi-token prediction: as the model's last, or, where a page says in `mtp` how its input is made, that,
+/// the layer behind the model's own, and what follows layers.
+[[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
+    if (in.find_block("mtp").is == nullptr) {
+        return layers.last_parts();
+    }
+    std::vector<cost> parts{block_cost(in, "mtp", latent_core)};
+    for (cost& part : layers.parts_behind()) {
+        parts.push_back(std::move(part));
+    }
+    parts.push_back(block_cost(in, "after", latent_core));
+    return parts;
+}
 
 }  // namespace floptally::detail::pages

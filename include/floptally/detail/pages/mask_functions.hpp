@@ -20,6 +20,13 @@ inline value around_of(const function_call& c) { return mask_value_of(mask::wind
 inline value chunk_of(const function_call& c) { return mask_value_of(mask::chunked(c.number(0))); }
 inline value top_of(const function_call& c) { return mask_value_of(mask::top_k(c.number(0))); }
 inline value compressed_of(const function_call& c) { return mask_value_of(mask::compressed_keys(c.number(0))); }
+inline value best_compressed_of(const function_call& c) {
+    return mask_value_of(mask::best_compressed_keys(c.number(0), c.number(1)));
+}
+inline value best_blocks_of(const function_call& c) {
+    return mask_value_of(mask::best_blocks(c.number(0), c.number(1)));
+}
+inline value best_pools_of(const function_call& c) { return mask_value_of(mask::best_pools(c.number(0), c.number(1))); }
 inline value prefix_of(const function_call& c) { return mask_value_of(mask::prefix_lm(c.number(0))); }
 inline value box_of(const function_call& c) { return mask_value_of(mask::box(c.number(0))); }
 inline value across_of(const function_call&) { return mask_value_of(mask::cross_attention()); }

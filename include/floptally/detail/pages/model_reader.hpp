@@ -134,6 +134,9 @@ class model_reader {
     void add_layers() {
         layers_.read(part_ == nullptr ? ~std::uint64_t{0} : part_->layers_used, sum_, parts_);
         put("norm", part_role::input, norm("first_norm"));
+        if (!is_tower_) {
+            put("after", part_role::layer, block_cost(scope_, "after"));
+        }
         put("norm", part_role::layer, norm("final_norm"));
         put("model", part_role::anywhere, block_cost(scope_, "once", options_.mla));
         if (is_tower_) {
@@ -260,9 +263,10 @@ class model_reader {
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,
-                                            .elementwise = {.norm = scope_.number_or("mtp_norms", 0)}};
+                                            .elementwise = {.norm = scope_.number_or("mtp_norms", 0)},
+                                            .projects = scope_.find_block("mtp").is == nullptr};
         const vocabulary words{.size = scope_.number("v"), .padded_size = options_.padded_vocab_size};
-        const std::vector<cost> parts = layers_.last_parts();
+        const std::vector<cost> parts = mtp_parts(scope_, layers_, options_.mla);
         cost layer;
         for (const cost& part : parts) {
             layer += part;

@@ -24,8 +24,8 @@ inline constexpr std::string_view reader_names[] = {
     "stands", "units",     "attends",   "class_tokens", "last_units", "rows",       "columns",
     "frames", "clip",      "input",     "tokens_for",   "per_unit",   "per_frame",  "per_token"};
 inline constexpr std::string_view inner_names[] = {"_layers", "_units", "_per_unit", "_per_frame", "_per_token"};
-inline constexpr std::string_view block_names[] = {"mixer", "cross", "feed",  "more",
-                                                   "once",  "stem",  "after", "text_after"};
+inline constexpr std::string_view block_names[] = {"before", "into_mixer", "mixer", "cross", "into_feed", "feed",
+                                                   "more",   "once",       "stem",  "after", "mtp",       "text_after"};
 inline constexpr std::string_view inner_blocks[] = {"_projector", "_in_text"};
 
 /// Checks pages against each other: a name may be asked for by a line of any page that stands on its own.

@@ -10,7 +10,9 @@
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/audio.hpp>
+#include <floptally/model/compressed_attention.hpp>
 #include <floptally/model/feed_forward.hpp>
+#include <floptally/model/hyper_connections.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model/linear_attention.hpp>
 #include <floptally/model/state_space.hpp>
@@ -44,13 +46,41 @@ namespace floptally::detail::pages {
                .qk_rope_head_dim = p.number("rope"),
                .v_head_dim = p.must("dim"),
                .absorbed = p.latent_core == mla_core::absorbed,
-               .elementwise = p.elementwise()}
+               .elementwise = p.elementwise(),
+               .gate_size = p.number("gate"),
+               .shares_latent = p.on("shares_latent")}
         .cost(p.place());
 }
 [[gnu::cold]] inline cost indexer_of(const part_call& p) {
-    return lightning_indexer{
-        .num_heads = p.must("heads"), .head_dim = p.must("dim"), .query_size = p.must("q"), .head_sum_is_product = true}
+    return lightning_indexer{.num_heads = p.must("heads"),
+                             .head_dim = p.must("dim"),
+                             .query_size = p.must("q"),
+                             .head_sum_is_product = !p.on("fused_sum"),
+                             .compress_ratio = p.number("ratio"),
+                             .key_width = p.number("key_width"),
+                             .key_gate = p.on("key_gate"),
+                             .head_weights = !p.on("no_weights")}
         .cost(p.place());
+}
+[[gnu::cold]] inline cost compressed_attention_of(const part_call& p) {
+    return compressed_attention{.num_heads = p.must("heads"),
+                                .head_dim = p.must("dim"),
+                                .q_lora_rank = p.must("q"),
+                                .window = p.must("window"),
+                                .compress_ratio = p.number("ratio"),
+                                .overlap = p.on("overlap"),
+                                .best_keys = p.number("best"),
+                                .o_groups = p.must("groups"),
+                                .o_lora_rank = p.must("o")}
+        .cost(p.place());
+}
+[[gnu::cold]] inline cost hyper_connections_of(const part_call& p) {
+    return hyper_connections{.streams = p.must("streams"), .mixes = !p.on("unmixed")}.cost(p.place());
+}
+[[gnu::cold]] inline cost stream_head_of(const part_call& p) { return stream_head{p.must("streams")}.cost(p.place()); }
+[[gnu::cold]] inline cost gated_streams_of(const part_call& p) {
+    return gated_streams{.streams = p.must("streams"), .rank = p.must("rank"), .injects = !p.on("last")}.cost(
+        p.place());
 }
 [[gnu::cold]] inline cost mlp_of(const part_call& p) { return mlp{p.must("inner")}.cost(p.place()); }
 [[gnu::cold]] inline cost gated_of(const part_call& p) {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeepSeek-V4-Flash by torchtitan (its change 4441): 92 762 352 876 FLOPs a token with one layer of multi-token
+// prediction, at 4096 tokens. What its formula has otherwise than `exact` is a sum of six terms.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <floptally/flop_counter.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+#include "golden.hpp"
+#include "markdown.hpp"
+
+namespace {
+
+using namespace floptally;
+using nlohmann::json;
+
+constexpr std::uint32_t tokens = 4096;
+
+json flash() {
+    for (const json& model : golden("published.json")) {
+        if (model["name"] == "deepseek-ai/DeepSeek-V4-Flash") {
+            return model["config"];
+        }
+    }
+    FAIL("published.json has no DeepSeek-V4-Flash");
+    return {};
+}
+
+/// Σ over the rows for which `select` has true of FLOPs per unit, times `count(row)`, in a step of three passes or one.
+template <class Select, class Count>
+std::int64_t sum_of(const cost& model, Select select, Count count) {
+    std::int64_t sum = 0;
+    for (const cost_row& row : model.rows()) {
+        if (select(row)) {
+            sum += static_cast<std::int64_t>(row.useful) * count(row);
+        }
+    }
+    return sum;
+}
+
+std::string spaced(std::int64_t number) {
+    std::string digits = std::to_string(number < 0 ? -number : number);
+    for (std::size_t at = digits.size(); at > 3;) {
+        at -= 3;
+        digits.insert(at, " ");
+    }
+    return number < 0 ? "\xE2\x88\x92" + digits : digits;
+}
+
+}  // namespace
+
+TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms") {
+    const model_config config = read_config(flash(), {.mtp_layers = 1});
+    const cost& model = config.cost;
+    CHECK(model.parameters() == 290'942'278'866);
+
+    const auto length = static_cast<std::int64_t>(tokens);
+    const sequence text{.length = tokens};
+    const auto attended = [&](const cost_row& row) {
+        return static_cast<std::int64_t>(model.masks()[row.mask].pairs(text));
+    };
+    // Its pairs: whole windows for every query, and every compressed key of the sequence, or as many as are best.
+    const auto theirs = [&](const cost_row& row) {
+        const rule& attends = model.masks()[row.mask];
+        if (attends.is<mask_rules::best_compressed_keys>()) {
+            const auto best = attends.as<mask_rules::best_compressed_keys>();
+            return length * std::min<std::int64_t>(best.keys, length / best.ratio);
+        }
+        if (attends.is<mask_rules::compressed_keys>()) {
+            return length * (length / attends.as<mask_rules::compressed_keys>().ratio);
+        }
+        return length * (attends.as<mask_rules::band>().left + 1);
+    };
+    const auto more = [&](const cost_row& row) { return theirs(row) - attended(row); };
+    const auto is_core = [](const cost_row& row) {
+        return row.what == statistic::pairs && (row.kind == term::scores || row.kind == term::values);
+    };
+    const auto is_window = [&](const cost_row& row) { return model.masks()[row.mask].is<mask_rules::band>(); };
+    const auto is_score = [](const cost_row& row) { return row.what == statistic::pairs && is_detached(row.kind); };
+    const auto is_indexer = [](const cost_row& row) { return is_detached(row.kind); };
+    const auto units = [&](const cost_row& row) { return row.what == statistic::pairs ? theirs(row) : length; };
+
+    tally batch{model.masks()};
+    batch.add(text);
+    const flops exact = evaluate(model, batch).total(view::useful);
+    REQUIRE(exact.high() == 0);
+    const std::vector<std::int64_t> terms{
+        static_cast<std::int64_t>(exact.low()),
+        3 * sum_of(
+                model, [&](const cost_row& row) { return is_core(row) && is_window(row); }, more),
+        3 * sum_of(
+                model, [&](const cost_row& row) { return is_core(row) && !is_window(row); }, more),
+        sum_of(model, is_score, more),
+        2 * sum_of(model, is_indexer, units),
+        3 * sum_of(
+                model,
+                [](const cost_row& row) {
+                    return row.kind == term::norm || row.kind == term::latent_norm || row.kind == term::bias;
+                },
+                units),
+        -3 * sum_of(
+                 model, [](const cost_row& row) { return row.kind == term::state; }, units)};
+    std::int64_t sum = 0;
+    for (const std::int64_t one : terms) {
+        sum += one;
+    }
+    CHECK(sum == length * 92'762'352'876);
+
+    // docs/conventions.md lists them.
+    const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/conventions.md");
+    for (const std::int64_t one : terms) {
+        INFO(spaced(one));
+        CHECK(page.find("| " + spaced(one) + " |") != std::string::npos);
+    }
+    CHECK(page.find("| " + spaced(sum) + " |") != std::string::npos);
+}
