@@ -380,6 +380,30 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
 
+TEST_CASE("F19: every table of docs/performance.md names the program that printed it, and its section a commit") {
+    std::istringstream lines(read_text(source_dir / "docs/performance.md"));
+    std::string section;
+    std::string before;
+    int tables = 0;
+    for (std::string line; std::getline(lines, line); before = line) {
+        section = line.rfind("## ", 0) == 0 ? line : section;
+        if (line.rfind("| ", 0) != 0 || before.rfind('|', 0) == 0) {
+            continue;  // no head of a table
+        }
+        ++tables;
+        INFO(line);
+        const std::size_t commit = section.find(", at commit ");
+        REQUIRE(commit != std::string::npos);
+        CHECK(section.find_first_not_of("0123456789abcdef", commit + 12) == std::string::npos);
+        REQUIRE(line.rfind("| `", 0) == 0);
+        std::string program = line.substr(3, line.find_first_of("` ", 3) - 3);
+        const std::size_t bench = program.rfind("_bench");
+        program = bench == std::string::npos ? program : program.substr(0, bench) + ".bench.cpp";
+        CHECK(std::filesystem::exists(source_dir / "tests/benchmark" / program));
+    }
+    CHECK(tables >= 6);
+}
+
 TEST_CASE("The hand-made example of docs/counting.md is what the library counts") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};

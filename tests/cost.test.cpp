@@ -624,7 +624,8 @@ TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]"
                                       of(term::bias),
                                       of(term::softmax),
                                       of(term::gating),
-                                      of(term::residual)};
+                                      of(term::residual),
+                                      of(term::optimizer)};
     const std::string_view expected[] = {"linear",
                                          "input_linear",
                                          "preprocessing",
@@ -646,7 +647,8 @@ TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]"
                                          "bias",
                                          "softmax",
                                          "gating",
-                                         "residual"};
+                                         "residual",
+                                         "optimizer"};
     CHECK(std::equal(std::begin(names), std::end(names), std::begin(expected), std::end(expected)));
     // What is detached has no detached form but itself, and what is element-wise stays what it is.
     for (std::size_t kind = 0; kind < term_count; ++kind) {

@@ -52,7 +52,12 @@ struct parts {
     if (i < context) {
         return true;
     }
-    const auto place = [context](std::int64_t position) {
+    const bool one_place = rule.targets_share_place;
+    if (one_place && row_is_target && j >= targets_from) {
+        return j < i;  // of its group: no nearer and no farther than itself
+    }
+    const auto place = [context, one_place, targets_from](std::int64_t position) {
+        position = one_place && position > targets_from ? targets_from : position;
         const std::int64_t shifted = context == 0 ? position : position - context + 1;
         return shifted < 0 ? 0 : shifted;
     };
@@ -92,6 +97,10 @@ struct parts {
                                    .min_full_attn_seq_len = full,
                                    .windowed_targets = windowed});
                 }
+                all.push_back({.contextual = contextual,
+                               .max_attn_len = reach,
+                               .min_full_attn_seq_len = full,
+                               .targets_share_place = true});
             }
         }
     }

@@ -89,6 +89,8 @@ TEST_CASE("masks of an HSTU config", "[hstu][json]") {
           mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8, .windowed_targets = false}));
     CHECK(mask_of("'max_attn_len': 64, 'min_full_attn_seq_len': 8, 'windowed_targets': true") ==
           mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8}));
+    CHECK(mask_of("'max_attn_len': 64, 'targets_share_place': true") ==
+          mask::hstu({.max_attn_len = 64, .targets_share_place = true}));
     CHECK(mask_of("'mask': 'bidirectional'") == mask::bidirectional());
     CHECK(mask_of("'mask': {'window': [64, 3]}") == mask::window(64, 3));
 }
@@ -115,6 +117,7 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
         {"'max_attn_len': 64, 'is_causal': false", "max_attn_len: needs a causal mask"},
         {"'min_full_attn_seq_len': 3", "min_full_attn_seq_len: needs a max_attn_len above 0"},
         {"'windowed_targets': true", "windowed_targets: needs a max_attn_len above 0"},
+        {"'targets_share_place': true", "targets_share_place: needs a max_attn_len above 0"},
         {"'mask': 'causal', 'is_causal': true", "is_causal: needs the mask \"hstu\""},
         {"'mask': {'window': [1, 2]}, 'max_attn_len': 3", "max_attn_len: needs the mask \"hstu\""},
         {"'mask': {'window': [1]}", "mask.window: must be [left, right], got [1]"},

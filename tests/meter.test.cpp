@@ -526,6 +526,21 @@ TEST_CASE("H7: logged names carry a prefix, the convention and the version") {
     CHECK(step.back().value == 100);
 }
 
+TEST_CASE("F22: a meter counts named words of its microbatches") {
+    floptally::cost model = small_model();
+    model.keep(floptally::measured("loss_tokens"));
+    meter steps(floptally::flop_counter(model), two_gpus);
+    for (const std::uint64_t loss : {40U, 2U}) {
+        steps.begin_step();
+        add(steps.microbatch(), short_batch);
+        steps.microbatch().add_measured("loss_tokens", loss, loss);
+        steps.end_step(0.5);
+        CHECK(steps.last_step().batch.pairs(view::useful, floptally::measured("loss_tokens")) == loss);
+    }
+    CHECK(steps.run().totals.batch.pairs(view::useful, floptally::measured("loss_tokens")) == 42);
+    CHECK(steps.last_step().total(view::useful).low() == counted(short_batch, view::useful));
+}
+
 TEST_CASE("F41: several GPUs and nothing that says whose sequences are counted is an error") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
     CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==

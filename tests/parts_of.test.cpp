@@ -51,8 +51,8 @@ std::map<std::string, std::vector<std::string>> numbers(const breakdown& work) {
         for (const std::size_t pass : {0U, 1U, 2U}) {
             of.push_back(to_string(one.useful[pass]));
             of.push_back(to_string(one.padded[pass]));
+            of.push_back(to_string(one.executed_more[pass]));
         }
-        of.push_back(to_string(one.fused_backward));
         of.push_back(to_string(one.recomputed_forward));
     }
     return all;

@@ -78,6 +78,15 @@ class work_folder {
         write("negative.txt", "1 -2\n");
         write("huge.txt", "4294967295 4294967295\n");
         write("comma.txt", "1,\n");
+        write("small.json", R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 97,
+            "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 2})");
+        write("mistyped.json",
+              R"({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "intermediate_sise": 7})");
+        write("mask.txt", "1,1,1,0\n0 1 1 1\n\n0,0,0,0\n");
+        write("ragged.txt", "1,1\n1\n");
+        write("hole.txt", "1,0,1\n");
+        write("documents.txt", "1,1,2,0\n");
     }
     work_folder(const work_folder&) = delete;
     work_folder& operator=(const work_folder&) = delete;
@@ -154,11 +163,11 @@ constexpr refusal refusals[] = {
     {"flops --config - --lengths 5 </dev/null", "config: must be a JSON object, cannot be parsed at byte 1"},
     {"flops --config m.json --config m.json --lengths 5", "config: is given 2 times; must be given once"},
     {"flops --config m.json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
-     "--images or --audio-frames"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, --new-tokens, "
+     "--sequence, --grid, --images or --audio-frames"},
     {"flops --config m.json --format json",
-     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, --grid, "
-     "--images or --audio-frames"},
+     "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, --new-tokens, "
+     "--sequence, --grid, --images or --audio-frames"},
     {"flops --config m.json junk --lengths 5", R"(command: unexpected argument "junk")"},
     {"flops --config m.json --lengths 5 junk", R"(command: unexpected argument "junk")"},
     {"flops -- --config m.json", R"(command: unexpected argument "--config")"},
@@ -384,6 +393,59 @@ constexpr refusal refusals[] = {
      "layers: must be some of the 32 layers, got 0 to 33"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 5 --precisions mpl=9",
      R"(component: this model counts none named "mpl")"},
+    {"flops --config small.json --lengths 5 --rules '*=frozen,*/q_prj=lora4'",
+     R"(rules[1]: no weight is named "*/q_prj"; known: embedding, norm, attention.qkv/q_proj, attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, mlp/down_proj, lm_head)"},
+    {"flops --config small.json --lengths 5 --rules ''", R"(rules[0]: must be WEIGHTS=STATE, apart by commas, got "")"},
+    {"flops --config small.json --lengths 5 --rules 'mlp=frozen,'",
+     R"(rules[1]: must be WEIGHTS=STATE, apart by commas, got "")"},
+    {"flops --config small.json --lengths 5 --rules '=frozen'",
+     R"(rules[0]: must name weights in 1 to 39 characters, got "=frozen")"},
+    {"flops --config small.json --lengths 5 --rules 'mlp=frozn'",
+     R"(rules[0]: the state must be trainable, frozen, or lora and a rank, as in lora16, got "mlp=frozn")"},
+    {"flops --config small.json --lengths 5 --rules 'mlp=lora'",
+     R"(rules[0]: LoRA needs a rank of at least 1, as in lora16, got "mlp=lora")"},
+    {"flops --config small.json --lengths 5 --rules 'mlp@1-0=frozen'",
+     R"(rules[0]: layers must be FIRST-LAST, both included, got "mlp@1-0=frozen")"},
+    {"flops --config small.json --lengths 5 --rules 'mlp@2=frozen'",
+     R"(rules[0]: "mlp" stands in none of these layers)"},
+    {"flops --config small.json --lengths 5 --rules ':mlp=frozen'",
+     R"(rules[0]: needs the name of a part of the model before the colon, got ":mlp=frozen")"},
+    {"flops --config small.json --lengths 5 --rules 'norm=lora4'",
+     R"(rules[0]: LoRA needs a weight matrix, and "norm" has none that an adapter fits)"},
+    {"flops --config small.json --lengths 5 --recompute-components mpl",
+     R"(recompute_components: this model counts none named "mpl")"},
+    {"flops --config small.json --lengths 5 --recompute-components mlp,",
+     R"(recompute_components: must be components apart by commas, got "mlp,")"},
+    {"flops --config small.json --lengths 5 --repeated mlp",
+     R"(repeated: must be WEIGHTS=RANKS, apart by commas, got "mlp")"},
+    {"flops --config small.json --lengths 5 --repeated mpl=2", R"(repeated[0]: no component or weight is named "mpl")"},
+    {"flops --config small.json --lengths 5 --repeated mlp=0",
+     R"(repeated: must be an integer from 1 to 16777216, got "0")"},
+    {"flops --config small.json --lengths 5 --recompute-every 0",
+     R"(recompute_every: must be an integer from 1 to 10000, got "0")"},
+    {"flops --config small.json --lengths 5 --attention-backward flash",
+     R"(attention_backward: must be one of fused, eager, got "flash")"},
+    {"flops --config small.json --lengths 5 --padded-vocab-size 96",
+     "padded_vocab_size: must be at least vocab_size (97), got 96"},
+    {"flops --config small.json --lengths 5 --padded-vocab-size 0",
+     R"(padded_vocab_size: must be an integer from 1 to 268435456, got "0")"},
+    {"flops --config small.json --lengths 5 --row-length 4", "lengths[0]: must be at most the row_length, 4, got 5"},
+    {"flops --config small.json --cu-seqlens 0,5 --row-length 4", "row_length: needs --lengths or --lengths-file"},
+    {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --row-length 8",
+     "row_length: translator has an encoder, whose rows would need a length too; use --lengths alone"},
+    {"flops --config small.json --attention-mask ragged.txt",
+     "attention_mask[1]: must have 2 flags as the row before, got 1"},
+    {"flops --config small.json --attention-mask empty.txt", "attention_mask: must have at least one row"},
+    {"flops --config small.json --attention-mask words.txt",
+     R"(attention_mask[0][1]: must be a 64-bit integer, got "twelve")"},
+    {"flops --config small.json --attention-mask hole.txt",
+     "attention_mask[2]: is 1 after the real tokens of row 0 have ended: they must stand together, with padding before "
+     "or after them"},
+    {"flops --config small.json --attention-mask documents.txt", "attention_mask[2]: must be 0 or 1, got 2"},
+    {"flops --config vit.json --attention-mask mask.txt",
+     "attention_mask: vit has no text; use --grid, --images or --audio-frames"},
+    {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --attention-mask mask.txt",
+     "attention_mask: has no tokens on the encoder's side; use --lengths"},
     {"models x", R"(command: unexpected argument "x")"},
     {"models --config m.json", "config: unknown option; `floptally models --help` lists the known ones"},
     {"models --format yaml", R"(format: must be one of table, json, got "yaml")"},
@@ -659,6 +721,84 @@ TEST_CASE("the options of a batch add up") {
         "flops --config llama.json --lengths 5,6 --lengths-file mixed.txt --cu-seqlens 0,7,15 --new-tokens 2@10");
     CHECK(number(report["statistics"]["count"]["useful"]) == 2 + 7 + 2 + 1);
     CHECK(number(report["statistics"]["tokens"]["useful"]) == 11 + 1581 + 15 + 2);
+}
+
+TEST_CASE("F27: rules say what trains: LoRA, frozen weights, layers and parts") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const json lora = run_json(count + "--rules '*=frozen,*/q_proj=lora4,*/v_proj=lora4'");
+    // tests/training_plan.test.cpp, F40: the same model product by product.
+    CHECK(total(lora) == "38419200");
+    CHECK(total(lora, "executed") == std::to_string(39065600 + 2 * 2 * 64 * 5050));
+    CHECK(total(run_json(count + "--rules '*=frozen,*/q_proj=lora4,*/v_proj=lora4' --attention-backward eager"),
+                "executed") == "38419200");
+    CHECK(lora["parameters"]["trainable"] == std::to_string(2 * 4 * (64 + 64 + 64 + 32)));
+    CHECK(lora["parameters"]["total"] == run_json(count)["parameters"]["total"]);
+    CHECK(run_json(count)["parameters"].contains("trainable") == false);
+    CHECK(run(count + "--rules '*=frozen,*/q_proj=lora4,*/v_proj=lora4'").out.find("\n  parameters, trainable ") !=
+          std::string::npos);
+
+    const json frozen = run_json(count + "--rules '*=frozen'");
+    CHECK(frozen["flops"]["useful"]["total"] == frozen["flops"]["useful"]["forward"]);
+    CHECK(frozen["parameters"]["trainable"] == "0");
+    const json head = run_json(count + "--rules '*=frozen,lm_head:*=trainable'");
+    CHECK(number(head["flops"]["useful"]["total"]) ==
+          number(frozen["flops"]["useful"]["total"]) + 2ULL * 64 * 97 * 100);
+    // Of layer 1's MLP: three dW, and dX of down alone, since nothing below trains.
+    const json last = run_json(count + "--rules '*=frozen,mlp@1=trainable'");
+    CHECK(number(last["flops"]["useful"]["total"]) ==
+          number(frozen["flops"]["useful"]["total"]) + 2ULL * 64 * (97 + 4 * 128) * 100);
+}
+
+TEST_CASE("F27: components and layers that are computed again") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const std::uint64_t mlp = 2ULL * 3 * 64 * 128 * 100;
+    const auto again = [&](const std::string& options) {
+        return number(run_json(count + options)["flops"]["executed"]["recompute"]);
+    };
+    CHECK(again("--recompute-components mlp") == 2 * mlp);
+    CHECK(again("--recompute-components mlp --recompute-every 2") == mlp);
+    CHECK(again("--recompute-components mlp,lm_head") == 2 * mlp + 2ULL * 64 * 97 * 100);
+}
+
+TEST_CASE("work that several ranks run is executed by each of them") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const std::uint64_t mlp = 3 * 2ULL * 2 * 3 * 64 * 128 * 100;
+    CHECK(number(run_json(count + "--repeated mlp=3")["flops"]["executed"]["total"]) ==
+          number(run_json(count)["flops"]["executed"]["total"]) + 2 * mlp);
+    CHECK(total(run_json(count + "--repeated mlp=3,lm_head=2"), "padded") == total(run_json(count), "padded"));
+}
+
+TEST_CASE("F27: rows by their attention mask or one length, and what their padding is spent on") {
+    const std::string count = "flops --config small.json --padded-vocab-size 128 ";
+    const json report = run_json(count + "--attention-mask mask.txt");
+    const auto token = [](std::uint64_t vocabulary) {
+        return 3 * 2ULL * (2 * 64 * (64 + 32 + 32 + 64 + 3 * 128) + 64 * vocabulary);
+    };
+    const std::uint64_t pair = 3 * 2ULL * 4 * 64;  // two layers
+    CHECK(report["padding"] == json{{"useful", std::to_string(6 * token(97) + 12 * pair)},
+                                    {"in_slots", std::to_string(2 * token(97) + (20 - 12) * pair)},
+                                    {"mock", std::to_string(4 * token(97) + 10 * pair)},
+                                    {"vocabulary", std::to_string(12 * (token(128) - token(97)))}});
+    CHECK(total(report) == report["padding"]["useful"]);
+    const json vocabulary = run_json(count + "--lengths 4");
+    CHECK(vocabulary["padding"]["vocabulary"] == std::to_string(4 * (token(128) - token(97))));
+    CHECK(vocabulary["padding"]["mock"] == "0");
+    CHECK(total(report, "padded") == std::to_string(12 * token(128) + 30 * pair));
+    CHECK(run_json(count + "--lengths 3,3,0 --row-length 4") == report);
+    CHECK(run_json(count + "--cu-seqlens 0,3,6,6 --cu-seqlens-padded 0,4,8,12") == report);
+    CHECK(run(count + "--attention-mask mask.txt").out.find("\n  mock sequences ") != std::string::npos);
+    CHECK(run("flops --config small.json --lengths 4").out.find("mock sequences") == std::string::npos);
+    const json mfu = run_json(
+        "mfu --config small.json --attention-mask mask.txt --seconds 1 --gpus 1 --peak-tflops 1 --rules "
+        "'*=frozen,mlp@1=trainable' --precisions mlp=2,@0=4");
+    CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
+}
+
+TEST_CASE("F27: strict refuses a key that looks like structure and that nothing reads") {
+    CHECK(run("flops --config mistyped.json --lengths 5").out.find("note: ") != std::string::npos);
+    const outcome strict = run("flops --config mistyped.json --lengths 5 --strict");
+    CHECK(strict.status == 2);
+    CHECK(strict.err.starts_with("floptally: error: intermediate_sise: "));
 }
 
 TEST_CASE("phases: train is forward and backward") {

@@ -385,6 +385,79 @@ TEST_CASE("F3: equal shares of a row that a scope declares replicated are an err
     }
 }
 
+TEST_CASE("F22: loss-mask and prompt tokens are named statistics of a batch, each with a scope of its own") {
+    // Prompt tokens are counted from the batch by every rank; loss tokens by the last pipeline stage, where the loss
+    // is.
+    using floptally::measured;
+    floptally::cost model = floptally::presets::mistral_7b.cost();
+    tally plain{mistral().masks()};
+    plain.add(sequence{9});
+    plain.add(sequence{4});
+    const flops without = mistral().total(plain);
+    model.keep(measured("loss_tokens")).keep(measured("prompt_tokens"));
+    const flop_counter counter(model);
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
+    const std::uint64_t loss_of_dp[] = {5, 3};
+    const std::uint64_t prompt_of_dp[] = {4, 6};
+    const tally_scope scope = tally_scope(scopes::microbatch).with_measured("loss_tokens", scopes::last_stage);
+    std::vector<std::vector<std::uint64_t>> sums(8);
+    const auto run = [&](const tally_scope& of, bool loss_everywhere) {
+        thread_world world;
+        std::vector<std::string> ends = thread_world::run(8, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 8, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction reduction(counter, of, here, over);
+            tally mine{counter.masks()};
+            mine.add(sequence{here.coordinates().dp == 0 ? 9U : 4U});
+            const std::uint64_t prompt = prompt_of_dp[here.coordinates().dp];
+            mine.add_measured("prompt_tokens", prompt, prompt);
+            if (here.coordinates().pp == 1 || loss_everywhere) {
+                const std::uint64_t loss = loss_of_dp[here.coordinates().dp];
+                mine.add_measured("loss_tokens", loss, loss);
+            }
+            const tally all = reduction.sum(mine, over);
+            sums[rank] = {all.pairs(view::useful, measured("loss_tokens")),
+                          all.pairs(view::useful, measured("prompt_tokens")), all.get(view::useful, statistic::tokens),
+                          counter.total(all) == without ? 1U : 0U};
+        });
+        return ends;
+    };
+    for (const bool loss_everywhere : {false, true}) {
+        for (const std::string& end : run(loss_everywhere ? tally_scope(scopes::microbatch) : scope, loss_everywhere)) {
+            CHECK(end == "no error");
+        }
+        for (const std::vector<std::uint64_t>& sum : sums) {
+            CHECK(sum == std::vector<std::uint64_t>{8, 10, 13, 1});  // the last: they multiply nothing
+        }
+    }
+    CHECK(run(scope, true)[0] ==
+          "measured(loss_tokens): exists on the last rank of pp only, and rank 0 of 2 counted 5");
+    CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
+              "measured(loss_tokens): is declared replicated over pp") == 0);
+    CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
+          "scope: no word that these tallies keep is measured(los_tokens): cost::keep and masks say which they keep");
+    // A batch that lacks them is still counted, and one that has more than a counter asks for too.
+    CHECK(counter.total(plain) == without);
+    tally both{counter.masks()};
+    both.add(sequence{9});
+    both.add(sequence{4});
+    CHECK(mistral().total(both) == without);
+    CHECK(counter.evaluate(both).total() == without);
+    // Experts that are measured are still asked for, beside words that are only kept.
+    const floptally::moe experts{.num_experts = 4,
+                                 .num_experts_per_tok = 2,
+                                 .intermediate_size = 5,
+                                 .routed_is_measured = true,
+                                 .visits = "visits"};
+    const flop_counter sparse(experts.cost({.hidden_size = 8}).keep(measured("loss_tokens")));
+    tally visited{sparse.masks()};
+    visited.add(sequence{3});
+    CHECK(error_of([&] { static_cast<void>(sparse.total(visited)); }) ==
+          "measured(visits): this cost counts it, and the tally has none: call add_measured");
+    visited.add_measured("visits", 6, 6);
+    CHECK(sparse.total(visited) == sparse.evaluate(visited).total());
+}
+
 TEST_CASE("F3: what is said of a share goes with a tally, and what is said of several is nothing") {
     const auto marked = [](std::uint64_t cp, std::uint64_t rank) {
         tally one = tally_of({5});

@@ -12,6 +12,7 @@
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/tally_scope.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

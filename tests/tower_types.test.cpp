@@ -7,10 +7,12 @@
 #include <tuple>
 #include <vector>
 
+#include <floptally/batch/add_input.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
+#include "error_of.hpp"
 
 using nlohmann::json;
 
@@ -193,6 +195,54 @@ TEST_CASE("a text has a placeholder for each token that a tower makes") {
         }
         CHECK(floptally::placeholder_tokens(model, batch) == one.placeholders);
     }
+}
+
+TEST_CASE(
+    "F10: a text has a token for each patch that video_llama_3 merges outside its config, or for units of no row") {
+    const auto placeholders = [](const floptally::model_config& model, const floptally::grid& image) {
+        floptally::tally batch{model.cost.masks()};
+        batch.add(image);
+        return floptally::placeholder_tokens(model, batch);
+    };
+    for (const char* const config : {R"({"model_type": "video_llama_3"})",
+                                     R"({"model_type": "video_llama_3", "vision_config": {"patch_size": 7}})"}) {
+        INFO(config);
+        const floptally::model_config model = floptally::read_config(json::parse(config));
+        CHECK(placeholders(model, {2, 3, 5}) == 30);
+        floptally::tally batch{model.cost.masks()};
+        floptally::model_input input;
+        const std::vector<std::int64_t> short_text{29};
+        input.grids.push_back({2, 3, 5});
+        input.lengths.push_back({"lengths", floptally::integer_view(short_text)});
+        CHECK(error_of([&] { floptally::add_input(input, model, batch); }) ==
+              "lengths: must count the placeholders of images and sound too, which are 30 tokens; got 29");
+        const std::vector<std::int64_t> text{30};
+        input.lengths.front() = {"lengths", floptally::integer_view(text)};
+        floptally::add_input(input, model, batch);
+        CHECK(batch.get(floptally::view::useful, floptally::statistic::tokens) == 30);
+    }
+    // Pooled behind the last product: no row is over what the text has a token for.
+    const std::string pooling =
+        "page pooling : llava\nvision_units = merged(3)\nvision_per_unit = 1\nvision_per_frame = 0\n";
+    const floptally::model_config model = floptally::read_config(
+        json::parse(R"({"model_type": "pooling", "vision_config": {"image_size": 42, "patch_size": 7}})"),
+        {.pages = {pooling}});
+    CHECK(placeholders(model, {1, 6, 9}) == 6);
+    floptally::model_config two = model;
+    two.cost = model.cost + model.cost;
+    CHECK(placeholders(two, {1, 6, 9}) == 6);
+}
+
+TEST_CASE("F10: a tower of sound alone has no text to compare its frames with") {
+    const floptally::model_config model =
+        floptally::read_config(json::parse(R"({"model_type": "qwen2_5_omni_audio_encoder"})"));
+    floptally::model_input input;
+    const std::vector<std::int64_t> frames{53, 37};
+    input.audio_frames = floptally::integer_view(frames);
+    floptally::tally batch{model.cost.masks()};
+    floptally::add_input(input, model, batch);
+    CHECK(batch.get(floptally::view::useful, floptally::statistic::tokens, floptally::modality::audio) == 90);
+    CHECK(floptally::placeholder_tokens(model, batch) == 0);
 }
 
 TEST_CASE("what a tower says of its count is said once") {

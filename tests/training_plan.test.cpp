@@ -634,6 +634,41 @@ TEST_CASE("M7: LoRA runs its own matmuls, and no gradient goes below the first a
     }
 }
 
+TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is executed and never useful",
+          "[training_plan]") {
+    // Two layers of width 64 with 4 heads of 16 (2 of keys and values), an MLP of 128 and 97 words; LoRA of rank 4 on q
+    // and v, one sequence of 100 tokens: 5050 pairs.
+    const transformer<gqa, gated_mlp> model{.hidden_size = 64,
+                                            .num_layers = 2,
+                                            .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
+                                            .feed_forward = {.intermediate_size = 128},
+                                            .vocab = {.size = 97}};
+    const auto total = [&](bool fused, view seen) {
+        const training_plan lora{
+            .flash_attention = fused,
+            .rules = {
+                {"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}, {"*/v_proj", weight_state::lora, 4}}};
+        const flop_counter step(model, conventions::exact, lora);
+        tally batch{step.masks()};
+        batch.add(sequence{.length = 100});
+        return step.total(batch, seen);
+    };
+    const std::uint64_t product = 2 * 64 * 5050;  // QK^T, PV and each of their gradients
+    // Forward and dX of W; of layer 0 q, k and v have no dX. LoRA: A and B with both gradients, A of layer 0 without
+    // dX.
+    std::uint64_t per_token = 2 * 2 * 64 * 97;
+    for (const std::uint64_t dx : {0U, 1U}) {
+        per_token += (1 + dx) * 2 * 64 * (64 + 32 + 32) + 2 * 2 * 64 * (64 + 3 * 128);
+        per_token += (2 + dx) * 2 * (2 * 64 * 4) + 3 * 2 * (4 * 64 + 4 * 32);
+    }
+    const std::uint64_t needed = 100 * per_token + 4 * product + 8 * product - product;
+    CHECK(needed == 38'419'200);
+    CHECK(total(true, view::useful) == flops{needed});
+    CHECK(total(false, view::executed) == flops{needed});
+    CHECK(needed + product == 39'065'600);
+    CHECK(total(true, view::executed) == flops{needed + product + 2 * product});  // and each layer's QK^T once more
+}
+
 TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]") {
     for (const test_model& model : models()) {
         check(model, {freeze_all});

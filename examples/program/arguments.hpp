@@ -84,6 +84,8 @@ class arguments {
 
     [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
 
+    [[nodiscard]] bool flag(const std::string& option) const { return given(option) && parsed_[option].as<bool>(); }
+
     [[nodiscard]] std::optional<std::string> text(const std::string& option) const {
         if (parsed_.count(option) > 1) {
             throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));

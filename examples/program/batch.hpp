@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,9 @@
 #include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/error.hpp>
+#include <floptally/flop_counter.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/tally.hpp>
@@ -35,9 +39,10 @@ inline void add_batch_options(cxxopts::Options& options) {
         "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
         "0,512,1664")("cu-seqlens-real", "boundaries of the real sequences, where mock sequences follow them",
-                      cxxopts::value<std::string>(),
-                      "0,512")("num-real-seqs", "sequences after these are mock sequences: padded, not useful",
-                               cxxopts::value<std::string>(), "N")(
+                      cxxopts::value<std::string>(), "0,512")(
+        "num-real-seqs", "sequences after these are mock sequences: padded, not useful", cxxopts::value<std::string>(),
+        "N")("row-length", "of the rows that --lengths are padded to", cxxopts::value<std::string>(), "N")(
+        "attention-mask", "rows of 0 and 1, one a line", cxxopts::value<std::string>(), "FILE")(
         "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
         "n@past")("encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(),
                   "80,91")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
@@ -134,13 +139,13 @@ inline constexpr floptally::input_spelling spelling{
 class read_input {
   public:
     explicit read_input(const arguments& args) : args_(args) {
-        constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "new-tokens",
+        constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "attention-mask", "new-tokens",
                                            "sequence", "grid",         "images",     "audio-frames"};
         if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
             !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
             throw error("lengths",
-                        "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --new-tokens, --sequence, "
-                        "--grid, --images or --audio-frames");
+                        "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
+                        "--new-tokens, --sequence, --grid, --images or --audio-frames");
         }
         if (const auto lengths = args.text("lengths")) {
             input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
@@ -148,7 +153,18 @@ class read_input {
         if (const auto path = args.text("lengths-file")) {
             input_.lengths.push_back({"lengths_file", keep(read_file(*path, "lengths_file"), "lengths_file")});
         }
+        if (const auto slots = args.text("row-length")) {
+            if (input_.lengths.empty()) {
+                throw error("row_length", "needs --lengths or --lengths-file");
+            }
+            for (floptally::model_input::list& list : input_.lengths) {
+                list.row_length = parse_count(*slots, "row_length", 0, floptally::max_sequence_length);
+            }
+        }
         read_packed();
+        if (const auto path = args.text("attention-mask")) {
+            input_.attention_mask = read_rows(read_file(*path, "attention_mask"));
+        }
         if (const auto others = args.text("encoder-lengths")) {
             input_.encoder_lengths = keep(*others, "encoder_lengths");
         }
@@ -165,7 +181,51 @@ class read_input {
 
     [[nodiscard]] const floptally::model_input& get() const { return input_; }
 
+    /// What the padded view of the batch is spent on, where anything is padded: it is then counted once more.
+    [[nodiscard]] std::optional<floptally::padding_flops> padding_of(const floptally::model_config& model,
+                                                                     const floptally::flop_counter& cost,
+                                                                     const floptally::tally& batch) const {
+        const std::span<const std::uint64_t> words = batch.words();
+        const auto half = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
+        if (std::equal(words.begin(), half, half)) {
+            if (cost.total(batch) == cost.total(batch, floptally::view::padded)) {
+                return {};
+            }
+            return floptally::padding_of(cost, {batch, floptally::tally{batch.masks()}});  // a padded vocabulary
+        }
+        floptally::split_tally split{batch.masks()};
+        floptally::add_input(input_, model, split, spelling);
+        return floptally::padding_of(cost, split);
+    }
+
   private:
+    /// Flags, a row a line; lines without any are no rows.
+    floptally::model_input::flag_rows read_rows(std::string_view text) {
+        floptally::model_input::flag_rows made;
+        std::vector<std::int64_t>& flags = kept_.emplace_back();
+        while (!text.empty()) {
+            const std::size_t end = std::min(text.find('\n'), text.size());
+            const std::string_view line = text.substr(0, end);
+            text.remove_prefix(std::min(end + 1, text.size()));
+            if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+                continue;
+            }
+            const std::string row = floptally::indexed("attention_mask", made.rows);
+            const std::vector<std::int64_t> own = parse_integers(line, row);
+            made.columns = made.rows == 0 ? own.size() : made.columns;
+            if (own.size() != made.columns) {
+                throw error(row, fmt::format("must have {} flags as the row before, got {}", made.columns, own.size()));
+            }
+            flags.insert(flags.end(), own.begin(), own.end());
+            ++made.rows;
+        }
+        if (made.rows == 0) {
+            throw error("attention_mask", "must have at least one row");
+        }
+        made.flags = flags;
+        return made;
+    }
+
     floptally::integer_view keep(std::string_view text, const std::string& field) {
         return kept_.emplace_back(parse_integers(text, field));
     }
@@ -202,12 +262,5 @@ class read_input {
     floptally::model_input input_;
     std::deque<std::vector<std::int64_t>> kept_;  // whose elements stay where they are
 };
-
-inline floptally::tally read_batch(const arguments& args, const floptally::model_config& model,
-                                   const floptally::mask_set& masks) {
-    floptally::tally batch{masks};
-    floptally::add_input(read_input(args).get(), model, batch, spelling);
-    return batch;
-}
 
 }  // namespace program

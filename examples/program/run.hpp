@@ -5,11 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,7 +23,7 @@
 #include <floptally/step/precision_rules.hpp>
 
 #include "arguments.hpp"
-#include "batch.hpp"
+#include "count.hpp"
 
 /// @file
 /// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
@@ -36,19 +32,6 @@
 namespace program {
 
 using json = nlohmann::ordered_json;
-
-inline void add_flops_options(cxxopts::Options& options) {
-    options.add_options()("config",
-                          "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
-                          cxxopts::value<std::string>(), "FILE");
-    add_batch_options(options);
-    options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
-        "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
-        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
-        "mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
-        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
-        "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE");
-}
 
 inline void add_mfu_options(cxxopts::Options& options) {
     add_flops_options(options);
@@ -61,33 +44,6 @@ inline void add_mfu_options(cxxopts::Options& options) {
 }
 
 // ---- flops, mfu ----
-
-inline floptally::model_config read_model(const arguments& args) {
-    const std::string path = args.required("config", "FILE");
-    floptally::read_options options;
-    options.mla = static_cast<floptally::mla_core>(args.choice("mla", floptally::mla_core_names));
-    if (const auto layers = args.text("mtp")) {
-        options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
-    }
-    if (const auto page = args.text("page")) {
-        std::ifstream file(*page, std::ios::binary);
-        if (!file) {
-            throw error("page", fmt::format("cannot read \"{}\"", *page));
-        }
-        options.pages.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-    }
-    return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
-}
-
-inline floptally::report count(const arguments& args, const floptally::model_config& model) {
-    const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
-    const floptally::training_plan plan{
-        .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
-        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names))};
-    const floptally::flop_counter cost(model.cost, how, plan);
-    const floptally::tally batch = read_batch(args, model, floptally::counted_masks(model.cost, cost));
-    return floptally::report_of(model, cost, plan, batch, model.cost.masks());
-}
 
 inline floptally::report count(const arguments& args) { return count(args, read_model(args)); }
 
@@ -132,7 +88,7 @@ inline std::string run_mfu(const arguments& args) {
     floptally::report counted = count(args, model);
     counted.mfu = measure(args, counted);
     if (const auto precisions = args.text("precisions")) {
-        const floptally::flop_counter cost(model.cost, counted.counted_as, counted.plan);
+        const floptally::flop_counter cost(model, counted.counted_as, counted.plan);
         const floptally::measurement& step = counted.mfu->step;
         counted.mfu->mixed = floptally::mixed_precision(
                                  cost, model.parts, counted.plan,

@@ -27,9 +27,11 @@ enum class phase : std::uint8_t {
 /// `executed` is `padded` plus what only an implementation adds, so that is all that is stored.
 struct component_flops {
     component_name name;
-    uint128 useful[3];           ///< forward, backward_data, backward_weights
-    uint128 padded[3];           ///< likewise
-    uint128 fused_backward;      ///< QKᵀ computed again by a fused attention backward
+    uint128 useful[3];  ///< forward, backward_data, backward_weights
+    uint128 padded[3];  ///< likewise
+    /// What is executed besides, likewise: gradients that a fused attention backward computes though no one reads them,
+    /// its QKᵀ once more, and what several ranks run (`training_plan::repeated`).
+    uint128 executed_more[3];
     uint128 recomputed_forward;  ///< by `training_plan::recomputed`
 
     [[nodiscard]] constexpr flops get(view seen, phase during) const {
@@ -40,8 +42,7 @@ struct component_flops {
         if (seen == view::useful) {
             return flops{useful[index]};
         }
-        const bool fused = seen == view::executed && during == phase::backward_data;
-        return flops{padded[index] + (fused ? fused_backward : 0)};
+        return flops{padded[index] + (seen == view::executed ? executed_more[index] : 0)};
     }
 
     /// To data and to weights together.
@@ -63,7 +64,7 @@ class breakdown {
 
     /// One more component without work, which the caller sets.
     constexpr component_flops& append(const component_name& name) {
-        return components_.push_back(component_flops{name, {}, {}, 0, 0}, "components");
+        return components_.push_back(component_flops{name, {}, {}, {}, 0}, "components");
     }
 
     /// No component, and memory for `components` of them.
@@ -129,8 +130,8 @@ class breakdown {
             for (std::size_t i = 0; i < 3; ++i) {
                 own.useful[i] = (flops{own.useful[i]} + flops{more.useful[i]}).value();
                 own.padded[i] = (flops{own.padded[i]} + flops{more.padded[i]}).value();
+                own.executed_more[i] = (flops{own.executed_more[i]} + flops{more.executed_more[i]}).value();
             }
-            own.fused_backward = (flops{own.fused_backward} + flops{more.fused_backward}).value();
             own.recomputed_forward = (flops{own.recomputed_forward} + flops{more.recomputed_forward}).value();
         }
         return *this = std::move(sum);
@@ -153,7 +154,7 @@ class breakdown {
                 return known;
             }
         }
-        return components_.push_back(component_flops{name, {}, {}, 0, 0}, "components");
+        return components_.push_back(component_flops{name, {}, {}, {}, 0}, "components");
     }
 
     list components_;

@@ -137,7 +137,8 @@ namespace conventions {
 
 /// Every product once, over the pairs that are attended.
 inline constexpr convention exact{.name = "exact",
-                                  .summary = "every matmul of the step, attention over the attended pairs"};
+                                  .summary = "every matmul of the step, attention over the attended pairs",
+                                  .counted = products.with(term::optimizer)};
 
 }  // namespace conventions
 

@@ -135,6 +135,12 @@ class cost {
         return *this;
     }
 
+    /// A statistic that tallies keep though no row counts it: what tokens of images stand for, a loss mask's tokens.
+    constexpr cost& keep(const rule& units) {
+        table_.masks.find_or_add(units, "masks");
+        return *this;
+    }
+
     constexpr cost& operator+=(const cost& other) {
         cost sum = *this;
         sum.put_all(other);
@@ -264,6 +270,9 @@ class cost {
     constexpr void put_all(const cost& other) {
         for (const cost_row& row : other.table_.rows) {
             table_.put_from(other.table_, row, other.table_.components[row.component]);
+        }
+        for (const rule& kept : other.table_.masks) {
+            keep(kept);
         }
     }
 

@@ -73,7 +73,7 @@ class flop_counter {
         : how_(how) {
         const std::span<const model_part> parts = model.parts;
         if (plan.needs_parts() && !parts.empty()) {
-            count(parts, plan);
+            count(parts, plan, static_cast<const cost&>(model.cost));
         } else {
             count(static_cast<const cost&>(model.cost), plan);
         }
@@ -121,7 +121,7 @@ class flop_counter {
             if (!g.continues) {
                 work = &into.append_unset(counted_.names[g.component]);
             }
-            const auto put = [&g](uint128& sum, std::uint8_t n, uint128 amount) {
+            const auto put = [&g](uint128& sum, std::uint32_t n, uint128 amount) {
                 sum = g.continues ? sum + times(n, amount) : times(n, amount);
             };
             put(work->useful[0], g.run.forward, useful);
@@ -130,7 +130,9 @@ class flop_counter {
             put(work->padded[0], g.run.forward, padded);
             put(work->padded[1], g.run.backward_data, padded);
             put(work->padded[2], g.run.backward_weights, padded);
-            put(work->fused_backward, g.run.fused_backward, padded);
+            put(work->executed_more[0], g.run.executed_more[0], padded);
+            put(work->executed_more[1], g.run.executed_more[1], padded);
+            put(work->executed_more[2], g.run.executed_more[2], padded);
             put(work->recomputed_forward, g.run.recomputed_forward, padded);
         }
     }
@@ -159,7 +161,8 @@ class flop_counter {
             sum += detail::amount_of(static_cast<statistic>(what), sample) * of_word[what];
         }
         const std::uint64_t* of_mask = of_word.data() + detail::tally_words::before_masks(counted_.masks);
-        for (const rule& m : counted_.masks) {
+        for (std::size_t i = 0; i < counted_.masks.size() && i < counted_.needs.counted; ++i) {
+            const rule& m = counted_.masks[i];
             if (m.is_measured() && counted_.needs.words && sample.length != 0) {
                 detail::word_table::refuse_unmeasured(m);
             }
@@ -177,18 +180,21 @@ class flop_counter {
         } else {
             counted_.add_rows(model, how_, plan);
         }
+        counted_.keep(model);
         add_totals();
     }
 
-    constexpr void count(std::span<const model_part> parts, const training_plan& plan) {
+    constexpr void count(std::span<const model_part> parts, const training_plan& plan, const cost& whole = {}) {
         const cost model = cost_of(parts);
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_planned(parts, model, how_, plan);
+        counted_.keep(model);
+        counted_.keep(whole);
         add_totals();
     }
 
     /// n · work; n is mostly 0 or 1, and a branch costs less than a 128-bit product.
-    [[nodiscard]] static constexpr uint128 times(std::uint8_t n, uint128 work) {
+    [[nodiscard]] static constexpr uint128 times(std::uint32_t n, uint128 work) {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }
 
@@ -207,7 +213,8 @@ class flop_counter {
                 include(view::useful, counted_.entries[i].useful, runs);
                 include(view::padded, counted_.entries[i].padded, runs);
                 include(view::executed, counted_.entries[i].padded,
-                        runs + g.run.fused_backward + g.run.recomputed_forward);
+                        runs + g.run.executed_more[0] + g.run.executed_more[1] + g.run.executed_more[2] +
+                            g.run.recomputed_forward);
             }
         }
     }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/report.hpp>
 #include <floptally/version.hpp>
@@ -93,6 +94,9 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
         if (const std::uint64_t active = r.parameters.active.value_or(total); active != total) {
             line("parameters, active", active, active);
         }
+        if (const auto trainable = r.parameters.trainable) {
+            line("parameters, trainable", *trainable, *trainable);
+        }
     }
     words("sequences", "tokens", modality::text);
     words("vision.frames", "vision.patches", modality::vision);
@@ -128,6 +132,24 @@ inline void append_components(std::string& text, const report& r, std::size_t wi
     of_phase("forward", [&](view seen) { return r.work.get(seen, phase::forward); });
     of_phase("backward", [&](view seen) { return r.work.backward(seen); });
     of_phase("recompute", [&](view seen) { return r.work.get(seen, phase::recompute); });
+}
+
+/// What the padded view is spent on, by its share; nothing where nothing is padded.
+inline void append_padding(std::string& text, const report& r, std::size_t width, figures style) {
+    if (!r.padding || r.padding->padded() == flops{}) {
+        return;
+    }
+    const padding_flops& p = *r.padding;
+    const int column = style == figures::exact ? 26 : 18;
+    const auto line = [&](std::string_view name, flops work) {
+        fmt::format_to(std::back_inserter(text), "  {:<{}}{:>{}}{:>9.2f} %\n", name, width, figure(work, style), column,
+                       100 * to_double(work) / to_double(p.padded()));
+    };
+    fmt::format_to(std::back_inserter(text), "\n  {:<{}}{:>{}}{:>11}\n", "padded", width, "spent on", column, "share");
+    line("real tokens", p.useful);
+    line("padding of their slots", p.in_slots);
+    line("mock sequences", p.mock);
+    line("padded vocabulary", p.vocabulary);
 }
 
 /// Two decimals; an absurd value in four digits instead of hundreds.
@@ -171,6 +193,7 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
     detail::append_statistics(text, r, width);
     text += '\n';
     detail::append_components(text, r, width, style);
+    detail::append_padding(text, r, width, style);
     if (r.mfu) {
         text += '\n';
         detail::append_mfu(text, *r.mfu, width);

@@ -50,6 +50,14 @@ struct tower_input {
     bool are_keys = false;        ///< no token stands for the units: a decoder attends them, `keys` of its sequences
 };
 
+/// Has a model's tallies keep the units that its tokens stand for. No row may be over these: where patches are pooled,
+/// nothing need be multiplied.
+inline void keep_units(const tower_input& of, cost& model) {
+    if (of.per_unit != 0 && !of.are_keys) {
+        model.keep(of.units);
+    }
+}
+
 /// A model as a config describes it.
 struct model_config {
     std::string model_type;
@@ -59,9 +67,12 @@ struct model_config {
     std::vector<tower_input> towers;  ///< besides the text
 };
 
-/// Tokens of the text that stand for the images and the sound of a batch.
+/// Tokens of the text that stand for the images and the sound of a batch: none where the model has no text.
 [[nodiscard]] inline std::uint64_t placeholder_tokens(const model_config& model, const tally& batch) {
     std::uint64_t sum = 0;
+    if (!model.cost.masks().has(modality::text)) {
+        return sum;
+    }
     for (const tower_input& one : model.towers) {
         const std::uint64_t frames = batch.get(view::useful, statistic::count, one.in);
         sum = checked_add(sum, checked_multiply(one.per_frame, frames, "placeholders"), "placeholders");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
@@ -15,6 +16,7 @@
 #include <floptally/model/cost_row.hpp>
 #include <floptally/model/dealing.hpp>
 #include <floptally/model/term.hpp>
+#include <floptally/model/trained_parameters.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
@@ -39,6 +41,7 @@ struct weight_counts {
     std::uint64_t total = 0;  ///< stored: all experts, a tied embedding once
     std::optional<std::uint64_t>
         active{};  ///< that a token passes: of experts the chosen ones; none: they are measured
+    std::optional<std::uint64_t> trainable{};  ///< with a gradient, adapters included, where a plan says what trains
 
     [[nodiscard]] friend constexpr bool operator==(const weight_counts&, const weight_counts&) = default;
 };
@@ -68,6 +71,7 @@ struct report {
     mask_set masks{};  ///< whose pairs are shown
     tally batch{};
     breakdown work{};
+    std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that was counted
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
 };
@@ -104,6 +108,9 @@ struct report {
     made.counted_as = as.counted_as();
     made.plan = plan;
     made.parameters = weights_of(model.cost);
+    if (!plan.rules.empty() && !model.parts.empty()) {
+        made.parameters.trainable = trained_parameters(model.parts, plan).trainable;
+    }
     made.masks = shown;
     made.batch = batch;
     made.work = as.evaluate(batch);

@@ -84,6 +84,15 @@ inline ordered_json flops_json(const report& r, view seen) {
             {"total", std::to_string(r.parameters.total)},
             {"active", r.parameters.active ? nlohmann::ordered_json(std::to_string(*r.parameters.active))
                                            : nlohmann::ordered_json()}};
+        if (r.parameters.trainable) {
+            out["parameters"]["trainable"] = std::to_string(*r.parameters.trainable);
+        }
+    }
+    if (r.padding) {
+        out["padding"] = {{"useful", to_string(r.padding->useful)},
+                          {"in_slots", to_string(r.padding->in_slots)},
+                          {"mock", to_string(r.padding->mock)},
+                          {"vocabulary", to_string(r.padding->vocabulary)}};
     }
     if (r.mfu) {
         const mfu_report& mfu = *r.mfu;

@@ -49,6 +49,16 @@ struct plan_rule {
     [[nodiscard]] friend constexpr bool operator==(const plan_rule&, const plan_rule&) = default;
 };
 
+/// Work that several ranks run, each the whole of it, though its result is needed once: a vision tower on every rank of
+/// context parallelism. Once is useful and padded, the rest is executed (parallel/redundant_work.hpp). `weights` as in
+/// a `plan_rule`; of those that name the same the last one holds.
+struct repeated_work {
+    component_name weights = "*";
+    std::uint64_t ranks = 1;
+
+    [[nodiscard]] friend constexpr bool operator==(const repeated_work&, const repeated_work&) = default;
+};
+
 /// What one process executes in a training step.
 struct training_plan {
     counted_passes counted = counted_passes::train;
@@ -61,6 +71,8 @@ struct training_plan {
     detail::list<plan_rule> rules{};
     /// Recompute in the n-th, 2n-th, … layer only, counted from one.
     std::uint64_t recompute_every = 1;
+    /// What several ranks run, where the batch is that of all ranks.
+    detail::list<repeated_work> repeated{};
 
     /// Whether a model's layers must be told apart to count it.
     [[nodiscard]] constexpr bool needs_parts() const { return !rules.empty() || recompute_every != 1; }
@@ -76,13 +88,17 @@ struct training_plan {
     return pattern == name;
 }
 
-/// Whether a rule names this weight of this component.
-[[nodiscard]] constexpr bool matches(const plan_rule& rule, std::string_view component, std::string_view weight) {
-    const std::string_view pattern = rule.weights.view();
+/// Whether the weights of a rule are this one of this component.
+[[nodiscard]] constexpr bool matches(const component_name& weights, std::string_view component,
+                                     std::string_view weight) {
+    const std::string_view pattern = weights.view();
     const std::size_t slash = pattern.find('/');
     return slash == std::string_view::npos ? matches(pattern, component)
                                            : matches(pattern.substr(0, slash), component) && !weight.empty() &&
                                                  matches(pattern.substr(slash + 1), weight);
+}
+[[nodiscard]] constexpr bool matches(const plan_rule& rule, std::string_view component, std::string_view weight) {
+    return matches(rule.weights, component, weight);
 }
 
 }  // namespace floptally

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -50,8 +51,57 @@ TEST_CASE("the config of every published model is read, and its number of parame
         }
         types.insert(model["config"]["model_type"].get<std::string>());
     }
-    CHECK(published().size() >= 225);
-    CHECK(types.size() >= 120);
+    CHECK(published().size() >= 260);
+    CHECK(types.size() >= 132);
+}
+
+TEST_CASE("every published model of text and towers is of a type whose FLOPs the zoo compares") {
+    std::set<std::string> counted;
+    for (const auto& file : std::filesystem::directory_iterator(std::string(FLOPTALLY_GOLDEN_DIR) + "/zoo")) {
+        if (file.path().extension() == ".json") {
+            for (const json& one : golden(file.path().c_str())) {
+                counted.insert(one["config"]["model_type"].get<std::string>());
+            }
+        }
+    }
+    std::size_t composites = 0;
+    for (const json& model : published()) {
+        if (model["config"].contains("vision_config") || model["config"].contains("audio_config")) {
+            INFO(model["name"]);
+            const std::string type = model["config"]["model_type"];
+            CHECK((counted.count(type) == 1 || type == "kimi_vl"));  // remote code, whose parts are those of kimi_k25
+            ++composites;
+        }
+    }
+    CHECK(composites >= 30);
+}
+
+TEST_CASE("a composite whose config does not say is tied as its version of transformers ties it") {
+    // The matrix of the lm_head: that many rows of the text's width.
+    constexpr std::uint64_t mistral_head = std::uint64_t{131072} * 5120;
+    json config = config_of("mistralai/Mistral-Small-3.2-24B-Instruct-2506");
+    const auto parameters = [&] { return floptally::read_config(config).cost.parameters(); };
+    CHECK(parameters() == 24'011'361'280);  // version 4 ties as the text's class, which does not
+    config["transformers_version"] = "5.0.0";
+    CHECK(parameters() == 24'011'361'280 - mistral_head);  // the class of version 5 ties, unless
+    config["text_config"]["tie_word_embeddings"] = false;
+    CHECK(parameters() == 24'011'361'280);  // its text says otherwise,
+    config["tie_word_embeddings"] = true;
+    CHECK(parameters() == 24'011'361'280 - mistral_head);  // and the config itself before that
+    config = config_of("CohereLabs/aya-vision-8b");
+    const std::uint64_t aya = parameters();
+    config["transformers_version"] = "4.50.0";  // the text's class ties too
+    CHECK(parameters() == aya);
+}
+
+TEST_CASE("a size that a composite says besides its text's is compared with it") {
+    json config = config_of("HuggingFaceM4/Idefics3-8B-Llama3");
+    CHECK(floptally::read_config(config, {.strict = true}).notes.empty());
+    config["vocab_size"] = 128000;
+    const floptally::model_config read = floptally::read_config(config);
+    REQUIRE(read.notes.size() == 1);
+    CHECK(read.notes.front() == "vocab_size (128000) is not that of the text (128259), which counts");
+    CHECK(read.cost.parameters() == 8'462'086'384);
 }
 
 TEST_CASE("a type of the hub under another name costs what the known type does") {

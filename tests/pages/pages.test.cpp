@@ -50,6 +50,12 @@ floptally::model_config read_by(const std::string& page, const std::string& conf
     return floptally::read_config(parsed(config), {.pages = {page}});
 }
 
+/// Three layers of a type, with more fields.
+floptally::model_config read_by_type(const std::string& type, const std::string& fields) {
+    return floptally::read_config(
+        parsed("{'model_type': '" + type + "', 'num_hidden_layers': 3, 'num_attention_heads': 8, " + fields + "}"));
+}
+
 struct problem {
     std::string field;
     std::string text;
@@ -240,7 +246,7 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"feed: gatd inner 5\n", 2, "gatd"},
         {"feed: gated inner 5, outer 6\n", 2, "outer"},
         {"feed: gated\n", 2, "inner"},
-        {"h = layers\nlayers = h\n", 2, "\"h\""},
+        {"h = layers\nlayers = h\n", 3, "\"layers\""},
         {"h = 4000000000000000000 * 2\n", 2, "4000000000000000000"},
         {"h = 4611686018427387904000\n", 2, "2^62"},
         {"h = power(10, 19)\n", 2, "2^62"},
@@ -382,6 +388,56 @@ TEST_CASE("A key that would change the products and that no page reads is noted,
     for (const std::string& note : floptally::read_config(parsed(known), {.strict = true}).notes) {
         CHECK(note.find("not read") == std::string::npos);
     }
+}
+
+TEST_CASE("A list that says what each layer is has one for each in every class, also in one that ignores it") {
+    // PreTrainedConfig.validate_layer_type of transformers 5.23 raises, whatever the class: a list of another length is
+    // of another model. One of the right length changes nothing in a class of one kind of layers, and is noted.
+    const auto read = [](const char* type, const std::string& list) {
+        return read_by_type(type, "'layer_types': " + list);
+    };
+    for (const char* const type : {"llama", "phi3", "mixtral", "qwen3_moe", "deepseek_v32", "gpt2", "bert", "vit"}) {
+        INFO(type);
+        for (const char* const list : {"[]", "['full_attention', 'full_attention']",
+                                       "['full_attention', 'full_attention', 'full_attention', 'full_attention']"}) {
+            INFO(list);
+            const problem said = problem_of([&] { return read(type, list); });
+            CHECK(said.field == "layer_types");
+            CHECK(said.text.starts_with("must name the 3 layers, got "));
+        }
+        CHECK(problem_of([&] { return read(type, "['full_attention', 'full_attention', 'full_attention']"); }).field ==
+              "");
+        CHECK(problem_of([&] { return read(type, "null"); }).field == "");
+    }
+    CHECK(problem_of([] { return read_by_type("llama", "'mlp_layer_types': ['dense']"); }).field == "mlp_layer_types");
+}
+
+TEST_CASE("What a class of transformers refuses or cannot run is an error, and a null that it takes as no is none") {
+    const auto field_of = [](const std::string& config) {
+        return problem_of([&] { return floptally::read_config(parsed(config)); }).field;
+    };
+    // Hubert's configuration has no such field, and its class asks for it as one that may be missing.
+    CHECK(field_of("{'model_type': 'hubert', 'add_adapter': null}") == "");
+    CHECK(field_of("{'model_type': 'hubert', 'add_adapter': true}") == "add_adapter");
+    // Of wav2vec2's it is a bool, which its strict configuration checks.
+    CHECK(field_of("{'model_type': 'wav2vec2', 'add_adapter': null}") == "add_adapter");
+    CHECK(field_of("{'model_type': 'wav2vec2-bert', 'add_adapter': null}") == "add_adapter");
+    CHECK(field_of("{'model_type': 'wav2vec2', 'mask_time_prob': null}") == "mask_time_prob");
+    // Angles of rows and columns, each of pairs of channels: of heads of 2 or 6 the class cannot add them, and of heads
+    // of 1 they have no channel, so that it runs without scores.
+    const auto tower = [&](const char* width) {
+        return field_of(std::string("{'model_type': 'qwen2_vl', 'vision_config': {'num_heads': 1, 'embed_dim': ") +
+                        width + "}}");
+    };
+    CHECK(tower("4") == "");
+    CHECK(tower("1") == "vision_config.num_heads");
+    CHECK(tower("2") == "vision_config.num_heads");
+    CHECK(tower("6") == "vision_config.num_heads");
+    // An encoder sees both ways, whatever is_decoder says of the decoder.
+    CHECK(cost_of("{'model_type': 'moonshine', 'is_decoder': true}") == cost_of("{'model_type': 'moonshine'}"));
+    // The class makes its linear as wide as the bins divided by all strides, whatever the convolutions leave.
+    CHECK(field_of("{'model_type': 'parakeet_encoder', 'num_mel_bins': 128, 'subsampling_factor': 16}") == "");
+    CHECK(field_of("{'model_type': 'parakeet_encoder', 'num_mel_bins': 100}") == "num_mel_bins");
 }
 
 TEST_CASE("A report counts the parameters that are stored, and those that a token passes") {

@@ -258,11 +258,20 @@ def hstu_target_pairs(whole, rows, reach):
     return own + near * whole.seen() + triangle(w - near) - triangle(w - far)
 
 
-def hstu_pairs_before(whole, n, reach, full, bidirectional, windowed_targets):
-    """hstu_pairs_before; the last two are flags"""
+def hstu_shared_target_pairs(whole, rows, reach):
+    """hstu_shared_target_pairs"""
+    w = U64(reach)
+    return own_groups(rows, whole.group, I64(-1)) + rows * when(w > whole.history, whole.seen, lambda: w)
+
+
+def hstu_pairs_before(whole, n, reach, full, bidirectional, windowed_targets, shared_place=False):
+    """hstu_pairs_before; the last three are flags"""
     rows = whole.first(n)
     history = rows.history * whole.seen() if bidirectional else hstu_history_pairs(whole, rows.history, reach, full)
-    of_targets = hstu_target_pairs(whole, rows.targets, reach if windowed_targets else None)
+    if shared_place:
+        of_targets = hstu_shared_target_pairs(whole, rows.targets, reach)
+    else:
+        of_targets = hstu_target_pairs(whole, rows.targets, reach if windowed_targets else None)
     return rows.context * whole.seen() + history + of_targets
 
 

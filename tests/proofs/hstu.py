@@ -12,6 +12,7 @@ from formulas import (
     Layout,
     capped_ramp,
     hstu_history_pairs,
+    hstu_shared_target_pairs,
     hstu_target_pairs,
     other_pairs,
     own_groups,
@@ -42,24 +43,27 @@ def whole():
     return Layout(*(variable(name) for name in ("context", "history", "targets", "group")))
 
 
-def place(position):
-    """The whole context has one place, before the history."""
+def place(position, shared_place=False):
+    """The whole context has one place, before the history; all targets have one behind it where they share it."""
+    position = least(position, C + H) if shared_place else position
     shifted = position - C + 1
     return z3.If(C == 0, position, z3.If(shifted < 0, 0, shifted))
 
 
-def sees(i, j, reach, full, bidirectional, windowed_targets):
+def sees(i, j, reach, full, bidirectional, windowed_targets, shared_place=False):
     """hstu_definition::attends; `reach` is None for no limit"""
     targets_from = C + H
     is_target = i >= targets_from
     other_group = z3.And(j >= targets_from, z3.Or(
         z3.Not(is_target), quotient(i - targets_from, G) != quotient(j - targets_from, G)))
-    distance = place(i) - place(j)
+    distance = place(i, shared_place) - place(j, shared_place)
     in_reach = z3.BoolVal(True)
     if reach is not None:
         unlimited = z3.If(is_target, z3.BoolVal(not windowed_targets), i >= targets_from - full)
         in_reach = z3.Or(unlimited, distance <= reach)
     past = z3.And(distance > 0, in_reach)
+    if shared_place:  # of its group: no nearer and no farther than itself
+        past = z3.If(z3.And(is_target, j >= targets_from), j < i, past)
     if bidirectional:
         past = z3.Or(j < targets_from, past)
     return z3.Or(i == j, z3.And(z3.Not(other_group), z3.Or(i < C, past)))
@@ -78,7 +82,7 @@ def rows_of(part):
     return {"context": [0 <= N, N < C], "history": [C <= N, N < C + H], "targets": [C + H <= N, N < C + H + T]}[part]
 
 
-def bounds(part, reach, full, bidirectional, windowed_targets):
+def bounds(part, reach, full, bidirectional, windowed_targets, shared_place=False):
     """The keys that row N sees, as intervals."""
     S = C + H
     if part == "context":
@@ -95,6 +99,8 @@ def bounds(part, reach, full, bidirectional, windowed_targets):
     group_from = S + quotient(z, G) * G
     if reach is None or not windowed_targets:
         return [(z3.IntVal(0), S), (group_from, N + 1)]
+    if shared_place:
+        return [(z3.IntVal(0), z3.If(H + 1 <= reach, C, 0)), (most(C, S - reach), S), (group_from, N + 1)]
     context = z3.If(H + z + 1 <= reach, C, 0)
     return [(z3.IntVal(0), context), (least(S, most(C, N - reach)), S), (most(group_from, N - reach), N + 1)]
 
@@ -105,15 +111,15 @@ RULES = {
     "hstu, bidirectional": (None, 0, True, False),
     "hstu, limited": (REACH, FULL, False, True),
     "hstu, limited but for targets": (REACH, FULL, False, False),
+    "hstu, limited, targets in one place": (REACH, FULL, False, True, True),
 }
 
 
-def prove_rows(name, part, reach, full, bidirectional, windowed_targets):
+def prove_rows(name, part, *rule):
     """What one row of a part sees, counted."""
     with Scene(*SEQUENCE, *LIMITS, *rows_of(part)) as scene:
         prove_count(f"{name}: keys of a row of {part}", scene,
-                    lambda j, _: sees(N, j, reach, full, bidirectional, windowed_targets), (0, C + H + T),
-                    *bounds(part, reach, full, bidirectional, windowed_targets))
+                    lambda j, _: sees(N, j, *rule), (0, C + H + T), *bounds(part, *rule))
 
 
 def prove_sum_of_part(name, part, start, of, seen, cases):
@@ -149,6 +155,10 @@ def prove_targets():
             "hstu_target_pairs" if reach is None else "hstu_target_pairs, limited", "targets", C + H,
             lambda rows: value_of(hstu_target_pairs(whole(), U64(rows), signed)),
             lambda: bounds("targets", reach, FULL, False, True), cases)
+    prove_sum_of_part(
+        "hstu_shared_target_pairs", "targets", C + H,
+        lambda rows: value_of(hstu_shared_target_pairs(whole(), U64(rows), variable("reach", I64))),
+        lambda: bounds("targets", REACH, FULL, False, True, True), [[H < REACH], [H >= REACH]])
 
 
 def prove_layout():

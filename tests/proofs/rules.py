@@ -24,7 +24,8 @@ def hstu(s, reach, full, flags):
     whole = f.layout_of(s, flags // 2 % 2 == 0)
     bidirectional, windowed = flags % 2 != 0, flags // 4 % 2 == 0 and reach > 0
     limit = I64(reach) if reach else None
-    return f.difference(lambda n: f.hstu_pairs_before(whole, n, limit, full, bidirectional, windowed), s)
+    shared = windowed and flags // 8 % 2 != 0
+    return f.difference(lambda n: f.hstu_pairs_before(whole, n, limit, full, bidirectional, windowed, shared), s)
 
 
 def hstu_squares(s, _reach, _full, flags):
@@ -119,7 +120,7 @@ class Random:
             return self.upto(len(HSTU_PARTS) - 1), self.upto(PARAMETER, 1), 0, 0
         drawn = [self.upto(PARAMETER, low) for low in least]
         if name.startswith("hstu"):
-            drawn[2] = self.upto(7)
+            drawn[2] = self.upto(15)
             if drawn[2] % 2 or drawn[0] == 0:
                 drawn[0] = drawn[1] = 0
         return (*drawn, *(0,) * (4 - len(drawn)))

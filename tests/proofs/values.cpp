@@ -37,7 +37,8 @@ mask hstu_of(const parameters& p) {
                        .contextual = p.c / 2 % 2 == 0,
                        .max_attn_len = p.a,
                        .min_full_attn_seq_len = p.b,
-                       .windowed_targets = p.c / 4 % 2 == 0});
+                       .windowed_targets = p.c / 4 % 2 == 0,
+                       .targets_share_place = p.c / 8 % 2 != 0});
 }
 
 /// The rules, by the names that the table of tests/proofs/rules.py has for them.

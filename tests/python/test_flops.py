@@ -66,6 +66,69 @@ def test_what_is_no_config_is_an_error(config: Any, message: str) -> None:
     assert str(raised.value) == f"{raised.value.field}: {raised.value.problem}"
 
 
+#: Llama with a plain MLP in place of the gated one.
+PAGE = """page my_model : llama prefix MyModel
+feed: mlp inner .intermediate_size
+"""
+
+
+def test_a_page_says_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
+    config = {**LLAMA_3_8B, "model_type": "my_model", "architectures": ["MyModelForCausalLM"]}
+    with pytest.raises(floptally.Error) as unknown:
+        floptally.cost(config)
+    assert unknown.value.field == "model_type"
+    model = floptally.cost(config, page=PAGE)
+    assert model.model_type == "my_model"
+    assert model.parameters == floptally.cost(LLAMA_3_8B).parameters - 32 * 4096 * 14336
+    path = tmp_path / "my_model.page"
+    path.write_text(PAGE)
+    kin = "page kin : my_model\nwith num_hidden_layers 7\n"
+    for page in (path, str(path), [path], (PAGE,), [kin, path]):
+        assert floptally.cost(config, page=page) == model
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert floptally.cost(tmp_path, page=path) == model
+    assert floptally.flops(config, page=path, lengths=[99]).total == model.flops(lengths=[99]).total
+    seven = {name: value for name, value in config.items() if name != "num_hidden_layers"} | {"model_type": "kin"}
+    assert floptally.cost(seven, page=[kin, PAGE]).parameters == floptally.cost(
+        {**config, "num_hidden_layers": 7}, page=PAGE
+    ).parameters
+
+
+@pytest.mark.parametrize(
+    ("page", "field", "said"),
+    [
+        (PAGE.replace(".intermediate_size", ".intermediate_sise"), "page my_model:2", '"intermediate_sise"'),
+        (PAGE + "\nh = nonsense\n", "page my_model:4", '"nonsense"'),
+        ("page my_model : lama\n", "page my_model:1", "nearest: llama"),
+        ("\n", "page ?:1", 'expected "page NAME"'),
+        ("no/such.page", "page", 'cannot read "no/such.page"; a str without a line break is the path of a page'),
+        (["page a : llama\n", "no/such.page"], "page[1]", 'cannot read "no/such.page"'),
+        (7, "page", "must be the path or the text of a page, got 7"),
+        ([PAGE, None], "page[1]", "must be the path or the text of a page, got None"),
+    ],
+)
+def test_what_is_no_page_is_an_error_with_its_line_and_word(page: Any, field: str, said: str) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        floptally.cost({"model_type": "my_model"}, page=page)
+    assert raised.value.field == field
+    assert said in raised.value.problem
+
+
+def test_a_cost_takes_no_page(llama: floptally.Cost) -> None:
+    with pytest.raises(floptally.Error, match="page: says how a config is read, and this is a Cost already"):
+        floptally.cost(llama, page=PAGE)
+    with pytest.raises(floptally.Error, match="^page: "):
+        floptally.flops(llama, page=PAGE, lengths=[9])
+
+
+def test_a_key_that_nothing_reads_is_a_note_and_refused_where_strict() -> None:
+    config = {**LLAMA_3_8B, "num_shared_experts": 4}
+    assert floptally.cost(config).notes == ["config has a key that is not read: num_shared_experts (4)"]
+    with pytest.raises(floptally.Error, match="^num_shared_experts: is not read by page llama"):
+        floptally.cost(config, strict=True)
+    assert floptally.cost(LLAMA_3_8B, strict=True) == floptally.cost(LLAMA_3_8B)
+
+
 def test_errors_are_values_and_travel() -> None:
     assert issubclass(floptally.Error, ValueError)
     assert issubclass(floptally.Overflow, (floptally.Error, OverflowError))
@@ -204,6 +267,9 @@ def test_plans_and_rules_are_values() -> None:
     assert "lora" in repr(plan)
     assert floptally.Plan(flash_attention=False) != floptally.Plan()
     assert pickle.loads(pickle.dumps(floptally.Plan(phase="forward", recompute_every=3))).recompute_every == 3
+    repeated = floptally.Plan(repeated={"mlp": 4, "attention.*": 2})
+    assert pickle.loads(pickle.dumps(repeated)) == repeated
+    assert repeated.repeated == {"mlp": 4, "attention.*": 2}
 
 
 def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> None:
@@ -560,7 +626,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (sound, {"lengths": [2000], "audio_frames": [3000]}),
     ]
     used = {name for _, batch in batches for name in batch}
-    options = {"config", "mla", "mtp", "padded_vocab_size"}
+    options = {"config", "mla", "mtp", "padded_vocab_size", "page", "strict"}
     assert used | options == set(inspect.signature(floptally.flops).parameters)
     for cost, batch in batches:
         one, other = floptally.flops(cost, **batch), cost.flops(**batch)

@@ -237,6 +237,22 @@ def test_masks_are_read_by_the_text_that_they_write() -> None:
 # ---- words that a caller measures ----
 
 
+def test_f22_a_word_that_no_product_counts_is_kept() -> None:
+    loss = Mask.measured("loss_tokens")
+    plain = floptally.cost({"model_type": "llama", "num_hidden_layers": 1})
+    cost = plain.keep(loss)
+    assert pickle.loads(pickle.dumps(cost)) == cost != plain
+    batch = floptally.Tally(cost)
+    batch.add_lengths([5, 9])
+    batch.add_measured("loss_tokens", 6)
+    assert batch.pairs(loss) == 6
+    assert cost.flops(tally=batch).total == plain.flops(lengths=[5, 9]).total
+    meter = floptally.Meter(cost, gpus=1, peak_tflops=1)
+    with meter.step(seconds=1.0):
+        meter.add(lengths=[5, 9], measured={"loss_tokens": 6})
+    assert meter.last_step.tally.pairs(loss) == 6
+
+
 def test_measured_words_are_what_was_added() -> None:
     clicks = Mask.measured("clicks")
     cost = floptally.Cost.from_rows([("mlp", "tokens", "linear", 6), ("head", clicks, "linear", 10)])

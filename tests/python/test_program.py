@@ -52,6 +52,7 @@ COMMAND_LINES = [
     ["flops", "--config", CONFIG, "--lengths", "5,x"],
     ["flops", "--config", CONFIG, "--lengths", "-5"],
     ["flops", "--config", "/no/such.json", "--lengths", "5"],
+    ["flops", "--config", CONFIG, "--lengths", "5", "--rules", "*=frozen,*/q_proj=lora4", "--row-length", "8"],
     ["flops", "--config", CONFIG, "--lengths", "5", "--bogus"],
     ["flops", "--config", CONFIG, "--grid", "1,2,3"],
     ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0", "--gpus", "2", "--peak-tflops", "500"],

@@ -151,6 +151,7 @@ def test_masks_are_values() -> None:
         Mask.hstu(),
         Mask.hstu(is_causal=False, contextual=False),
         Mask.hstu(max_attn_len=64, min_full_attn_seq_len=8, windowed_targets=False),
+        Mask.hstu(max_attn_len=64, targets_share_place=True),
         Mask.grid_windows(8, 3),
         Mask.clip_squares(1),
         Mask.merged_patches(2),

@@ -246,6 +246,7 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::hstu(),
                                 mask::hstu({.is_causal = false, .contextual = false}),
                                 mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8, .windowed_targets = false}),
+                                mask::hstu({.max_attn_len = 64, .targets_share_place = true}),
                                 mask::hstu_part(hstu_rows::targets, 2),
                                 mask::bidirectional().in(modality::vision),
                                 mask::sliding_window(9).in(modality::audio),

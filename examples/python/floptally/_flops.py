@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from . import _core
 
 if TYPE_CHECKING:
-    from ._types import ConfigLike, Flags, Grids, HstuSequences, Integers, NewTokens
+    from collections.abc import Sequence
+
+    from ._types import ConfigLike, Flags, Grids, HstuSequences, Integers, NewTokens, PageLike
 
 
 def flops(
@@ -33,6 +35,8 @@ def flops(
     mla: str = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
+    page: PageLike | Sequence[PageLike] | None = None,
+    strict: bool = False,
 ) -> _core.Breakdown:
     """FLOPs of one batch: component x phase x view, as exact ints.
 
@@ -62,11 +66,13 @@ def flops(
         mla: core of latent attention, "expanded" or "absorbed".
         mtp: layers of multi-token prediction that are trained.
         padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
+        page: how the config of a model that is not known is read: the path or the text of a page, or several.
+        strict: a key that looks like structure and that nothing reads is an error, not a note.
 
     Raises:
         floptally.Error: bad input, with the name of the field; a ``ValueError``.
     """
-    return _core.cost(config, mla=mla, mtp=mtp, padded_vocab_size=padded_vocab_size).flops(
+    return _core.cost(config, mla=mla, mtp=mtp, padded_vocab_size=padded_vocab_size, page=page, strict=strict).flops(
         convention=convention,
         plan=plan,
         lengths=lengths,

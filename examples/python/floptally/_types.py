@@ -58,3 +58,5 @@ NewTokens: TypeAlias = Sequence[tuple[int, int]]
 HstuSequences: TypeAlias = Sequence[Union[tuple[int, int, int], tuple[int, int, int, int]]]
 #: A dict, the path of a config.json or of its folder, a configuration, a model, or a cost.
 ConfigLike: TypeAlias = Union[dict[str, Any], str, os.PathLike[str], HasDict, HasConfig, _core.Cost]
+#: The path of a page, or its text: a str with a line break.
+PageLike: TypeAlias = Union[str, os.PathLike[str]]

@@ -29,10 +29,11 @@ class input_adder {
     input_adder(const model_input& batch, const model_config& model, const input_spelling& words)
         : batch_(batch), model_(model), words_(words) {}
 
-    /// Into a tally of the model's masks.
-    void add_to(tally& sum) const {
+    /// Into a tally of the model's masks, or whatever takes the same batches.
+    template <class Receiver>
+    void add_to(Receiver& sum) const {
         for (const tally& counted : batch_.tallies) {
-            sum += counted;
+            add_counted(counted, "tally", sum);
         }
         if (!batch_.names_any()) {
             return;
@@ -44,7 +45,10 @@ class input_adder {
             add_lengths(list, sum);
         }
         for (const model_input::counted_rows& rows : batch_.rows) {
-            sum += rows.sum;
+            add_counted(rows.sum, rows.field, sum);
+        }
+        if (const auto& rows = batch_.attention_mask) {
+            rows->flags.visit([&](const auto& flags) { sum.add_attention_mask(flags, rows->rows, rows->columns); });
         }
         if (batch_.boundaries) {
             batch_.boundaries->add_to(sum);
@@ -57,10 +61,23 @@ class input_adder {
         if (batch_.audio_frames) {
             batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
         }
-        require_placeholders(model_, sum);
+        if constexpr (std::is_same_v<Receiver, tally>) {
+            require_placeholders(model_, sum);
+        } else {
+            require_placeholders(model_, sum.total());
+        }
     }
 
   private:
+    /// What was counted before. Whether a sequence was real is no longer known.
+    template <class Receiver>
+    void add_counted(const tally& counted, const std::string& field, Receiver& sum) const {
+        if constexpr (std::is_same_v<Receiver, tally>) {
+            sum += counted;
+        } else {
+            throw error(field, "was counted before: its real sequences cannot be told from its mock sequences");
+        }
+    }
     [[noreturn]] void refuse(std::string_view name, const std::string& problem) const {
         throw error(words_.field(name), problem);
     }
@@ -97,6 +114,7 @@ class input_adder {
             require_absent(true, list.field);
         }
         require_absent(batch_.boundaries.has_value(), words_.field("cu_seqlens"));
+        require_absent(batch_.attention_mask.has_value(), words_.field("attention_mask"));
         require_absent(!batch_.new_tokens.empty(), words_.field("new_tokens"));
         require_absent(!batch_.sequences.empty(), words_.field("sequences"));
     }
@@ -129,6 +147,7 @@ class input_adder {
             }
         };
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");
+        require_absent(batch_.attention_mask.has_value(), "attention_mask");
         require_absent(!batch_.new_tokens.empty(), "new_tokens");
         require_absent(!batch_.sequences.empty(), "sequences");
         for (const model_input::counted_rows& rows : batch_.rows) {
@@ -137,13 +156,20 @@ class input_adder {
     }
 
     /// Each with its tokens on the encoder's side, or with its clip of sound.
-    void add_lengths(const model_input::list& list, tally& sum) const {
+    template <class Receiver>
+    void add_lengths(const model_input::list& list, Receiver& sum) const {
+        if (list.row_length && has_encoder(model_.cost)) {
+            refuse("row_length",
+                   subject(" has an encoder, whose rows would need a length too; use ") + option("lengths") + " alone");
+        }
         list.lengths.visit([&](const auto& lengths) {
             if (encodes_sound(model_)) {
                 sum.add_encoder_decoder(lengths, keys_of_clips(list), list.field);
             } else if (batch_.encoder_lengths) {
                 batch_.encoder_lengths->visit(
                     [&](const auto& other) { sum.add_encoder_decoder(lengths, other, list.field); });
+            } else if (list.row_length) {
+                sum.add_padded(lengths, *list.row_length, list.field);
             } else {
                 sum.add_lengths(lengths, list.field);
             }
@@ -169,7 +195,8 @@ class input_adder {
         });
     }
 
-    void add_sequences(tally& sum) const {
+    template <class Receiver>
+    void add_sequences(Receiver& sum) const {
         if (!batch_.sequences.empty() && std::none_of(masks().begin(), masks().end(), [](const rule& m) {
                 return m.is<mask_rules::hstu>() || m.is<unit_rules::hstu_part>();
             })) {
@@ -188,10 +215,12 @@ class input_adder {
 
 }  // namespace detail
 
-/// Adds a batch to a tally with the masks of the model, or nothing where the model cannot take it.
-inline void add_input(const model_input& batch, const model_config& model, tally& sum,
-                      const input_spelling& words = plain_spelling) {
-    tally added{sum.masks()};
+/// Adds a batch to a tally with the masks of the model, or to two (`split_tally`); nothing where the model cannot take
+/// it.
+template <class Receiver>
+void add_input(const model_input& batch, const model_config& model, Receiver& sum,
+               const input_spelling& words = plain_spelling) {
+    Receiver added{sum.masks()};
     detail::input_adder(batch, model, words).add_to(added);
     sum += added;
 }

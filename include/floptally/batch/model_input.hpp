@@ -42,6 +42,13 @@ struct model_input {
     struct list {
         std::string field = "lengths";
         integer_view lengths;
+        std::optional<std::uint64_t> row_length{};  ///< of the rows that they are padded to, where they stand in rows
+    };
+    /// Rows of flags, 1 for a real token, as an attention mask has them.
+    struct flag_rows {
+        integer_view flags;
+        std::size_t rows = 0;
+        std::size_t columns = 0;
     };
     /// Boundaries of a packed row. What is real is said by `num_real_seqs`, or by the boundaries of the real sequences
     /// alone, which are fewer where `cu_seqlens` has mock sequences behind them.
@@ -125,12 +132,13 @@ struct model_input {
         tally sum;
     };
     std::vector<counted_rows> rows{};
+    std::optional<flag_rows> attention_mask{};
     std::vector<tally> tallies{};  ///< what was counted before, with all sides that the model has
 
     /// Whether anything but tallies is given, which a model may be unable to take.
     [[nodiscard]] bool names_any() const {
-        return !lengths.empty() || !rows.empty() || boundaries || encoder_lengths || !sequences.empty() ||
-               !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;
+        return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
+               !sequences.empty() || !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;
     }
 };
 

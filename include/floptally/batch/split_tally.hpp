@@ -66,6 +66,9 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
+    /// What both were built with.
+    [[nodiscard]] constexpr const mask_set& masks() const { return real_.masks(); }
+
     /// Sequences with a real token: useful, and padded to their slots.
     [[nodiscard]] constexpr const tally& real() const { return real_; }
     /// Slots without a real token: padded only.

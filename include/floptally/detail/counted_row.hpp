@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
@@ -23,8 +27,19 @@ struct passes {
     std::uint8_t forward = 0;
     std::uint8_t backward_data = 0;
     std::uint8_t backward_weights = 0;
-    std::uint8_t fused_backward = 0;
-    std::uint8_t recomputed_forward = 0;
+    std::uint32_t executed_more[3] = {};  ///< of these, as `component_flops` has it
+    std::uint32_t recomputed_forward = 0;
+
+    /// The same on so many ranks: once is padded, all is executed.
+    [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
+        passes all = *this;
+        const std::uint8_t once[] = {forward, backward_data, backward_weights};
+        for (std::size_t i = 0; i < 3; ++i) {
+            all.executed_more[i] = ranks * executed_more[i] + (ranks - 1) * once[i];
+        }
+        all.recomputed_forward *= ranks;
+        return all;
+    }
 
     [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
 };
@@ -52,6 +67,11 @@ struct gradients {
                                          const gradients& needed = {}) {
     passes run;
     run.forward = plan.counted == counted_passes::backward ? 0 : 1;
+    if (meaning_of(kind).backward == term_backward::instead) {
+        run.forward = 0;
+        run.backward_weights = plan.counted == counted_passes::forward ? 0 : 1;
+        return run;
+    }
     if (plan.counted == counted_passes::forward) {
         return run;
     }
@@ -73,7 +93,7 @@ struct gradients {
         case term_backward::fused_again:
             if (needed.output && !flash && plan.flash_attention) {
                 // A fused kernel computes the gradients of all three operands as soon as one is needed.
-                run.fused_backward = static_cast<std::uint8_t>(2 - products + again);
+                run.executed_more[1] = static_cast<std::uint32_t>(2 - products + again);
             }
             run.backward_data = static_cast<std::uint8_t>(!flash ? products : needed.output ? 2 + again : 0);
             break;
@@ -84,9 +104,40 @@ struct gradients {
             run.backward_data = needed.output ? 1 : 0;
             break;
         case term_backward::none:
+        case term_backward::instead:
             break;
     }
     return run;
+}
+
+/// Ranks that run a weight, or a component without weights.
+[[nodiscard]] constexpr std::uint32_t ranks_of(const training_plan& plan, std::string_view component,
+                                               std::string_view weight) {
+    std::uint64_t ranks = 1;
+    for (const repeated_work& one : plan.repeated) {
+        ranks = matches(one.weights, component, weight) ? one.ranks : ranks;
+    }
+    return static_cast<std::uint32_t>(ranks);
+}
+
+/// Throws where repeated work means nothing in this model.
+constexpr void check_repeated(const cost& model, const training_plan& plan) {
+    constexpr std::uint64_t most_ranks = 1U << 24U;
+    for (std::size_t i = 0; i < plan.repeated.size(); ++i) {
+        const repeated_work& one = plan.repeated[i];
+        if (one.ranks == 0 || one.ranks > most_ranks) {
+            throw error(indexed("plan.repeated", i),
+                        "ranks must be from 1 to 16777216, got " + std::to_string(one.ranks));
+        }
+        bool named = false;
+        for (const cost_row& row : model.rows()) {
+            named = named || matches(one.weights, model.components()[row.component].view(), model.weight_name(row));
+        }
+        if (!named) {
+            throw error(indexed("plan.repeated", i),
+                        "no component or weight is named \"" + std::string(one.weights.view()) + "\"");
+        }
+    }
 }
 
 /// Parameters of a row that no other row stores: an lm_head that is the embedding's table has none.

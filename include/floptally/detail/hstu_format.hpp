@@ -41,6 +41,7 @@ class hstu_format {
                             "max_attn_len",
                             "min_full_attn_seq_len",
                             "windowed_targets",
+                            "targets_share_place",
                             "learnable_input_layernorm",
                             "preprocessing_mlps",
                             "prediction_mlps"});
@@ -89,8 +90,8 @@ class hstu_format {
     [[nodiscard]] mask read_attended() const {
         const config_node* given = config_.find("mask");
         if (given != nullptr && !is_text(*given, "hstu")) {
-            for (const std::string_view key :
-                 {"is_causal", "contextual_mask", "max_attn_len", "min_full_attn_seq_len", "windowed_targets"}) {
+            for (const std::string_view key : {"is_causal", "contextual_mask", "max_attn_len", "min_full_attn_seq_len",
+                                               "windowed_targets", "targets_share_place"}) {
                 if (config_.contains(key)) {
                     throw error(config_.field(key), "needs the mask \"hstu\"");
                 }
@@ -107,8 +108,11 @@ class hstu_format {
         rule.min_full_attn_seq_len = tokens("min_full_attn_seq_len");
         // In both implementations the rows without a limit end with the targets.
         rule.windowed_targets = config_.flag("windowed_targets", rule.min_full_attn_seq_len == 0);
-        if (config_.contains("windowed_targets") && rule.max_attn_len == 0) {
-            throw error(config_.field("windowed_targets"), "needs a max_attn_len above 0");
+        rule.targets_share_place = config_.flag("targets_share_place", false);
+        for (const std::string_view key : {"windowed_targets", "targets_share_place"}) {
+            if (config_.contains(key) && rule.max_attn_len == 0) {
+                throw error(config_.field(key), "needs a max_attn_len above 0");
+            }
         }
         return mask::hstu(rule);
     }

@@ -57,11 +57,13 @@ inline constexpr std::int64_t unlimited_reach = -1;
 inline constexpr std::uint8_t hstu_bidirectional = 1;
 inline constexpr std::uint8_t hstu_without_context = 2;
 inline constexpr std::uint8_t hstu_windowed_targets = 4;
+inline constexpr std::uint8_t hstu_shared_place = 8;  // where targets are windowed
 
 [[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
-    return static_cast<std::uint8_t>((m.is_causal ? 0 : hstu_bidirectional) |
-                                     (m.contextual ? 0 : hstu_without_context) |
-                                     (m.max_attn_len > 0 && m.windowed_targets ? hstu_windowed_targets : 0));
+    const bool windowed = m.max_attn_len > 0 && m.windowed_targets;
+    return static_cast<std::uint8_t>(
+        (m.is_causal ? 0 : hstu_bidirectional) | (m.contextual ? 0 : hstu_without_context) |
+        (windowed ? hstu_windowed_targets : 0) | (windowed && m.targets_share_place ? hstu_shared_place : 0));
 }
 
 /// The same of a mask without limits.
@@ -110,6 +112,17 @@ constexpr void check_hstu(const hstu_mask& m) {
     return own + near * whole.seen() + triangle(w - near) - triangle(w - far);
 }
 
+/// The same of targets in one place: each sees min(w, h) of the history, the context where that is one place nearer,
+/// itself and the earlier ones of its group.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_shared_target_pairs(const hstu_layout& whole,
+                                                                                     std::uint64_t rows,
+                                                                                     std::int64_t reach) {
+    const auto w = static_cast<std::uint64_t>(reach);
+    const std::uint64_t own = rows + rows / whole.group * capped_ramp(whole.group, unlimited_reach) +
+                              capped_ramp(rows % whole.group, unlimited_reach);
+    return own + rows * (w > whole.history ? whole.seen() : w);
+}
+
 /// Pairs of the first n rows.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_pairs_before(const hstu_layout& whole, std::uint64_t n,
                                                                               std::int64_t reach, std::int64_t full,
@@ -119,8 +132,10 @@ constexpr void check_hstu(const hstu_mask& m) {
                                       ? rows.history * whole.seen()
                                       : hstu_history_pairs(whole, rows.history, reach, full);
     const bool limited = (flags & hstu_windowed_targets) != 0;
-    return rows.context * whole.seen() + history +
-           hstu_target_pairs(whole, rows.targets, limited ? reach : unlimited_reach);
+    const std::uint64_t targets = (flags & hstu_shared_place) != 0
+                                      ? hstu_shared_target_pairs(whole, rows.targets, reach)
+                                      : hstu_target_pairs(whole, rows.targets, limited ? reach : unlimited_reach);
+    return rows.context * whole.seen() + history + targets;
 }
 
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs_of_hstu(const sequence& s, std::int64_t reach,

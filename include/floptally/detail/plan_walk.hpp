@@ -160,7 +160,8 @@ class plan_walk {
             return;
         }
         const component_name& name = part.cost.components()[row.component];
-        put(part.cost, name, row, passes_of(row.kind, how_, plan_, again, needed));
+        const std::uint32_t ranks = ranks_of(plan_, name.view(), part.cost.weight_name(row));
+        put(part.cost, name, row, passes_of(row.kind, how_, plan_, again, needed).on(ranks));
         if (!decided.adapts(row)) {
             return;
         }
@@ -173,14 +174,14 @@ class plan_walk {
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
             matrix.parameters = times(one.parameters);
-            put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a));
+            put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
             return;
         }
         matrix.useful = matrix.padded = times(one.in);
-        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a));
+        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
         matrix.useful = times(one.out);
         matrix.padded = times(one.padded_out);
-        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, {}));
+        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
     }
 
     constexpr void put(const cost& model, const component_name& name, const cost_row& row, const passes& run) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,10 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/tally_scope.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/rule.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {
@@ -24,6 +28,11 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
                                                      .along(parallel_axis::dp, share::replicated)
                                                      .trusting_replicas()
                                                      .along_virtual_stages(share::sharded);
+
+/// The name of a word that a caller measures.
+[[nodiscard]] inline std::string word_of(const rule& measured_word) {
+    return std::string(measured_word.as<unit_rules::measured>().word());
+}
 
 /// The words of a tally, in its order, by name and scope.
 [[nodiscard]] inline std::vector<witnessed_sum::word> scoped_words(const tally& like, const tally_scope& scope) {
@@ -36,13 +45,24 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
         const statistic what = at < masks ? static_cast<statistic>(at % fixed) : statistic::pairs;
         const modality in = at < masks ? static_cast<modality>(at / fixed) : like.masks()[at - masks].in();
         std::string name = i < stride ? "" : "padded ";
+        const statistic_scope* held = &scope.of(in, what);
         if (at < masks) {
             name.append(qualified(in, name_of(what)));
         } else {
-            name.append("pairs ").append(like.masks()[at - masks].name());
+            const rule& word = like.masks()[at - masks];
+            name.append(word.is_measured() ? "" : "pairs ").append(word.name());
+            held = word.is_measured() ? &scope.of_measured(word_of(word), in) : held;
         }
-        words.push_back({std::move(name), like.masks().has(in) ? scope.of(in, what) : nothing_scope});
+        words.push_back({std::move(name), like.masks().has(in) ? *held : nothing_scope});
     }
+    scope.require_measured([&](std::string_view name) {
+        for (const rule& word : like.masks()) {
+            if (word.is_measured() && word_of(word) == name) {
+                return true;
+            }
+        }
+        return false;
+    });
     return words;
 }
 

@@ -131,6 +131,7 @@ class word_coefficients {
   public:
     /// Everything trains: the rows of a cost, kind by kind, so that those with equal passes stand together.
     constexpr void add_rows(const cost& model, const convention& how, const training_plan& plan) {
+        check_repeated(model, plan);
         const attention_context context = context_of(model);
         for (std::size_t component = 0; component < model.components().size(); ++component) {
             const component_name& name = model.components()[component];
@@ -141,8 +142,9 @@ class word_coefficients {
                         how.counted.contains(row.kind)) {
                         const bool again = named || is_recomputed(row.kind, plan);
                         const rule attends = has_rule(row.what) ? model.masks()[row.mask] : rule{};
-                        add(name, attends, counted_row(model, row, how), passes_of(row.kind, how, plan, again), how,
-                            context);
+                        const std::uint32_t ranks = ranks_of(plan, name.view(), model.weight_name(row));
+                        add(name, attends, counted_row(model, row, how),
+                            passes_of(row.kind, how, plan, again).on(ranks), how, context);
                     }
                 }
             }
@@ -151,6 +153,7 @@ class word_coefficients {
 
     constexpr void add_planned(std::span<const model_part> stages, const cost& model, const convention& how,
                                const training_plan& plan) {
+        check_repeated(model, plan);
         const plan_walk walk(stages, model, how, plan);
         is_upper_bound = walk.is_upper_bound;
         const attention_context context = context_of(model);
@@ -163,7 +166,21 @@ class word_coefficients {
         }
     }
 
-    mask_set masks;  ///< those whose words are counted
+    /// Words that no row counts and that the model keeps (`cost::keep`), behind those that are counted.
+    constexpr void keep(const cost& model) {
+        needs.counted = needs.counted < masks.size() ? needs.counted : masks.size();
+        for (std::size_t i = 0; i < model.masks().size(); ++i) {
+            bool counted = model.masks()[i].is_polynomial();
+            for (const cost_row& row : model.rows()) {
+                counted = counted || (has_rule(row.what) && row.mask == i);
+            }
+            if (!counted) {
+                masks.find_or_add(model.masks()[i].canonical(), "masks");
+            }
+        }
+    }
+
+    mask_set masks;  ///< those whose words are counted, and those that are kept
     measured_needs needs;
     bool is_upper_bound = false;
     cost::component_list names;

@@ -21,6 +21,7 @@ namespace floptally::detail {
 struct measured_needs {
     bool routed = false;
     bool words = false;
+    std::size_t counted = ~std::size_t{0};  ///< so many masks are multiplied; those behind them are only kept
 };
 
 /// The words of a batch in the order of a cost: as they stand where the tally was built with the same masks. Mapped
@@ -33,7 +34,7 @@ class word_table {
             require_routed(batch);
         }
         if (needs.words) {
-            require_measured(masks, batch);
+            require_measured(masks, needs, batch);
         }
         if (masks == batch.masks()) {
             useful = words.data();
@@ -50,7 +51,7 @@ class word_table {
                                      static_cast<modality>(word / tally_words::fixed));
             }
             for (std::size_t i = 0; i < masks.size(); ++i) {
-                to[first + i] = batch.pairs(seen, masks[i]);
+                to[first + i] = i < needs.counted ? batch.pairs(seen, masks[i]) : 0;
             }
         }
         useful = mapped;
@@ -81,8 +82,9 @@ class word_table {
     }
 
     /// The same of words of other names.
-    static constexpr void require_measured(const mask_set& masks, const tally& batch) {
-        for (const rule& word : masks) {
+    static constexpr void require_measured(const mask_set& masks, const measured_needs& needs, const tally& batch) {
+        for (std::size_t i = 0; i < masks.size() && i < needs.counted; ++i) {
+            const rule& word = masks[i];
             for (const view seen : {view::useful, view::padded}) {
                 if (word.is_measured() && batch.get(seen, statistic::tokens) != 0 && batch.pairs(seen, word) == 0) {
                     refuse_unmeasured(word);

@@ -30,7 +30,8 @@ enum class term : std::uint8_t {
     bias,                ///< bias vectors: element-wise
     softmax,             ///< three FLOPs per attended pair and head: element-wise
     gating,              ///< a product of two activations, element by element
-    residual             ///< the sum with a layer's input, as recsys-examples has it: once for each head
+    residual,            ///< the sum with a layer's input, as recsys-examples has it: once for each head
+    optimizer            ///< what an optimizer multiplies besides, once a step: Muon's orthogonalisation
 };
 
 /// What a row multiplies.
@@ -39,11 +40,12 @@ enum class term_operands : std::uint8_t {
     vector,       ///< a weight for each element, or beside it: no product of matrices
     table,        ///< weights that are looked up: no product
     activations,  ///< two activations: a product of matrices without a weight
-    elements      ///< activations, element by element
+    elements,     ///< activations, element by element
+    updates       ///< updates of weights among themselves: products outside of forward and backward
 };
 
 /// Where in a model it stands, for what recompute runs again.
-enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers };
+enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers, after_backward };
 
 /// What its backward runs, its forward being one.
 enum class term_backward : std::uint8_t {
@@ -53,7 +55,8 @@ enum class term_backward : std::uint8_t {
     fused,            ///< likewise, in the one kernel of an attention's backward
     fused_again,      ///< likewise; that kernel computes the forward product once more
     once,             ///< as much as the forward, where a gradient arrives
-    none              ///< nothing that a convention counts
+    none,             ///< nothing that a convention counts
+    instead           ///< nothing but the product itself, which runs behind the backward and has no forward
 };
 
 /// What a kind of product is: all that the library knows of it.
@@ -98,16 +101,17 @@ inline constexpr term_meaning meanings[] = {
     {.name = "bias", .operands = term_operands::vector, .when_detached = term::bias},
     {"softmax", term_operands::elements, term_place::attention_core, term_backward::each_operand, term::softmax, 3},
     {"gating", term_operands::elements, term_place::layer, term_backward::once, term::gating},
-    {"residual", term_operands::elements, term_place::layer, term_backward::none, term::residual}};
+    {"residual", term_operands::elements, term_place::layer, term_backward::none, term::residual},
+    {"optimizer", term_operands::updates, term_place::after_backward, term_backward::instead, term::optimizer}};
 
 inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);
-static_assert(meanings[static_cast<std::size_t>(term::residual)].when_detached == term::residual);
+static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached == term::optimizer);
 
 [[nodiscard]] constexpr const term_meaning& meaning_of(term kind) { return meanings[static_cast<std::size_t>(kind)]; }
 
 [[nodiscard]] constexpr bool has_weight(term kind) {
     const term_operands operands = meaning_of(kind).operands;
-    return operands != term_operands::activations && operands != term_operands::elements;
+    return operands == term_operands::matrix || operands == term_operands::vector || operands == term_operands::table;
 }
 /// A product of matrices, which a training step computes.
 [[nodiscard]] constexpr bool is_product(term kind) {

@@ -6,10 +6,9 @@ namespace floptally::models {
 inline constexpr char aya_vision[] = R"page(
 page aya_vision : llava_next prefix AyaVision
 with vision_feature_select_strategy "full" of default full, downsample_factor 2 to 65535
-with alignment_intermediate_size number absent, tie_word_embeddings yes
+with alignment_intermediate_size number absent, tie_word_embeddings flag absent
 without multimodal_projector_bias
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
+tied   = .tie_word_embeddings ?? tied_unsaid
 inner text .text_config: cohere2
 inner vision .vision_config: siglip_vision_model, absent aya_vision.siglip
 features = .vision_feature_layer // .vision_feature_layers ?? -1

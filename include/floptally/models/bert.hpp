@@ -42,6 +42,20 @@ class ForMultipleChoice:
   head out 1, bias, per_sequence
 class ForTokenClassification: head out labels, bias
 class ForQuestionAnswering: head out labels, bias
+
+# Kin whose pooler runs in every class, also where no head looks at what it makes.
+page bert.pooled : bert
+class ForMaskedLM:
+  head out h, bias, per_sequence, detached
+  head out h, bias, norm 2
+  head out v, bias, untied_twice, words
+classes Model ForSequenceClassification ForMultipleChoice
+class ForTokenClassification:
+  head out h, bias, per_sequence, detached
+  head out labels, bias
+class ForQuestionAnswering:
+  head out h, bias, per_sequence, detached
+  head out labels, bias
 )page";
 
 }  // namespace floptally::models

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char blip_2[] = R"page(
 page blip-2 : base.composite prefix Blip2
-with image_text_hidden_size number?               # of the class for retrieval
+with image_text_hidden_size any?                  # of the class for retrieval
 with num_query_tokens 32, qformer_config object?, qformer_config.hidden_size 768, qformer_config.intermediate_size 3072
 with qformer_config.num_hidden_layers 12 from 0, qformer_config.num_attention_heads 12
 with qformer_config.cross_attention_frequency 2 to 10000, qformer_config.use_qformer_text_input no

@@ -5,9 +5,8 @@ namespace floptally::models {
 
 inline constexpr char cohere2_vision[] = R"page(
 page cohere2_vision : base.composite prefix Cohere2Vision
-with downsample_factor 2 to 65535, alignment_intermediate_size 36864, tie_word_embeddings yes
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
+with downsample_factor 2 to 65535, alignment_intermediate_size 36864, tie_word_embeddings flag absent
+tied   = .tie_word_embeddings ?? tied_unsaid
 inner text .text_config: cohere2
 inner vision .vision_config: siglip_vision_model, absent cohere2_vision.siglip
 side   = .downsample_factor

@@ -14,7 +14,7 @@ h      = .hidden_sizes[size(.hidden_sizes) - 1]
 heads  = 1                                       # it has none
 l      = level(.depths, i)
 w      = .hidden_sizes[l]
-before = l == 0 ? 0 : .hidden_sizes[l - 1]
+before = .hidden_sizes[l - 1]                    # of the level before, where there is one
 side   = power(2, l)
 merged = l == 0 ? null : cells(side, side)       # each level halves height and width
 rows   = .image_size[0] / .patch_size[0]         # a pair is [height, width]

@@ -9,7 +9,7 @@ with vocab_size 128100, hidden_size 1536, intermediate_size 6144, num_hidden_lay
 with embedding_size number?, type_vocab_size 0, position_biased_input yes
 with relative_attention no, max_relative_positions -1 from -1, position_buckets -1 from -1, pos_att_type list or text?
 with share_att_key no, norm_rel_ebd "none", conv_kernel_size 0, conv_groups 1
-with legacy yes?, talking_head no, pooler_hidden_size number?, attention_head_size number?
+with legacy yes, talking_head no, pooler_hidden_size number?, attention_head_size number?
 embedding = .embedding_size ?? h
 far    = .max_relative_positions > 0 ? .max_relative_positions : .max_position_embeddings
 span   = .position_buckets > 0 ? .position_buckets : far      # the table has a row for each distance on either side
@@ -38,7 +38,7 @@ class Model:
 classes ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice
 note terms > 0: relative positions: each pass projects their table once per layer, however large the batch: not counted
 require not .is_decoder: .is_decoder is not supported; must be false or absent
-require .legacy ?? yes: .legacy is not supported; must be true or absent
+require .legacy: .legacy is not supported; must be true or absent
 require not .talking_head: .talking_head is not supported; must be false or absent
 require (.pooler_hidden_size ?? h) == h: .pooler_hidden_size must be hidden_size ({h})
 require (.attention_head_size ?? dim) == dim: .attention_head_size must be hidden_size / num_attention_heads ({dim})

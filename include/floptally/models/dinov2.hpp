@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char dinov2[] = R"page(
 page dinov2 : vit prefix Dinov2
 with patch_size 14 or list, mlp_ratio 4.0 to 1024, use_swiglu_ffn no, use_mask_token yes
-with apply_layernorm flag?, reshape_hidden_states flag?       # of a class that hands out features of layers
+with apply_layernorm any?, reshape_hidden_states any?         # of a class that hands out features of layers
 without intermediate_size, encoder_stride, pooler_output_size
 f      = floor(.mlp_ratio * h)
 gated  = ceil(2*f / 3, 8) * 8                  # two thirds of the width, up to a multiple of 8

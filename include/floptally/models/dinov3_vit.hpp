@@ -8,7 +8,7 @@ page dinov3_vit : base.tower prefix DINOv3ViT
 with hidden_size 384, intermediate_size 1536, num_hidden_layers 12, num_attention_heads 6, image_size 224, patch_size 16
 with num_channels 3, num_register_tokens 0, use_gated_mlp no, mlp_bias yes
 with query_bias yes, key_bias no, value_bias yes, proj_bias yes
-with apply_layernorm flag?, reshape_hidden_states flag?       # of a class that hands out features of layers
+with apply_layernorm any?, reshape_hidden_states any?         # of a class that hands out features of layers
 bias   = (.query_bias + .key_bias + .value_bias + .proj_bias) * h
 more:  norm count 2*h            # a factor per channel on what each half adds
 class_tokens = 1 + .num_register_tokens

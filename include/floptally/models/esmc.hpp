@@ -20,9 +20,7 @@ class ForMaskedLM:
   head out h, bias, norm 2
   head out v, bias, words
 class Model:
-class ForSequenceClassification:
-  head out h, bias, per_sequence
-  head out labels, bias, per_sequence
+classes ForSequenceClassification
 class ForTokenClassification: head out labels, bias .token_classification_bias
 require kv == heads: .num_key_value_heads must be num_attention_heads ({heads})
 require not .is_decoder: .is_decoder is not supported; must be false or absent

@@ -36,7 +36,7 @@ p      = .hidden_size_per_layer_input
 n      = .altup_num_inputs
 more:
   linear in h, as per_layer_input, out p, applied 2  if p > 0
-  norm count h  if p > 0
+  norm count h
   linear in h, out n, applied 2, stored 1, as altup
   linear in n, out n*n, as altup
   linear in n, out n, as altup
@@ -49,7 +49,7 @@ once:
   table count .vocab_size_per_layer_input * p * layers  if p > 0
   norm count p
   linear in h, out h, applied 2*(n - 1), as altup
-listed = times(.layer_types ?? [], .layer_types[i], own)
+listed = times(.layer_types, .layer_types[i], own)
 before = given(.layer_types) ? listed : slides ? own : own / period
 require i < own or before > 0: .num_kv_shared_layers must leave a layer of each kind with keys and values of its own among the {layers}
 require heads % kv == 0: .num_key_value_heads must divide num_attention_heads ({heads})

@@ -17,9 +17,7 @@ class ForMaskedLM:
   head out h, bias, norm 2
   head out v, bias, words
 class Model:
-class ForSequenceClassification:
-  head out h, bias, per_sequence
-  head out labels, bias, per_sequence
+classes ForSequenceClassification
 class ForTokenClassification: head out labels, bias
 require not .is_decoder: .is_decoder is not supported; must be false or absent
 )page";

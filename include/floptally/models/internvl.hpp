@@ -5,10 +5,9 @@ namespace floptally::models {
 
 inline constexpr char internvl[] = R"page(
 page internvl : llava_next prefix InternVL
-with downsample_ratio 0.5, tie_word_embeddings yes
+with downsample_ratio 0.5, tie_word_embeddings flag absent
 without multimodal_projector_bias
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
+tied   = .tie_word_embeddings ?? tied_unsaid
 inner text .text_config: qwen2
 inner vision .vision_config: internvl_vision
 features = .vision_feature_layer // .vision_feature_layers ?? -1

@@ -6,11 +6,10 @@ namespace floptally::models {
 inline constexpr char lfm2_vl[] = R"page(
 page lfm2_vl : base.composite prefix Lfm2Vl
 with downsample_factor 2 to 65535, projector_hidden_size 2560, projector_bias yes, projector_use_layernorm yes
-with tie_word_embeddings yes
+with tie_word_embeddings flag absent
 inner text .text_config: lfm2
 inner vision .vision_config: siglip2_vision_model
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_embedding // .tie_word_embeddings // .text_config.tie_word_embeddings
+tied   = .tie_embedding // .tie_word_embeddings ?? tied_unsaid
 side   = .downsample_factor
 inside = side*side * vision.h
 wide   = .projector_hidden_size

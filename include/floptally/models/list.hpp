@@ -246,6 +246,8 @@
 #include <floptally/models/qwen3_5_moe_vision.hpp>
 #include <floptally/models/qwen3_5_text.hpp>
 #include <floptally/models/qwen3_5_vision.hpp>
+#include <floptally/models/qwen3_asr.hpp>
+#include <floptally/models/qwen3_asr_encoder.hpp>
 #include <floptally/models/qwen3_moe.hpp>
 #include <floptally/models/qwen3_next.hpp>
 #include <floptally/models/qwen3_omni_moe_audio_encoder.hpp>
@@ -570,6 +572,8 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_5_moe_vision", {models::qwen3_5_moe_vision, sizeof models::qwen3_5_moe_vision - 1}},
     {"qwen3_5_text", {models::qwen3_5_text, sizeof models::qwen3_5_text - 1}},
     {"qwen3_5_vision", {models::qwen3_5_vision, sizeof models::qwen3_5_vision - 1}},
+    {"qwen3_asr", {models::qwen3_asr, sizeof models::qwen3_asr - 1}},
+    {"qwen3_asr_encoder", {models::qwen3_asr_encoder, sizeof models::qwen3_asr_encoder - 1}},
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
     {"qwen3_omni_moe_audio_encoder",

@@ -10,7 +10,7 @@ with multimodal_projector_bias yes
 inner text .text_config: llama
 inner vision .vision_config: clip_vision_model, absent llava.clip
 tied   = .tie_word_embeddings or text.tied
-keeps  = .vision_feature_select_strategy == "full" ? vision.class_tokens ?? 0 : (vision.class_tokens ?? 0) - 1
+keeps  = (vision.class_tokens ?? 0) - (.vision_feature_select_strategy == "full" ? 0 : 1)
 features = .vision_feature_layer // .vision_feature_layers ?? -2
 vision_layers = depth(features, vision.layers)
 vision_per_token = given(vision.class_tokens) ? 0 : 1

@@ -6,9 +6,8 @@ namespace floptally::models {
 inline constexpr char mistral3[] = R"page(
 page mistral3 : base.composite prefix Mistral3
 with vision_feature_layer number or list? from -16777216
-with spatial_merge_size 2 to 65535, multimodal_projector_bias no, tie_word_embeddings yes
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
+with spatial_merge_size 2 to 65535, multimodal_projector_bias no, tie_word_embeddings flag absent
+tied   = .tie_word_embeddings ?? tied_unsaid
 inner text .text_config: mistral, absent mistral3.text
 inner vision .vision_config: pixtral, absent mistral3.pixtral
 features = .vision_feature_layer // .vision_feature_layers ?? -1

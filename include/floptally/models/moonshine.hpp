@@ -20,7 +20,7 @@ class ForConditionalGeneration: head out v, words
 class Model:
 
 page moonshine.encoder : base.tower prefix Moonshine
-with vocab_size 32768, hidden_size 288, intermediate_size 1152, tie_word_embeddings yes, attention_bias no, is_decoder no
+with vocab_size 32768, hidden_size 288, intermediate_size 1152, tie_word_embeddings yes, attention_bias no
 with head_dim number?, pad_head_dim_to_multiple_of any?, encoder_num_hidden_layers 6, encoder_num_attention_heads 8, encoder_num_key_value_heads number?
 stands = "audio"
 v      = .vocab_size
@@ -32,7 +32,7 @@ dim    = .head_dim ?? h / heads
 bias   = .attention_bias ? (heads + 2*kv) * dim : 0
 norms  = 2*h
 final_norm = h
-sees   = .is_decoder ? causal : both
+sees   = both
 units  = frames(field([127, 7, 3], [64, 3, 2]), 384)
 attends = frame_squares(field([127, 7, 3], [64, 3, 2]), 384)
 stem:

@@ -8,18 +8,13 @@ inline constexpr char mpt[] = R"page(
 page mpt : base.decoder prefix Mpt
 with vocab_size 50368, d_model 2048, n_layers 24, n_heads 16, tie_word_embeddings yes
 with attn_config object?, attn_config.attn_type "multihead_attention" of multihead_attention multiquery_attention
-without intermediate_size
+without intermediate_size, token_classification_bias
 divides = yes
 h      = .hidden_size // .d_model
 layers = .num_hidden_layers // .n_layers
 heads  = .num_attention_heads // .n_heads
 f      = 4*h
 feed:  mlp inner f
-class ForCausalLM: head out v, words
-class Model:
-class ForSequenceClassification: head out labels
-class ForTokenClassification: head out labels, bias
-class ForQuestionAnswering: head out 2, bias
 )page";
 
 }  // namespace floptally::models

@@ -5,9 +5,8 @@ namespace floptally::models {
 
 inline constexpr char ovis2[] = R"page(
 page ovis2 : base.composite prefix Ovis2
-with vocab_size number?, hidden_size 1536, tie_word_embeddings yes
-# Tied unless text_config says otherwise: such a checkpoint has both matrices.
-tied   = .tie_word_embeddings // .text_config.tie_word_embeddings
+with vocab_size number?, hidden_size 1536, tie_word_embeddings flag absent
+tied   = .tie_word_embeddings ?? tied_unsaid
 inner text .text_config: qwen2
 inner vision .vision_config: ovis2_vision
 vision_units = merged(vision.side)

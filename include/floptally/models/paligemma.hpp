@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char paligemma[] = R"page(
 page paligemma : base.composite prefix PaliGemma
 with projection_dim 2048, tie_word_embeddings yes
-with vocab_size number?, hidden_size number?      # the text's, said again
+with hidden_size any?      # the text's, said again
 inner text .text_config: gemma, absent paligemma.text, ignores use_bidirectional_attention
 inner vision .vision_config: siglip_vision_model, absent paligemma.siglip
 vision_per_frame = vision.rows * (vision.columns ?? vision.rows)

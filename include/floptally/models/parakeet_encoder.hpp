@@ -60,6 +60,7 @@ class Encoder:
 require taps % 2 == 1: .conv_kernel_size must be odd
 require .subsampling_factor >= 2 and .subsampling_factor < 32: .subsampling_factor must be from 2 to 31
 require .num_mel_bins + 2*p >= k and bins >= 1: .subsampling_factor leaves no bin of num_mel_bins
+require bins == .num_mel_bins / hop: .num_mel_bins must leave a bin of each {hop}; the convolutions leave {bins}
 )page";
 
 }  // namespace floptally::models

@@ -22,6 +22,8 @@ mixer: gqa heads heads, dim dim, bias bias, fused
 feed:  gated inner f, bias 2*f + h
 after: merger side side, out .out_hidden_size, norm h, bias side*side*h + .out_hidden_size
 class VisionTransformerPretrainedModel:
+# Angles of rows and of columns, each of pairs of channels.
+require dim % 4 == 0: .num_heads must leave heads of a multiple of 4 channels, and leaves {dim}
 require full or cells > 0: .window_size must be at least spatial_merge_size x patch_size ({side} x {.patch_size})
 )page";
 

@@ -18,7 +18,7 @@ classes ForConditionalGeneration Model
 
 page speech_to_text.encoder : bart.encoder prefix Speech2Text
 with vocab_size 10000, d_model 256, encoder_attention_heads 4, encoder_ffn_dim 2048
-with num_conv_layers 2, conv_kernel_sizes [5, 5]?, conv_channels 1024, input_feat_per_channel 80, input_channels 1
+with num_conv_layers 2, conv_kernel_sizes [5, 5], conv_channels 1024, input_feat_per_channel 80, input_channels 1
 without max_position_embeddings
 stands = "audio"
 first_norm = 0
@@ -26,7 +26,7 @@ final_norm = 2*h
 positions = 0
 # Convolutions, each gated and each halving the frames.
 n       = .num_conv_layers
-kernels = .conv_kernel_sizes ?? [5, 5]
+kernels = .conv_kernel_sizes
 pads    = halves(kernels)
 units   = frames(field(kernels, 2, pads), power(2, n))
 attends = frame_squares(field(kernels, 2, pads), power(2, n))

@@ -4,7 +4,7 @@
 namespace floptally::models {
 
 inline constexpr char squeezebert[] = R"page(
-page squeezebert : bert prefix SqueezeBert
+page squeezebert : bert.pooled prefix SqueezeBert
 with embedding_size 768, q_groups 4, k_groups 4, v_groups 4, post_attention_groups 1, intermediate_groups 4, output_groups 4
 # Linears in groups: each takes its own part of the channels.
 mixer:
@@ -16,18 +16,6 @@ mixer:
 feed:
   linear in h / .intermediate_groups, out f, as mlp, split even
   linear in f / .output_groups, out h, as mlp, bias f + h, split even
-# The pooler runs in every class.
-class ForMaskedLM:
-  head out h, bias, per_sequence, detached
-  head out h, bias, norm 2
-  head out v, bias, untied_twice, words
-classes Model ForSequenceClassification ForMultipleChoice
-class ForTokenClassification:
-  head out h, bias, per_sequence, detached
-  head out labels, bias
-class ForQuestionAnswering:
-  head out h, bias, per_sequence, detached
-  head out labels, bias
 require .embedding_size == h: .embedding_size must be hidden_size ({h})
 require h % .q_groups == 0: .q_groups must divide hidden_size ({h})
 require h % .k_groups == 0: .k_groups must divide hidden_size ({h})

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char wav2vec2_bert[] = R"page(
 page wav2vec2-bert : wav2vec2-conformer prefix Wav2Vec2Bert
 with hidden_size 1024, intermediate_size 4096, num_hidden_layers 24, num_attention_heads 16
-with feature_projection_input_dim 160, use_intermediate_ffn_before_adapter no?, add_adapter no?
+with feature_projection_input_dim 160, use_intermediate_ffn_before_adapter no, add_adapter no
 with position_embeddings_type "relative_key"? of relative relative_key rotary
 with left_max_position_embeddings 64 from 0, right_max_position_embeddings 8 from 0
 without conv_dim, conv_kernel, conv_stride, conv_bias, feat_extract_norm, num_conv_pos_embeddings, num_conv_pos_embedding_groups

@@ -9,7 +9,7 @@ with hidden_size 768, intermediate_size 3072, num_hidden_layers 12, num_attentio
 with conv_dim [512, 512, 512, 512, 512, 512, 512] of numbers
 with conv_kernel [10, 3, 3, 3, 3, 2, 2] of numbers, conv_stride [5, 2, 2, 2, 2, 2, 2] of numbers
 with conv_bias no, feat_extract_norm "group" of group layer
-with num_conv_pos_embeddings 128, num_conv_pos_embedding_groups 16, mask_time_prob 0.05? from 0, mask_feature_prob 0.0?
+with num_conv_pos_embeddings 128, num_conv_pos_embedding_groups 16, mask_time_prob 0.05 from 0, mask_feature_prob 0.0
 with mask_time_min_masks any?, mask_feature_min_masks any?
 with codevector_dim any?, proj_codevector_dim any?, num_codevector_groups any?      # of its pre-training, whose class is
 with num_codevectors_per_group any?, num_negatives any?                             # none of those below
@@ -33,7 +33,7 @@ groups = .num_conv_pos_embedding_groups
 convolved = 1                                   # how often frames are convolved in place of a table of positions
 projection_norm = 2*wide
 position_norm = kernel                          # weights of that convolution are a product of lengths and directions
-masks  = (.mask_time_prob ?? 0.05) > 0.0 or (.mask_feature_prob ?? 0.0) > 0.0
+masks  = .mask_time_prob > 0.0 or .mask_feature_prob > 0.0
 stem:
   convolutions channels 1, kernels .conv_kernel, out .conv_dim, strides .conv_stride, biased .conv_bias, norm 2*normed
   linear in wide, out h, as stem projection, from x, norm projection_norm, bias h, over units, attends units,

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char xlm[] = R"page(
 page xlm : base.decoder prefix XLM
 with vocab_size 30145, n_words number absent, emb_dim 2048, n_layers 12, n_heads 16, max_position_embeddings 512
-with tie_word_embeddings yes, causal no, asm no?, is_encoder yes?, n_langs 1, use_lang_emb yes
+with tie_word_embeddings yes, causal no, asm no?, is_encoder yes, n_langs 1, use_lang_emb yes
 with summary_type "cls_index" of cls_index first last mean, summary_use_proj yes, summary_proj_to_labels yes
 without intermediate_size
 divides = yes
@@ -26,7 +26,7 @@ feed:  mlp inner f, bias f + h
 once:  positions count .n_langs * h  if .n_langs > 1 and .use_lang_emb
 require (.n_words ?? v) == v: .n_words must be vocab_size ({v})
 require not .asm: .asm is not supported; must be false or absent
-require .is_encoder ?? yes: .is_encoder is not supported; must be true or absent
+require .is_encoder: .is_encoder is not supported; must be true or absent
 summary = .summary_proj_to_labels ? labels : h
 class WithLMHeadModel: head out v, bias, words
 class Model:

@@ -21,6 +21,7 @@
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/tally_scope.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 

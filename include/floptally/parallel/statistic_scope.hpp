@@ -8,10 +8,8 @@
 
 #include <floptally/detail/checked.hpp>
 #include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
-#include <floptally/statistic.hpp>
 
 namespace floptally {
 
@@ -224,58 +222,6 @@ class ratio_scope {
   private:
     statistic_scope numerator_;
     statistic_scope denominator_;
-};
-
-/// The scope of each statistic of a tally, of its text and of each tower; `statistic::pairs` is that of all masks.
-class tally_scope {
-  public:
-    constexpr tally_scope() = default;
-    constexpr tally_scope(const statistic_scope& every) {  // NOLINT(google-explicit-constructor): one for all
-        for (auto& of_tower : scopes_) {
-            for (statistic_scope& scope : of_tower) {
-                scope = every;
-            }
-        }
-    }
-
-    /// The same, but for one statistic of the text, or of a tower.
-    [[nodiscard]] constexpr tally_scope with(statistic what, const statistic_scope& scope,
-                                             modality in = modality::text) const {
-        tally_scope changed = *this;
-        changed.scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)] = scope;
-        return changed;
-    }
-
-    /// The same, but for all statistics of a tower.
-    [[nodiscard]] constexpr tally_scope with(modality in, const statistic_scope& every) const {
-        tally_scope changed = *this;
-        for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(in)]) {
-            scope = every;
-        }
-        return changed;
-    }
-
-    /// Of the text.
-    [[nodiscard]] constexpr const statistic_scope& operator[](statistic what) const { return of(modality::text, what); }
-    [[nodiscard]] constexpr const statistic_scope& of(modality in, statistic what) const {
-        return scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)];
-    }
-
-    /// Throws unless a statistic is held in as many parts as the data loader deals its samples to: a statistic that is
-    /// declared sharded over an axis whose ranks all load the same is found before the first step.
-    constexpr void require_parts(statistic what, const parallel_layout& layout, std::uint64_t loader_parts,
-                                 modality in = modality::text) const {
-        const std::uint64_t parts = of(in, what).parts(layout);
-        if (parts != loader_parts) {
-            throw error("scope", qualified(in, name_of(what)) + " is declared in " + std::to_string(parts) +
-                                     " parts, and the data loader deals samples to " + std::to_string(loader_parts));
-        }
-    }
-
-    [[nodiscard]] friend constexpr bool operator==(const tally_scope&, const tally_scope&) = default;
-
-  private:
-    statistic_scope scopes_[modality_count][statistic_count]{};
 };
 
 }  // namespace floptally

@@ -32,7 +32,8 @@ struct hstu {
                                                     {"contextual", 0, 1, 1},
                                                     {.name = "max_attn_len", .least = 0, .fallback = 0},
                                                     {.name = "min_full_attn_seq_len", .least = 0, .fallback = 0},
-                                                    {"windowed_targets", 0, 1, 1}};
+                                                    {"windowed_targets", 0, 1, 1},
+                                                    {"targets_share_place", 0, 1, 0}};
     static constexpr bool frames_are_sequences = false;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has(std::int32_t flag) const { return (flags & flag) != 0; }
@@ -43,7 +44,7 @@ struct hstu {
                 static_cast<std::int32_t>(m.min_full_attn_seq_len), detail::hstu_flags(m)};
     }
     [[nodiscard]] static constexpr hstu from(const std::int64_t* values) {
-        return of({values[0] != 0, values[1] != 0, values[2], values[3], values[4] != 0});
+        return of({values[0] != 0, values[1] != 0, values[2], values[3], values[4] != 0, values[5] != 0});
     }
     constexpr void values(std::int64_t* to) const {
         to[0] = has(detail::hstu_bidirectional) ? 0 : 1;
@@ -51,6 +52,7 @@ struct hstu {
         to[2] = reach < 0 ? 0 : reach;
         to[3] = full;
         to[4] = reach < 0 || has(detail::hstu_windowed_targets) ? 1 : 0;
+        to[5] = has(detail::hstu_shared_place) ? 1 : 0;
     }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
@@ -85,11 +87,14 @@ struct hstu {
         if (from.targets < to.targets) {
             const bool near = has(detail::hstu_windowed_targets);
             const std::uint64_t group = from.targets - from.targets % whole.group;
-            const std::uint64_t own = near ? back(from.targets, w) : 0;
+            // In one place a target is as far from everything as the first of them.
+            const bool shared = has(detail::hstu_shared_place);
+            const std::uint64_t place = shared ? 0 : from.targets;
+            const std::uint64_t own = near && !shared ? back(from.targets, w) : 0;
             keys.add(seen + (own > group ? own : group), seen + to.targets);
             if (near) {
-                keys.add(seen - smaller(back(w, from.targets), whole.history), seen);
-                keys.add(0, back(w, whole.history) > from.targets ? whole.context : 0);
+                keys.add(seen - smaller(back(w, place), whole.history), seen);
+                keys.add(0, back(w, whole.history) > place ? whole.context : 0);
             } else {
                 keys.add(0, seen);
             }

@@ -2,30 +2,19 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <floptally/accelerators.hpp>
+#include <floptally/detail/number_text.hpp>
 #include <floptally/error.hpp>
-#include <floptally/parallel/index_range.hpp>
 #include <floptally/step/mixed_precision.hpp>
 
 namespace floptally {
 
 namespace detail {
-
-/// All of `text` as a number, else nothing.
-template <class Number>
-[[nodiscard]] std::optional<Number> whole_number(std::string_view text) {
-    Number value{};
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 [[nodiscard]] inline precision_rule precision_rule_of(std::string_view text,
                                                       const std::optional<std::string>& product) {
@@ -41,14 +30,10 @@ template <class Number>
     const std::size_t at = std::min(what.find('@'), what.size());
     precision_rule rule{.component = std::string(what.substr(0, at)), .precision = std::string(in)};
     if (at != what.size()) {
-        const std::string_view range = what.substr(at + 1);
-        const std::size_t dash = std::min(range.find('-'), range.size());
-        const auto first = whole_number<std::uint64_t>(range.substr(0, dash));
-        const auto last = dash == range.size() ? first : whole_number<std::uint64_t>(range.substr(dash + 1));
-        if (!first || !last || *last < *first || *last == ~std::uint64_t{0}) {
+        rule.layers = layers_of_text(what.substr(at + 1));
+        if (!rule.layers) {
             fail("layers must be FIRST-LAST, both included");
         }
-        rule.layers = index_range{*first, *last + 1};
     }
     if (const auto peak = whole_number<double>(in)) {
         rule.peak_tflops = *peak;

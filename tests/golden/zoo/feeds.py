@@ -541,6 +541,29 @@ def speech_waveform(model, run, kernels=(127, 7, 3), strides=(64, 3, 2)):
             {"lengths": [length] * clips, "audio_frames": [samples] * clips, "encoder_length": keys})
 
 
+def masked_clips(audio, counts):
+    """Mel frames of clips, padded to whole chunks of 2 x n_window, and which are none of the padding."""
+    import torch
+    longest = -(-max(counts) // (2 * audio.n_window)) * 2 * audio.n_window
+    return {"input_features": torch.randn(len(counts), audio.num_mel_bins, longest),
+            "input_features_mask": torch.tensor([[int(i < count) for i in range(longest)] for count in counts])}
+
+
+@feed((230, 137), (99,))
+def masked_mel(model, counts):
+    """The audio tower of Qwen3-ASR. A run is the frames of each clip."""
+    return masked_clips(model.config, counts), {"lengths": [], "audio_frames": list(counts)}
+
+
+@feed((230, 137), (99,))
+def heard(model, counts):
+    """Qwen3-ASR: one text with clips of any length. A run is the frames of each."""
+    audio = audio_of(model.config)
+    blocks = [rows_of(ask(model, "get_audio_features", masked_clips(audio, [count])), 1)[0] for count in counts]
+    inputs, lengths = text_around(model, [blocks], placeholder_of(model.config, "audio"))
+    return {**inputs, **masked_clips(audio, counts)}, {"lengths": lengths, "audio_frames": list(counts)}
+
+
 @feed((1, 1), (2, 1))
 def audio_text(model, counts, rows=None):
     """voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of clips of each

@@ -66,6 +66,9 @@ inline void note_unused(const array_of<const page*>& given, const fields& config
     const page& read = pages.find(type);
     model_config made = inner_of(read).empty() ? model_reader(pages, read, config, options).read()
                                                : composite_reader(pages, read, config, options).read();
+    for (const tower_input& one : made.towers) {
+        keep_units(one, made.cost);
+    }
     const std::string_view side = encoder_of(read);
     note_unused(given, config, type, options.strict, made.notes);
     note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);

@@ -191,6 +191,17 @@ class scope {
                 }
             }
         }
+        // Which of several kinds each layer is: transformers refuses a list of another length (PreTrainedConfig's
+        // validate_layer_type) in every class that has layers, one that ignores the list too.
+        for (const std::string_view key : {"layer_types", "mlp_layer_types"}) {
+            bool unread = false;
+            const key_rule* rule = find_key(key, &unread);
+            const bool ignored = rule == nullptr || unread || rule->kinds == allowed::any;
+            const config_node* given = ignored ? config_.find(key) : nullptr;
+            if (given != nullptr && given->is == config_node::kind::list && has("layers")) {
+                require_each({.key = key, .each = true}, *given);
+            }
+        }
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] static void fail(const page& where, unsigned line, const std::string& what) {

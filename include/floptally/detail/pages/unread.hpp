@@ -91,7 +91,9 @@ inline constexpr std::string_view silent_words[] = {"rope",
                                                     "_overlap",
                                                     "fp32",
                                                     "float32",
-                                                    "_token_index"};
+                                                    "_token_index",
+                                                    "tile",
+                                                    "encoder_patch"};
 
 /// Words in the names of keys that say how large something is, or of which kind.
 inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden", "inter", "dim",   "expert", "window",

@@ -128,6 +128,16 @@ row.)");
             "masks",
             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); })
         .def_property_readonly("rows", [](const model_cost& c) { return rows_of(c.of()); })
+        .def(
+            "keep",
+            [](const model_cost& c, const mask& word) {
+                model_config with = c.model();
+                with.cost.keep(word);
+                return model_cost(std::move(with));
+            },
+            py::arg("word"),
+            "The same model, whose tallies and meters keep a word that it does not count: "
+            "Mask.measured(\"loss_tokens\").")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
@@ -157,15 +167,22 @@ row.)");
     module.def(
         "cost",
         [with](const py::object& config, const std::string& mla, const py::object& mtp,
-               const py::object& padded_vocab_size) {
-            return py::isinstance<model_cost>(config)
-                       ? config.cast<model_cost>()
-                       : read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size));
+               const py::object& padded_vocab_size, const py::object& page, bool strict) {
+            if (!py::isinstance<model_cost>(config)) {
+                return read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict));
+            }
+            if (!page.is_none()) {
+                throw error("page", "says how a config is read, and this is a Cost already");
+            }
+            return config.cast<model_cost>();
         },
         py::arg("config"), py::kw_only(), py::arg("mla") = "expanded", py::arg("mtp") = 0,
-        py::arg("padded_vocab_size") = 0,
+        py::arg("padded_vocab_size") = 0, py::arg("page") = py::none(), py::arg("strict") = false,
         R"(The cost of a model by its config: a dict, the path of a config.json or of a folder with one, or an object with
-to_dict() (a transformers config), or a transformers model, whose class then decides the head. What cannot be counted raises an Error that names the key.)");
+to_dict() (a transformers config), or a transformers model, whose class then decides the head. What cannot be counted raises an Error that names the key.
+
+page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a sequence
+of them, among which the config's model_type chooses. strict: a key that looks like structure and that nothing reads is an error.)");
 }
 
 }  // namespace floptally::detail::python

@@ -70,7 +70,12 @@ namespace floptally::detail::python {
     for (const tower_input& one : model.towers) {
         towers.append(tower_state(one));
     }
-    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, stages, towers);
+    py::list masks;  // which no row need have
+    for (const rule& one : model.cost.masks()) {
+        masks.append(one.name());
+    }
+    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, stages, towers,
+                          masks);
 }
 
 [[nodiscard]] inline model_config model_of_state(const py::tuple& state) {
@@ -85,6 +90,9 @@ namespace floptally::detail::python {
     }
     for (const py::handle one : state[5]) {
         model.towers.push_back(tower_of_state(one.cast<py::tuple>()));
+    }
+    for (const py::handle one : state[6]) {
+        model.cost.keep(mask_of_text(one.cast<std::string>()));
     }
     return model;
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -92,12 +94,49 @@ inline void require_version(const py::handle& kept, const char* what) {
     }
 }
 
+/// One page: a path, or a str that has a line break and so is the text itself.
+[[nodiscard]] inline std::string to_page(const py::handle& page, const std::string& field) {
+    const bool is_path = py::hasattr(page, "__fspath__");
+    if (!is_path && !py::isinstance<py::str>(page)) {
+        throw error(field, "must be the path or the text of a page, got " + shown(page));
+    }
+    const std::string given = py::module_::import("os").attr("fsdecode")(page).cast<std::string>();
+    if (!is_path && given.find('\n') != std::string::npos) {
+        return given;
+    }
+    std::ifstream file(given, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file) {
+        throw error(field, "cannot read \"" + given + "\"; a str without a line break is the path of a page");
+    }
+    return text;
+}
+
+/// A page or a sequence of them.
+[[nodiscard]] inline std::vector<std::string> to_pages(const py::object& pages) {
+    std::vector<std::string> all;
+    if (pages.is_none()) {
+        return all;
+    }
+    if (!is_sequence(pages)) {
+        all.push_back(to_page(pages, "page"));
+        return all;
+    }
+    for (const py::handle one : pages) {
+        all.push_back(to_page(one, indexed("page", all.size())));
+    }
+    return all;
+}
+
 [[nodiscard]] inline read_options to_read_options(const std::string& mla, const py::object& mtp,
-                                                  const py::object& padded_vocab_size) {
+                                                  const py::object& padded_vocab_size, const py::object& pages,
+                                                  bool strict) {
     constexpr std::uint64_t most_layers = 100;
     return {.mla = from_word<mla_core>(mla, "mla", mla_core_names),
             .mtp_layers = to_count(mtp, "mtp", 0, most_layers),
-            .padded_vocab_size = to_count(padded_vocab_size, "padded_vocab_size")};
+            .padded_vocab_size = to_count(padded_vocab_size, "padded_vocab_size"),
+            .pages = to_pages(pages),
+            .strict = strict};
 }
 
 /// A `Row`, or a tuple of its first four or five arguments.

@@ -71,12 +71,13 @@ inline void bind_masks(py::module_& module) {
         .def_static(
             "hstu",
             [](bool is_causal, bool contextual, std::int64_t max_attn_len, std::int64_t min_full_attn_seq_len,
-               bool windowed_targets) {
-                return mask::hstu({is_causal, contextual, max_attn_len, min_full_attn_seq_len, windowed_targets});
+               bool windowed_targets, bool targets_share_place) {
+                return mask::hstu({is_causal, contextual, max_attn_len, min_full_attn_seq_len, windowed_targets,
+                                   targets_share_place});
             },
             py::kw_only(), py::arg("is_causal") = true, py::arg("contextual") = true, py::arg("max_attn_len") = 0,
             py::arg("min_full_attn_seq_len") = 0, py::arg("windowed_targets") = true,
-            "Contextual rows, history and targets of an HSTU layer.")
+            py::arg("targets_share_place") = false, "Contextual rows, history and targets of an HSTU layer.")
         .def_static("grid_windows", &mask::grid_windows, py::arg("patches"), py::arg("shift") = 0,
                     "Within windows of patches x patches of a frame of the vision tower.")
         .def_static("clip_squares", &mask::clip_squares, py::arg("prefix") = 0,

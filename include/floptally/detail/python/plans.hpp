@@ -54,7 +54,7 @@ namespace floptally::detail::python {
 [[nodiscard]] inline training_plan make_plan(const std::string& phase, const std::string& recomputed,
                                              bool flash_attention, const std::vector<plan_rule>& rules,
                                              const std::vector<std::string>& recomputed_components,
-                                             const py::object& recompute_every) {
+                                             const py::object& recompute_every, const py::dict& repeated) {
     training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
                        .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
@@ -64,6 +64,12 @@ namespace floptally::detail::python {
     }
     for (const std::string& component : recomputed_components) {
         plan.recomputed_components.push_back(component, "recompute_components");
+    }
+    for (const auto& [weights, ranks] : repeated) {
+        if (!py::isinstance<py::str>(weights)) {
+            throw error("repeated", "must have names as keys, got " + shown(weights));
+        }
+        plan.repeated.push_back({weights.cast<std::string>(), to_count(ranks, "repeated", 1)}, "repeated");
     }
     return plan;
 }
@@ -83,8 +89,12 @@ inline py::tuple plan_state(const training_plan& plan) {
     for (const component_name& one : plan.recomputed_components) {
         components.emplace_back(one.view());
     }
+    py::dict repeated;
+    for (const repeated_work& one : plan.repeated) {
+        repeated[py::str(std::string(one.weights.view()))] = one.ranks;
+    }
     return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
-                          plan.flash_attention, rules, components, plan.recompute_every);
+                          plan.flash_attention, rules, components, plan.recompute_every, repeated);
 }
 
 inline void bind_plans(py::module_& module) {
@@ -137,10 +147,12 @@ phase: "train" (forward and backward), "forward" or "backward". recompute: "none
 layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
 which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
 recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
-only.)")
+only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
+once. Of names that fit the same the last one holds.)")
         .def(py::init(&make_plan), py::kw_only(), py::arg("phase") = "train", py::arg("recompute") = "none",
              py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
-             py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1)
+             py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1,
+             py::arg("repeated") = py::dict())
         .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); })
         .def_property_readonly("recompute",
                                [](const training_plan& p) { return to_word(p.recomputed, recompute_names); })
@@ -149,11 +161,13 @@ only.)")
         .def_property_readonly("recompute_components",
                                [](const training_plan& p) -> py::object { return plan_state(p)[4]; })
         .def_property_readonly("recompute_every", [](const training_plan& p) { return p.recompute_every; })
+        .def_property_readonly("repeated", [](const training_plan& p) -> py::object { return plan_state(p)[6]; })
         .def(py::self == py::self)
         .def("__repr__", [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; })
         .def(py::pickle(&plan_state, [](const py::tuple& s) {
             return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
-                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5]);
+                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5],
+                             s[6].cast<py::dict>());
         }));
 }
 

@@ -28,6 +28,7 @@
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/tally_scope.hpp>
 #include <floptally/tally.hpp>
 
 /// @file
@@ -87,6 +88,10 @@ class python_reducer {
             const auto name = key.cast<std::string>();
             const statistic_scope held = to_scope(py::reinterpret_borrow<py::object>(value), "scope of " + name);
             bool found = false;
+            if (name.starts_with("measured(") && name.ends_with(")")) {
+                all = all.with_measured(name.substr(9, name.size() - 10), held);
+                continue;
+            }
             each([&](modality in, statistic what) {
                 if (names_tower(name, in)) {
                     found = true;
@@ -97,8 +102,10 @@ class python_reducer {
                 }
             });
             if (!found) {
-                throw error("scope",
-                            "must name a statistic (tokens, vision.tokens, pairs, …) or a tower, got \"" + name + "\"");
+                throw error(
+                    "scope",
+                    "must name a statistic (tokens, vision.tokens, pairs, measured(name), …) or a tower, got \"" +
+                        name + "\"");
             }
         }
     }

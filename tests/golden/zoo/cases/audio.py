@@ -81,25 +81,30 @@ def of_parakeet(config, batch, length, fused, audio_frames):
 
 
 def of_chunks(config, batch, length, fused, audio_frames, grids=()):
-    """qwen2_5_omni and qwen3_omni_moe: chunks of 2 x n_window frames, all padded to the longest before convolutions."""
+    """qwen2_5_omni and qwen3_omni_moe: chunks of 2 x n_window frames, all padded to the longest before convolutions;
+    those of qwen3_asr to 2 x n_window, and each clip to as many chunks as the longest has."""
     config = getattr(config, "audio_config", config)
     side, found = 2 * config.n_window, 0
     chunks = [min(side, frames - start) for frames in audio_frames for start in range(0, frames, side)]
     deep = config.model_type.startswith("qwen3")
     strides, channels = ((2, 2, 2), config.downsample_hidden_size) if deep else ((1, 2), config.d_model)
     bins, width = (config.num_mel_bins, 1) if deep else (1, config.num_mel_bins)
+    whole = config.model_type == "qwen3_asr_encoder"
+    slots, longest = (len(audio_frames) * -(-max(audio_frames) // side), side) if whole else (len(chunks), max(chunks))
     forward = backward = 0
     lengths = chunks
     for step, stride in enumerate(strides):
         lengths = [(one - 1) // stride + 1 for one in lengths]
+        longest = (longest - 1) // stride + 1
         bins = (bins + 1) // 2 if deep else 1
-        extra = 2 * (9 if deep else 3) * width * channels * bins * (len(chunks) * max(lengths) - sum(lengths))
+        extra = 2 * (9 if deep else 3) * width * channels * bins * (slots * longest - sum(lengths))
         forward, backward, width = forward + extra, backward + (1 if step == 0 else 2) * extra, channels
     if deep:
-        extra = 2 * bins * channels * config.d_model * (len(chunks) * max(lengths) - sum(lengths))
+        extra = 2 * bins * channels * config.d_model * (slots * longest - sum(lengths))
         forward, backward = forward + extra, backward + 2 * extra
     return {"padded_chunks": {"forward": forward, "backward": backward,
-                              "why": "all chunks are padded to the longest before the convolutions"}}
+                              "why": "all chunks are padded to " + ("whole ones" if whole else "the longest") +
+                                     " before the convolutions"}}
 
 
 def of_moonshine(config, batch, length, fused, audio_frames, encoder_length):
@@ -117,7 +122,7 @@ def of_moonshine(config, batch, length, fused, audio_frames, encoder_length):
 WAVES = ["wav2vec2", "hubert", "wavlm", "unispeech", "unispeech-sat", "data2vec-audio", "wav2vec2-conformer", "sew"]
 DIFFERENCES = {**{name: of_waveform for name in WAVES}, "wav2vec2-bert": of_conformer,
                "parakeet_encoder": of_parakeet, "qwen2_5_omni_audio_encoder": of_chunks,
-               "qwen3_omni_moe_audio_encoder": of_chunks,
+               "qwen3_omni_moe_audio_encoder": of_chunks, "qwen3_asr_encoder": of_chunks, "qwen3_asr": of_chunks,
                "qwen2_5_omni_thinker": of_chunks, "moonshine": of_moonshine}
 
 
@@ -166,6 +171,10 @@ def wav2vec2_kin(case):
          _feed=feeds.waveform)
     case("sew/squeezed-by-3", "SEWForCTC", **{**sizes, "num_conv_pos_embeddings": 7}, squeeze_factor=3,
          feat_extract_norm="layer", _feed=feeds.waveform)
+    for name in ("sew", "wav2vec2-conformer"):
+        case(name + "/no-masks", types[name] + "Model", **sizes, mask_time_prob=0.0, mask_feature_prob=0.0,
+             _feed=feeds.waveform)
+    case("wav2vec2/no-architectures", None, **sizes, _class="Wav2Vec2ForCTC", _feed=feeds.waveform)
     case("sew/of-the-width-of-the-layers", "SEWModel", **{**sizes, "conv_dim": [12, 14, 48]}, _feed=feeds.waveform)
     for kind in ("rotary", None):
         case(f"wav2vec2-conformer/{kind or 'no'}-positions", "Wav2Vec2ConformerModel", **sizes,
@@ -181,6 +190,8 @@ def wav2vec2_kin(case):
                 right_max_position_embeddings=3)
     features = feeds.variant(feeds.features, width="feature_projection_input_dim")
     case("wav2vec2-bert/ctc", "Wav2Vec2BertForCTC", **bert, _feed=features)
+    case("wav2vec2-bert/no-positions-no-masks", "Wav2Vec2BertModel", **bert, position_embeddings_type=None,
+         mask_time_prob=0.0, mask_feature_prob=0.0, _feed=features)
     case("wav2vec2-bert/model", "Wav2Vec2BertModel", **bert, position_embeddings_type="relative", _feed=features)
 
 
@@ -198,6 +209,9 @@ def other_encoders(case):
                     max_position_embeddings=40)
     features = feeds.variant(feeds.features, (2, 41), (3, 25), width="num_mel_bins")
     case("parakeet_encoder/model", "ParakeetEncoder", **parakeet, _feed=features)
+    for factor in (2, 4, 16):
+        case(f"parakeet_encoder/by-{factor}", "ParakeetEncoder", **parakeet, subsampling_factor=factor,
+             attention_bias=factor != 4, convolution_bias=factor != 4, _feed=features)
 
 
 def audio_language(case):
@@ -246,6 +260,13 @@ def towers(case):
          _feed=feeds.packed_mel)
     case("qwen3_omni_moe_audio_encoder/encoder", "Qwen3OmniMoeAudioEncoder", **omni, downsample_hidden_size=12,
          n_window_infer=230, max_source_positions=30, _feed=feeds.variant(feeds.packed_mel, (230, 137), (400,)))
+    asr = dict(omni, downsample_hidden_size=12, n_window_infer=200)
+    case("qwen3_asr_encoder/encoder", "Qwen3ASREncoder", **asr, _feed=feeds.masked_mel)
+    heard = dict(audio_config=dict(asr, model_type="qwen3_asr_encoder", output_dim=48), audio_token_id=7, text_config=dict(
+        model_type="qwen3", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+        num_attention_heads=6, num_key_value_heads=3, head_dim=10))
+    case("qwen3_asr/generation", "Qwen3ASRForConditionalGeneration", **heard, _feed=feeds.heard)
+    case("qwen3_asr/untied-model", "Qwen3ASRModel", **heard, tie_word_embeddings=False, _feed=feeds.heard)
     case("qwen3_omni_moe_audio_encoder/52", "Qwen3OmniMoeAudioEncoder", **{**omni, "num_mel_bins": 19},
          downsample_hidden_size=12, n_window=52, n_window_infer=104, max_source_positions=30,
          _feed=feeds.variant(feeds.packed_mel, (230, 137), (99,)))

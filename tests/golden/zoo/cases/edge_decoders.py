@@ -29,6 +29,8 @@ def cases(case):
          num_kv_shared_layers=2, attention_bias=True, tie_word_embeddings=False)
     case("gemma3n_text/defaults", "Gemma3nForCausalLM", vocab_size=61, hidden_size=48, intermediate_size=70,
          num_hidden_layers=21, num_attention_heads=4, vocab_size_per_layer_input=53)
+    case("gemma3n_text/no-inputs-of-layers", "Gemma3nForCausalLM", **dict(nano, hidden_size_per_layer_input=0),
+         num_kv_shared_layers=0)
     case("gemma3n_text/model", "Gemma3nTextModel", **nano, num_kv_shared_layers=0, altup_active_idx=1)
 
     # Where heads of windows and of full layers differ in size, pairs do not tell the share of the core.
@@ -41,6 +43,8 @@ def cases(case):
          num_kv_shared_layers=3, use_double_wide_mlp=True)
     case("gemma4_text/shared-usual-width", "Gemma4ForCausalLM", **dict(four, num_hidden_layers=4),
          layer_types=[S, F, S, F], num_kv_shared_layers=1, tie_word_embeddings=False, attention_bias=True)
+    case("gemma4_text/keys-are-values-of-the-usual-heads", "Gemma4ForCausalLM", **dict(four, num_hidden_layers=3),
+         attention_k_eq_v=True, layer_types=[F, S, F])
     case("gemma4_text/keys-are-values", "Gemma4ForCausalLM", **dict(four, num_hidden_layers=3), attention_k_eq_v=True,
          num_global_key_value_heads=1, layer_types=[F, S, F], attention_bias=True)
     case("gemma4_text/global-kv-heads-ignored", "Gemma4ForCausalLM", **two, num_global_key_value_heads=1,

@@ -221,6 +221,9 @@ def mobilebert(case):
     case("mobilebert/embedding-of-the-layers-width", "MobileBertForMaskedLM", **dict(tiny, embedding_size=50),
          trigram_input=False, **once)
     case("mobilebert/no-pooler", "MobileBertForSequenceClassification", **tiny, classifier_activation=False, **once)
+    for name in ("Model", "ForPreTraining", "ForNextSentencePrediction", "ForMultipleChoice"):
+        case(f"mobilebert/no-pooler-{name}", "MobileBert" + name, **tiny, classifier_activation=False,
+             **dict(once, _choices=True) if name == "ForMultipleChoice" else once)
     case("mobilebert/sizes-absent", "MobileBertForMaskedLM", vocab_size=61, num_hidden_layers=2, **once)
 
 

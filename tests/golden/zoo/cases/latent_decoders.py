@@ -25,6 +25,7 @@ def cases(case):
     types = dict(mlp_layer_types=["sparse", "dense", "sparse"])
 
     case("deepseek_v3/plain", "DeepseekV3ForCausalLM", **moe)
+    case("deepseek_v3/null-of-older-files", "DeepseekV3ForCausalLM", **one, moe_layer_freq=None)
     case("deepseek_v3/full-rank-queries", "DeepseekV3ForCausalLM", **dict(one, q_lora_rank=None))
     case("deepseek_v3/equal-head-dims", "DeepseekV3ForCausalLM", **dict(one, v_head_dim=18))
     case("deepseek_v3/attention-bias-tied", "DeepseekV3ForCausalLM", **one, attention_bias=True,
@@ -78,6 +79,7 @@ def cases(case):
 
     case("glm4_moe_lite/plain", "Glm4MoeLiteForCausalLM", **by_rule)
     case("glm4_moe_lite/mlp-layer-types", "Glm4MoeLiteForCausalLM", **moe, **types)
+    case("glm4_moe_lite/dense-layers-null", "Glm4MoeLiteForCausalLM", **by_rule, first_k_dense_replace=None)
     case("glm4_moe_lite/full-rank-queries", "Glm4MoeLiteForCausalLM", **dict(by_rule, q_lora_rank=None),
          attention_bias=True)
     case("glm4_moe_lite/head-dim-tied", "Glm4MoeLiteForCausalLM", **dict(by_rule, num_hidden_layers=2), head_dim=6,

@@ -91,6 +91,7 @@ def cases(case):
          lm_head_bias=True)
 
     case("minimax_m2/plain", "MiniMaxM2ForCausalLM", **local, head_dim=10)
+    case("minimax_m2/mtp-null", "MiniMaxM2ForCausalLM", **dict(local, num_hidden_layers=1), num_mtp_modules=None)
     case("minimax_m2/head-dim-absent-tied", "MiniMaxM2ForCausalLM", **local, tie_word_embeddings=True)
     case("minimax_m2/both-names", "MiniMaxM2ForCausalLM", **dict(local, num_hidden_layers=1), num_experts=5)
     case("minimax_m2/defaults", "MiniMaxM2ForCausalLM", vocab_size=61, hidden_size=32, num_hidden_layers=1,

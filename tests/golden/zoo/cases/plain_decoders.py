@@ -102,6 +102,7 @@ def cases(case):
     case("bloom/question-answering", "BloomForQuestionAnswering", **bloom)
 
     case("falcon/plain", "FalconForCausalLM", **base)
+    case("falcon/architecture-null", "FalconForCausalLM", **base, new_decoder_architecture=None)
     case("falcon/multi-query-ignores-kv", "FalconForCausalLM", **base, num_kv_heads=4, bias=True, ffn_hidden_size=70)
     case("falcon/all-heads-in-sequence", "FalconForCausalLM", **base, multi_query=False, parallel_attn=False, bias=True)
     case("falcon/new", "FalconForCausalLM", **base, new_decoder_architecture=True, num_kv_heads=2, ffn_hidden_size=70)
@@ -230,6 +231,9 @@ def cases(case):
              summary_type="mean")
         case(kind + "/token-classification", prefix + "ForTokenClassification", **xlm, num_labels=3)
         case(kind + "/question-answering", prefix + "ForQuestionAnsweringSimple", **xlm)
+        case(kind + "/no-summary", prefix + "ForSequenceClassification", **xlm, summary_use_proj=False, num_labels=48)
+        case(kind + "/no-summary-of-choices", prefix + "ForMultipleChoice", **xlm, summary_use_proj=False, num_labels=48,
+             _choices=True)
         case(kind + "/multiple-choice", prefix + "ForMultipleChoice", **xlm, num_labels=5, _choices=True)
 
     xl = dict(vocab_size=61, d_model=48, n_layer=3, n_head=4, d_inner=70)
@@ -242,6 +246,7 @@ def cases(case):
     case("xlnet/model", "XLNetModel", **xl)
     case("xlnet/sequence-classification", "XLNetForSequenceClassification", **xl, num_labels=3)
     case("xlnet/no-summary", "XLNetForSequenceClassification", **xl, summary_use_proj=False, num_labels=3)
+    case("xlnet/no-summary-of-choices", "XLNetForMultipleChoice", **xl, summary_use_proj=False, _choices=True)
     case("xlnet/token-classification", "XLNetForTokenClassification", **xl, num_labels=3)
     case("xlnet/question-answering", "XLNetForQuestionAnsweringSimple", **xl)
     case("xlnet/multiple-choice", "XLNetForMultipleChoice", **xl, _choices=True)

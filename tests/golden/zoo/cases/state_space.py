@@ -198,6 +198,10 @@ def cases(case):
          attention_head_dim=14, mamba_expand=3, mamba_d_conv=3, mamba_headdim=24)
     case("zamba2/layers-absent", "Zamba2ForCausalLM", vocab_size=61, hidden_size=32, num_attention_heads=4,
          n_mamba_heads=4, mamba_d_state=3, chunk_size=4, adapter_rank=2, _shapes=((2, 5),))
+    case("zamba2/no-hybrids", "Zamba2ForCausalLM", **base, layers_block_type=[R] * 5)
+    case("zamba2/ids-without-layers", "Zamba2ForCausalLM", vocab_size=61, hidden_size=32, num_attention_heads=4,
+         n_mamba_heads=4, mamba_d_state=3, chunk_size=4, adapter_rank=2,
+         hybrid_layer_ids=[6, 12, 18, 24, 30, 36, 42, 47, 51], _shapes=((2, 5),))
     case("zamba2/absent", "Zamba2ForCausalLM", vocab_size=61, hidden_size=64, num_hidden_layers=3,
          layers_block_type=[R, H, R], chunk_size=4)
     case("zamba2/model", "Zamba2Model", **base, layers_block_type=two)
@@ -208,6 +212,8 @@ def cases(case):
                 n_mamba_heads=5, mamba_d_state=7, num_hidden_layers=5)
     case("zamba/plain", "ZambaForCausalLM", **base, layers_block_type=two)
     case("zamba/rule", "ZambaForCausalLM", **dict(base, num_hidden_layers=7), attn_layer_period=3, attn_layer_offset=1)
+    case("zamba/one-by-rule", "ZambaForCausalLM", **dict(base, num_hidden_layers=4),
+         tie_word_embeddings=False)
     case("zamba/rule-absent", "ZambaForCausalLM", **dict(base, num_hidden_layers=8), mamba_d_conv=3, mamba_dt_rank=6)
     case("zamba/layer-types", "ZambaForCausalLM", **base, layer_types=three, tie_word_embeddings=False)
     case("zamba/biases-expand", "ZambaForCausalLM", **base, layers_block_type=two, mamba_proj_bias=True,

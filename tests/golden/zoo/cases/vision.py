@@ -54,6 +54,15 @@ def vit_kin(case):
     yolos = dict(vit, num_detection_tokens=6, image_size=[28, 28])
     case("yolos/detection", "YolosForObjectDetection", **yolos, num_labels=4, _loss=["logits", "pred_boxes"],
          _feed=feeds.pixels)
+    case("yolos/positions-at-the-start-alone", "YolosModel", **yolos, use_mid_position_embeddings=False,
+         _feed=feeds.pixels)
+    case("beit/masked-of-its-class-token", "BeitForMaskedImageModeling", **vit, vocab_size=53, use_mask_token=True,
+         use_mean_pooling=False, _inputs=masked, _feed=feeds.pixels)
+    for name, prefix in (("beit", "Beit"), ("data2vec-vision", "Data2VecVision")):
+        case(name + "/pooled-by-its-class-token", prefix + "ForImageClassification", **vit, use_mean_pooling=False,
+             num_labels=5, _feed=feeds.pixels)
+    case("data2vec-vision/model-of-its-class-token", "Data2VecVisionModel", **vit, use_mean_pooling=False,
+         _feed=feeds.pixels)
     case("yolos/model", "YolosModel", **yolos, _feed=feeds.pixels)
     case("beit/positions", "BeitModel", **vit, use_absolute_position_embeddings=True, use_mean_pooling=False,
          use_shared_relative_position_bias=True, layer_scale_init_value=0.0, head_dim=6, _feed=feeds.pixels)
@@ -143,6 +152,7 @@ def clip_kin(case):
             differences = both(contrasted(40), plain_pooling)
         case(name + "/model", prefix + "Model", **two, _loss=logits, _feed=feeds.contrastive, _differences=differences)
         case(name + "/classification", prefix + "ForImageClassification", **two, num_labels=7, _feed=feeds.pixels)
+        case(name + "/two-labels", prefix + "ForImageClassification", **two, _feed=feeds.pixels)
         case(name + "_text_model/model", prefix + "TextModel", **text)
     case("siglip_vision_model/no-head", "SiglipVisionModel", **tower, vision_use_head=False, _feed=feeds.pixels)
     case("siglip_text_model/projection", "SiglipTextModel", **text, projection_size=26)
@@ -210,6 +220,7 @@ def hierarchical(case):
     swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
                 window_size=5, mlp_ratio=3.0)
     sizes = ((2, (1, 13, 10)), (1, (1, 11, 18)))
+    case("swin/positions", "SwinModel", **swin, use_absolute_embeddings=True, _feed=feeds.pixels)
     for name, prefix in (("swin", "Swin"), ("swinv2", "Swinv2")):
         case(name + "/classification", prefix + "ForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
         case(name + "/model", prefix + "Model", **swin, _feed=feeds.pixels)
@@ -224,6 +235,8 @@ def hierarchical(case):
         case(name + "/model", prefix + "Model", **convnext, _feed=feeds.pixels)
         case(name + "/any-size", prefix + "Model", **convnext, _samples=sizes, _feed=feeds.pixels)
     case("convnext/no-scales", "ConvNextModel", **convnext, layer_scale_init_value=0.0, _feed=feeds.pixels)
+    case("dinov3_convnext/patch-size-null", "DINOv3ConvNextModel", num_channels=2, hidden_sizes=[12, 20, 28, 36],
+         depths=[1, 1, 1, 1], image_size=64, patch_size=None, _feed=feeds.variant(feeds.pixels, patch=4))
     case("dinov3_convnext/model", "DINOv3ConvNextModel", num_channels=2, hidden_sizes=[12, 20, 28, 36],
          depths=[1, 2, 1, 1], image_size=64, _feed=feeds.variant(feeds.pixels, patch=4))
 

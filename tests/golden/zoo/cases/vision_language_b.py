@@ -130,7 +130,14 @@ def cross_attended(case):
          vision_config=dict(vision, num_global_layers=1, max_num_tiles=2, vision_output_dim=80,
                             intermediate_layers_indices=[1], supported_aspect_ratios=ratios[:3]),
          _feed=feeds.cross_attended)
+    case("mllama/lists-absent", "MllamaModel", image_token_index=100, text_config=text,
+         vision_config=dict({name: value for name, value in vision.items() if name not in (
+             "intermediate_layers_indices", "supported_aspect_ratios")}, num_hidden_layers=32, vision_output_dim=240),
+         _feed=feeds.cross_attended)
     case("mllama_vision_model/model", "MllamaVisionModel", **vision, _feed=feeds.cross_attended)
+    case("mllama_vision_model/lists-absent", "MllamaVisionModel", hidden_size=40, num_hidden_layers=32,
+         num_global_layers=1, attention_heads=5, intermediate_size=66, image_size=21, patch_size=7, num_channels=2,
+         vision_output_dim=240, _feed=feeds.cross_attended)
     case("mllama_text_model/generation", "MllamaForCausalLM", **dict(text, cross_attention_layers=[0, 2, 7]),
          _feed=feeds.cross_states)
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <fmt/format.h>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <floptally/floptally.hpp>
+#include <floptally/json.hpp>
+#include <floptally/report.hpp>
+#include <floptally/training_rules.hpp>
+
+#include "arguments.hpp"
+#include "batch.hpp"
+
+/// @file
+/// The model, the plan and the batch that the options of `floptally flops` describe, counted.
+
+namespace program {
+
+inline void add_flops_options(cxxopts::Options& options) {
+    options.add_options()("config",
+                          "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
+                          cxxopts::value<std::string>(), "FILE");
+    add_batch_options(options);
+    options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
+        "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
+        "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
+        "recompute-components", "components that the backward computes again besides", cxxopts::value<std::string>(),
+        "mlp,moe.experts")("recompute-every", "recompute in the n-th, 2n-th, ... layer only",
+                           cxxopts::value<std::string>(), "N")(
+        "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
+        "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
+        "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
+        "padded-vocab-size", "of the lm_head as kernels run it, in the padded view", cxxopts::value<std::string>(),
+        "N")("mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
+        "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
+        "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
+        "strict", "a key of the config that looks like structure and that nothing reads is an error");
+}
+
+inline floptally::model_config read_model(const arguments& args) {
+    const std::string path = args.required("config", "FILE");
+    floptally::read_options options;
+    options.mla = static_cast<floptally::mla_core>(args.choice("mla", floptally::mla_core_names));
+    if (const auto layers = args.text("mtp")) {
+        options.mtp_layers = parse_count(*layers, "mtp", 0, 100);
+    }
+    if (const auto size = args.text("padded-vocab-size")) {
+        options.padded_vocab_size = parse_count(*size, "padded_vocab_size", 1, std::uint64_t{1} << 28U);
+    }
+    options.strict = args.flag("strict");
+    if (const auto page = args.text("page")) {
+        std::ifstream file(*page, std::ios::binary);
+        if (!file) {
+            throw error("page", fmt::format("cannot read \"{}\"", *page));
+        }
+        options.pages.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
+}
+
+inline floptally::training_plan read_plan(const arguments& args) {
+    floptally::training_plan plan{
+        .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
+        .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names)),
+        .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0};
+    if (const auto names = args.text("recompute-components")) {
+        for (const std::string& name : comma_separated({*names})) {
+            if (name.empty() || name.size() > floptally::component_name::capacity) {
+                throw error("recompute_components",
+                            fmt::format("must be components apart by commas, got \"{}\"", *names));
+            }
+            plan.recomputed_components.push_back(name, "recompute_components");
+        }
+    }
+    if (const auto every = args.text("recompute-every")) {
+        plan.recompute_every = parse_count(*every, "recompute_every", 1, 10'000);
+    }
+    if (const auto repeated = args.text("repeated")) {
+        for (const std::string& text : comma_separated({*repeated})) {
+            const std::string_view one = text;
+            const std::size_t equals = one.rfind('=');
+            if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", one));
+            }
+            plan.repeated.push_back(
+                {one.substr(0, equals), parse_count(one.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
+                "repeated");
+        }
+    }
+    if (const auto rules = args.text("rules")) {
+        for (const floptally::plan_rule& rule : floptally::training_rules(*rules)) {
+            plan.rules.push_back(rule, "rules");
+        }
+    }
+    return plan;
+}
+
+/// A component that the model lacks would be computed again nowhere, without a word.
+inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
+    for (const floptally::component_name& one : plan.recomputed_components) {
+        if (model.components().find(one) == model.components().size()) {
+            throw error("recompute_components", fmt::format("this model counts none named \"{}\"", one.view()));
+        }
+    }
+}
+
+inline floptally::report count(const arguments& args, const floptally::model_config& model) {
+    const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
+    const floptally::training_plan plan = read_plan(args);
+    require_components(model.cost, plan);
+    try {
+        const floptally::flop_counter cost(model, how, plan);
+        const read_input input(args);
+        const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
+        floptally::tally batch{masks};
+        floptally::add_input(input.get(), model, batch, spelling);
+        floptally::report made = floptally::report_of(model, cost, plan, batch, model.cost.masks());
+        made.padding = input.padding_of(model, cost, batch);
+        return made;
+    } catch (const error& problem) {
+        // The plan is options here.
+        constexpr std::string_view of_plan = "plan.";
+        if (problem.field().starts_with(of_plan)) {
+            throw error(problem.field().substr(of_plan.size()), std::string(problem.problem()));
+        }
+        throw;
+    }
+}
+
+}  // namespace program

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <floptally/cost.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/list.hpp>
+#include <floptally/detail/plan_rules.hpp>
+#include <floptally/error.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/cost_row.hpp>
+#include <floptally/model/dealing.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/term.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+/// Muon (K. Jordan, 2024): before a step it orthogonalises the update of each weight matrix by Newton-Schulz
+/// iterations, which multiply matrices, however many tokens the step has.
+///
+/// An iteration over X [m, n], m ≤ n (the other way round X is transposed), is A = X·Xᵀ, A·A and (bA + cA²)·X:
+/// 2·m²·n + 2·m³ + 2·m²·n FLOPs. It steps every matrix that an adapter would fit (no convolution, norm, bias or table)
+/// but the lm_head, each expert's own, and of LoRA the adapters. What is one matrix in the implementation (a fused qkv)
+/// is one here.
+struct muon {
+    std::uint64_t iterations = 5;
+    /// Weights that another optimizer steps, by the names of a plan's rules: "moe.router", "vision.*".
+    detail::list<component_name> others{};
+
+    /// The word that counts it: a caller adds 1 for each step of the optimizer (`tally::add_measured`).
+    static constexpr std::string_view word = "optimizer_steps";
+};
+
+namespace detail {
+
+/// The matrices of a row, which the row keeps as sums over all of them.
+struct matrices_of_row {
+    std::uint64_t in = 0;
+    std::uint64_t out = 0;
+    std::uint64_t stored = 0;
+
+    constexpr matrices_of_row(const cost_row& row, std::string_view name) {
+        const adapter& one = row.per_rank;
+        in = one.out == 0 ? 0 : row.useful / one.out;
+        out = one.in == 0 ? 0 : row.useful / one.in;
+        const bool whole = in != 0 && out != 0 && in * one.out == row.useful && out * one.in == row.useful &&
+                           one.in % (2 * in) == 0 && row.parameters % checked_multiply(in, out, name) == 0;
+        if (!whole) {
+            throw error(name, "is several matrices of different shapes under one name; muon needs a name for each");
+        }
+        stored = row.parameters / (in * out);
+    }
+};
+
+[[nodiscard]] constexpr std::uint64_t newton_schulz(std::uint64_t rows, std::uint64_t columns, std::string_view name) {
+    const std::uint64_t m = rows < columns ? rows : columns;
+    const std::uint64_t n = rows < columns ? columns : rows;
+    const std::uint64_t square = checked_multiply(m, m, name);
+    return checked_add(checked_multiply(4, checked_multiply(square, n, name), name),
+                       checked_multiply(2, checked_multiply(square, m, name), name), name);
+}
+
+[[nodiscard]] constexpr bool is_other(const muon& how, std::string_view component, std::string_view weight) {
+    for (const component_name& other : how.others) {
+        if (matches(other, component, weight)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace detail
+
+/// What Muon multiplies in a step of the weights that a plan trains: a component "optimizer.muon" over the steps that a
+/// caller adds. Add it to a model's cost, and to its parts where the plan has rules; without it nothing counts it, and
+/// no convention but `exact` does. It is a whole model's, not one rank's: where every data parallel rank runs it,
+/// `training_plan::repeated` says so.
+[[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
+                                             const muon& how = {}) {
+    require_positive(how.iterations, "iterations");
+    const detail::plan_rules rules(plan);
+    rules.check(model);
+    std::uint64_t once = 0;
+    for (const model_part& part : model) {
+        for (const cost_row& row : part.cost.rows()) {
+            const std::string_view component = part.cost.components()[row.component].view();
+            const std::string_view weight = part.cost.weight_name(row);
+            const bool is_head = row.kind == term::lm_head || row.kind == term::detached_head;
+            if (meaning_of(row.kind).operands != term_operands::matrix || is_head || row.per_rank.in == 0 ||
+                row.parameters == 0 || detail::is_other(how, component, weight)) {
+                continue;
+            }
+            if (weight.empty()) {
+                throw error(component, "has a matrix without a name, which may be several; muon needs their names");
+            }
+            const detail::matrices_of_row matrices(row, component);
+            for (std::uint64_t n = 0; n < part.repeat; ++n) {
+                const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
+                const auto decided = rules.state_of(part, layer, row);
+                std::uint64_t one = 0;
+                if (decided.state == weight_state::trainable) {
+                    one = detail::newton_schulz(matrices.in, matrices.out, component);
+                } else if (decided.adapts(row)) {
+                    one = checked_add(detail::newton_schulz(matrices.in, decided.rank, component),
+                                      detail::newton_schulz(decided.rank, matrices.out, component), component);
+                }
+                once = checked_add(once, checked_multiply(matrices.stored, one, component), component);
+            }
+        }
+    }
+    model_part made{.name = "optimizer", .role = part_role::anywhere};
+    const std::uint64_t step = checked_multiply(how.iterations, once, "optimizer.muon");
+    made.cost.add_row("optimizer.muon", {},
+                      cost_row{.what = statistic::routed,
+                               .kind = term::optimizer,
+                               .useful = step,
+                               .padded = step,
+                               .dealt = dealing::replicated()},
+                      measured(muon::word));
+    return made;
+}
+
+}  // namespace floptally
