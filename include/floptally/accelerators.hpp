@@ -15,8 +15,48 @@
 
 namespace floptally {
 
+namespace detail {
+
+/// The rows of `accelerator_table` as parts.
+struct known_parts {
+    known_parts() noexcept {
+        for (std::size_t i = 0; i < count; ++i) {
+            const accelerator_row& row = accelerator_table[i];
+            accelerator& part = parts[i];
+            part.name = row.name;
+            part.vendor = row.vendor;
+            part.form_factor = row.form_factor;
+            part.source = {row.source.title, row.source.url};
+            part.note = row.note;
+            for (std::size_t n = 0; n < max_driver_names && row.driver_names[n] != nullptr; ++n) {
+                part.driver_names[n] = row.driver_names[n];
+            }
+            for (std::size_t n = 0; n < precision_count; ++n) {
+                part.dense_tflops[n] = row.dense_tflops[n];
+            }
+        }
+    }
+    [[nodiscard]] const accelerator* begin() const { return parts; }
+    [[nodiscard]] const accelerator* end() const { return parts + count; }
+
+    static constexpr std::size_t count = sizeof accelerator_table / sizeof accelerator_table[0];
+    accelerator parts[count];
+};
+/// Made when they are first asked for.
+[[nodiscard]] inline const known_parts& all_parts() noexcept {
+    static const known_parts all;
+    return all;
+}
+
+}  // namespace detail
+
 /// Every known part, in the order in which they are listed.
-[[nodiscard]] inline std::span<const accelerator> accelerators() noexcept { return detail::accelerator_table; }
+/// (`Part` is a parameter so that who does not call it does not compile a span.)
+template <class Part = accelerator>
+[[nodiscard]] std::span<const Part> accelerators() noexcept {
+    const detail::known_parts& all = detail::all_parts();
+    return {all.begin(), all.end()};
+}
 
 namespace detail {
 
@@ -111,7 +151,7 @@ template <class Predicate>
 template <class Predicate>
 [[nodiscard]] std::string list_parts(Predicate predicate) {
     std::string parts;
-    for (const accelerator& part : accelerators()) {
+    for (const accelerator& part : detail::all_parts()) {
         if (predicate(part)) {
             append_item(parts, part.name);
         }
@@ -135,7 +175,7 @@ template <class Predicate>
     };
     const accelerator* found = nullptr;
     bool several = false;
-    for (const accelerator& part : accelerators()) {
+    for (const accelerator& part : detail::all_parts()) {
         if (is_named(part)) {
             several = found != nullptr;
             found = &part;

@@ -9,6 +9,7 @@
 #include <floptally/breakdown.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_walk.hpp>
@@ -58,8 +59,7 @@ class flop_counter {
         : how_(how) {
         if constexpr (lists_parts<Model>) {
             if (plan.needs_parts()) {
-                const auto parts = parts_of(model);
-                count(std::span<const model_part>(parts), plan);
+                count(parts_of(model), plan);
                 return;
             }
         }
@@ -71,7 +71,7 @@ class flop_counter {
     constexpr explicit flop_counter(const Model& model, const convention& how = conventions::exact,
                                     const training_plan& plan = {})
         : how_(how) {
-        const std::span<const model_part> parts = model.parts;
+        const detail::array_view<model_part> parts = model.parts;
         if (plan.needs_parts() && !parts.empty()) {
             count(parts, plan, static_cast<const cost&>(model.cost));
         } else {
@@ -83,9 +83,10 @@ class flop_counter {
     [[nodiscard]] constexpr const mask_set& masks() const { return counted_.masks; }
     [[nodiscard]] constexpr const convention& counted_as() const { return how_; }
     /// What each word of a tally with these masks is worth, all components and phases together.
-    [[nodiscard]] constexpr std::span<const std::uint64_t> coefficients(view seen) const {
-        const std::size_t words = totals_.size() / 3;
-        return {totals_.begin() + words * static_cast<std::size_t>(seen), words};
+    /// (`Word` is a parameter so that who does not call it does not compile a span.)
+    template <class Word = std::uint64_t>
+    [[nodiscard]] constexpr std::span<const Word> coefficients(view seen) const {
+        return {of(seen), words()};
     }
     /// Whether experts are counted by visits, which a tally with tokens must then have.
     [[nodiscard]] constexpr bool needs_routed() const { return counted_.needs.routed; }
@@ -142,8 +143,8 @@ class flop_counter {
         const detail::word_table words(counted_.masks, counted_.needs, batch);
         const std::uint64_t* values = seen == view::useful ? words.useful : words.padded;
         uint128 sum = 0;
-        for (const std::uint64_t coefficient : coefficients(seen)) {
-            sum += uint128{*values++} * coefficient;
+        for (const std::uint64_t *coefficient = of(seen), *end = coefficient + this->words(); coefficient != end;) {
+            sum += uint128{*values++} * *coefficient++;
         }
         return flops{sum};
     }
@@ -155,12 +156,12 @@ class flop_counter {
         if (counted_.needs.routed && sample.length != 0) {
             detail::word_table::refuse_unrouted();
         }
-        const std::span<const std::uint64_t> of_word = coefficients(seen);
+        const std::uint64_t* const of_word = of(seen);
         uint128 sum = 0;
         for (std::size_t what = 0; what < detail::tally_words::fixed; ++what) {
             sum += detail::amount_of(static_cast<statistic>(what), sample) * of_word[what];
         }
-        const std::uint64_t* of_mask = of_word.data() + detail::tally_words::before_masks(counted_.masks);
+        const std::uint64_t* of_mask = of_word + detail::tally_words::before_masks(counted_.masks);
         for (std::size_t i = 0; i < counted_.masks.size() && i < counted_.needs.counted; ++i) {
             const rule& m = counted_.masks[i];
             if (m.is_measured() && counted_.needs.words && sample.length != 0) {
@@ -172,6 +173,11 @@ class flop_counter {
     }
 
   private:
+    [[nodiscard]] constexpr std::size_t words() const { return totals_.size() / 3; }
+    [[nodiscard]] constexpr const std::uint64_t* of(view seen) const {
+        return totals_.begin() + words() * static_cast<std::size_t>(seen);
+    }
+
     constexpr void count(const cost& model, const training_plan& plan) {
         counted_.masks = mask_set::of_towers(model.masks());
         if (plan.needs_parts()) {
@@ -184,7 +190,8 @@ class flop_counter {
         add_totals();
     }
 
-    constexpr void count(std::span<const model_part> parts, const training_plan& plan, const cost& whole = {}) {
+    constexpr void count(const detail::array_view<model_part>& parts, const training_plan& plan,
+                         const cost& whole = {}) {
         const cost model = cost_of(parts);
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_planned(parts, model, how_, plan);

@@ -23,7 +23,7 @@ template <statistic_rule Rule, class... Numbers>
     static_assert(sizeof...(numbers) == most, "one number for each parameter of the rule");
     std::int64_t values[most == 0 ? 1 : most]{static_cast<std::int64_t>(numbers)...};
     for (std::size_t i = 0; i < most; ++i) {
-        static_cast<void>(detail::in_range(detail::text_parameter<Rule>(i), values[i]));
+        static_cast<void>(detail::in_range(detail::named_parameters<Rule>()[i], values[i]));
     }
     if constexpr (detail::converts_parameters<Rule>) {
         return Rule::from(values);

@@ -11,6 +11,7 @@
 #include <floptally/batch/context_share.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/source.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/modality_checks.hpp>
@@ -190,12 +191,18 @@ class tally : public adds_batches<tally> {
 
     /// All words, useful then padded, each the fixed statistics (of every tower) and one for each of `masks()`:
     /// what a SUM all-reduce takes.
-    [[nodiscard]] constexpr std::span<const std::uint64_t> words() const {
+    /// (`Word` is a parameter so that who does not call it does not compile a span.)
+    template <class Word = std::uint64_t>
+    [[nodiscard]] constexpr std::span<const Word> words() const {
         return {words_.data(), 2 * words_.stride()};
     }
 
+    /// The first of `words()`.
+    [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.data(); }
+
     /// The tally whose `words()` were summed elsewhere.
-    [[nodiscard]] static constexpr tally from_words(const mask_set& masks, std::span<const std::uint64_t> words) {
+    [[nodiscard]] static constexpr tally from_words(const mask_set& masks,
+                                                    const detail::array_view<std::uint64_t>& words) {
         tally sum{masks};
         if (words.size() != 2 * sum.words_.stride()) {
             throw error("words", "must be " + std::to_string(2 * sum.words_.stride()) + " for these masks, got " +

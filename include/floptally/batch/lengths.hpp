@@ -70,8 +70,9 @@ class padded_rows {
     template <class Commit>
     constexpr void sum(const detail::sum_space& space, Commit commit) const {
         detail::require_modality(space.masks(), modality::text, "lengths");
-        const detail::length_sums useful =
-            detail::sum_lengths(lengths_.data(), lengths_.size(), space.masks(), field_, space.sums(view::useful));
+        detail::list<std::uint64_t> own;
+        detail::borrowed_sums useful = space.sums(view::useful, own);
+        detail::add_up(detail::given_lengths<T>{lengths_.data(), field_}, 0, lengths_.size(), space.masks(), useful);
         detail::require_row_length(row_length_);
         for (std::size_t i = 0; i < lengths_.size(); ++i) {
             detail::require_in_row(field_, i, static_cast<std::uint64_t>(lengths_[i]), row_length_);

@@ -87,17 +87,18 @@ class packed_slots {
     constexpr void sum(const detail::sum_space& space, Commit commit) const {
         detail::require_modality(space.masks(), modality::text, "lengths");
         // Validates every boundary, also those of mock sequences, and before the slots, which may be the same.
-        detail::length_sums useful =
-            detail::sum_cu_seqlens(real_.data(), real_.size(), space.masks(), real_field_, space.sums(view::useful));
-        const detail::length_sums padded =
-            detail::sum_cu_seqlens(slots_.data(), slots_.size(), space.masks(), slots_field_, space.sums(view::padded));
-        require_counts();
+        const auto lengths = detail::between(real_.data(), real_.size(), real_field_);
+        const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();
+        detail::list<std::uint64_t> own[2];
+        detail::borrowed_sums useful = space.sums(view::useful, own[0]);
+        detail::add_up(lengths, 0, real < all ? real : all, space.masks(), useful);
+        detail::check_more(lengths, real < all ? real : all, all, useful);
+        const auto slots = detail::between(slots_.data(), slots_.size(), slots_field_);
+        detail::borrowed_sums padded = space.sums(view::padded, own[1]);
+        detail::add_up(slots, 0, slots_.size() - 1, space.masks(), padded);
+        require_counts();
         detail::require_room(real_.data(), slots_.data(), real, slots_field_);
-        if (real + 1 < real_.size()) {
-            useful =
-                detail::sum_cu_seqlens(real_.data(), real + 1, space.masks(), real_field_, space.sums(view::useful));
-        }
         commit(useful, padded);
     }
 

@@ -58,7 +58,7 @@ concept batch_source = requires {
 };
 
 /// A source whose sums are known faster than sample by sample: `sum(space, commit)` calls `commit(useful, padded)` once
-/// with what both views add to a tally of `space.masks()`, a `detail::length_sums` or `equal_samples`. It throws all
+/// with what both views add to a tally of `space.masks()`, a `detail::borrowed_sums` or `equal_samples`. It throws all
 /// that `each` and a tally would throw. A source of one's own can hand the call on to one of the library's.
 template <class Source>
 concept summed_source = batch_source<Source> && requires(const Source& source, const detail::sum_space& space) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 #include <floptally/batch/adds_batches.hpp>
@@ -101,14 +100,14 @@ struct padding_flops {
 [[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
     // Every slot as if it were real: the useful coefficients, which have the real vocabulary, of the padded words.
     const auto all_real = [&](const tally& part) {
-        const std::span<const std::uint64_t> words = part.words();
-        const std::size_t half = words.size() / 2;
+        const std::uint64_t* const words = part.data();
+        const std::size_t half = detail::tally_words::stride_of(part.masks());
         detail::list<std::uint64_t> slots;
-        slots.fill(words.size(), 0);
+        slots.fill(2 * half, 0);
         for (std::size_t word = 0; word < half; ++word) {
             slots[word] = slots[half + word] = words[half + word];
         }
-        return model.total(tally::from_words(part.masks(), {slots.begin(), words.size()})).value();
+        return model.total(tally::from_words(part.masks(), {slots.begin(), slots.size()})).value();
     };
     const tally whole = batch.total();
     const uint128 useful = model.total(batch.real()).value();

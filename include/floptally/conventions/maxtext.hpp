@@ -23,18 +23,8 @@ namespace maxtext {
 
 /// n², less the square of what is beyond the window: twice the pairs of a sliding window where its triangle is taken
 /// for half of a square, c² + 2W(L − c) with c = min(L, W).
-struct window_squares {
-    std::int32_t left;  ///< keys before a query: the window less the token itself
-
+struct window_squares : mask_rules::of_window<window_squares> {
     static constexpr std::string_view name = "window_squares";
-    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
-    static constexpr bool frames_are_sequences = true;
-
-    [[nodiscard]] static constexpr window_squares from(const std::int64_t* values) {
-        return {static_cast<std::int32_t>(values[0] - 1)};
-    }
-    constexpr void values(std::int64_t* to) const { to[0] = window(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());
@@ -79,10 +69,10 @@ struct chunk_squares {
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
     if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
-        return {window_squares{attends.as<mask_rules::band>().left}, 2};
+        return {window_squares{{attends.as<mask_rules::band>().left}}, 2};
     }
     if (attends.is<mask_rules::top_k>()) {
-        return {window_squares{attends.as<mask_rules::top_k>().keys - 1}, 2};
+        return {window_squares{{attends.as<mask_rules::top_k>().keys - 1}}, 2};
     }
     if (attends.is<mask_rules::chunked>()) {
         return {chunk_squares{attends.as<mask_rules::chunked>().tokens}, 2};

@@ -22,18 +22,8 @@ namespace floptally {
 namespace megatron_bridge {
 
 /// n² of a sequence that is not longer than a sliding window; nothing of a longer one.
-struct within_window {
-    std::int32_t left;  ///< keys before a query: the window less the token itself
-
+struct within_window : mask_rules::of_window<within_window> {
     static constexpr std::string_view name = "within_window";
-    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
-    static constexpr bool frames_are_sequences = true;
-
-    [[nodiscard]] static constexpr within_window from(const std::int64_t* values) {
-        return {static_cast<std::int32_t>(values[0] - 1)};
-    }
-    constexpr void values(std::int64_t* to) const { to[0] = window(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const std::uint64_t end = mask_rules::end_of(s);
@@ -58,18 +48,8 @@ struct within_window {
 };
 
 /// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
-struct limited_by_window {
-    std::int32_t left;  ///< keys before a query: the window less the token itself
-
+struct limited_by_window : mask_rules::of_window<limited_by_window> {
     static constexpr std::string_view name = "limited_by_window";
-    static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
-    static constexpr bool frames_are_sequences = true;
-
-    [[nodiscard]] static constexpr limited_by_window from(const std::int64_t* values) {
-        return {static_cast<std::int32_t>(values[0] - 1)};
-    }
-    constexpr void values(std::int64_t* to) const { to[0] = window(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return mask_rules::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : mask_rules::band{left, 0}(s);
@@ -77,7 +57,7 @@ struct limited_by_window {
     /// The pairs of all lengths, less the triangles of those that the window does not limit.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        const within_window inside{left};
+        const within_window inside{{left}};
         return mask_rules::band{left, 0}.over(block) - (inside.sum(block, true) + inside.sum(block, false)) / 2;
     }
 };
@@ -87,7 +67,7 @@ struct limited_by_window {
                                                        const attention_context& model) {
     if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
         const std::int32_t left = attends.as<mask_rules::band>().left;
-        return counted_statistics(within_window{left}, 2).also(limited_by_window{left});
+        return counted_statistics(within_window{{left}}, 2).also(limited_by_window{{left}});
     }
     return floptally::count_pairs(attends, how, model);
 }

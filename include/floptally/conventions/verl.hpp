@@ -18,7 +18,7 @@ namespace verl {
                                                        const attention_context& model) {
     if (model.has_layer_without_window && attends.is<mask_rules::band>() &&
         attends.as<mask_rules::band>().is_sliding_window()) {
-        return {mask_rules::box{attends.as<mask_rules::band>().left}, 2};
+        return {mask_rules::box{{attends.as<mask_rules::band>().left}}, 2};
     }
     return floptally::count_pairs(attends, how, model);
 }

@@ -17,7 +17,7 @@ namespace vllm {
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
     if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
-        return rule(mask_rules::box{attends.as<mask_rules::band>().left});
+        return rule(mask_rules::box{{attends.as<mask_rules::band>().left}});
     }
     return floptally::count_pairs(attends, how, model);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
 #include <floptally/step/accelerator.hpp>
 
 /// @file
@@ -11,34 +13,51 @@
 
 namespace floptally::detail {
 
-inline constexpr publication v100_datasheet{
+/// Rows are plain text and numbers: as a constant with `std::string_view`s the table would take longer to compile than
+/// `<string>` does. `accelerators` makes parts of them.
+struct publication_row {
+    const char* title;
+    const char* url;
+};
+struct accelerator_row {
+    const char* name;
+    const char* vendor;
+    const char* form_factor;
+    const char* driver_names[max_driver_names];
+    double dense_tflops[precision_count];
+    publication_row source;
+    const char* note;
+};
+
+inline constexpr publication_row v100_datasheet{
     "NVIDIA V100 Tensor Core GPU datasheet",
     "https://images.nvidia.com/content/technologies/volta/pdf/volta-v100-datasheet-update-us-1165301-r5.pdf"};
-inline constexpr publication a100_datasheet{"NVIDIA A100 Tensor Core GPU datasheet",
-                                            "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/"
-                                            "nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf"};
-inline constexpr publication hopper_whitepaper{
+inline constexpr publication_row a100_datasheet{
+    "NVIDIA A100 Tensor Core GPU datasheet",
+    "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/"
+    "nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf"};
+inline constexpr publication_row hopper_whitepaper{
     "NVIDIA H100 Tensor Core GPU Architecture whitepaper",
     "https://resources.nvidia.com/en-us-tensor-core/gtc22-whitepaper-hopper"};
-inline constexpr publication h200_page{"NVIDIA H200 Tensor Core GPU, specifications",
-                                       "https://www.nvidia.com/en-us/data-center/h200/"};
-inline constexpr publication hgx_page{"NVIDIA HGX platform, specifications",
-                                      "https://www.nvidia.com/en-us/data-center/hgx/"};
-inline constexpr publication mi250x_page{"AMD Instinct MI250X accelerators, specifications",
-                                         "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250x.html"};
-inline constexpr publication mi250_page{"AMD Instinct MI250 accelerators, specifications",
-                                        "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250.html"};
-inline constexpr publication tpu7x_page{"Google Cloud TPU7x (Ironwood), system architecture",
-                                        "https://docs.cloud.google.com/tpu/docs/tpu7x"};
+inline constexpr publication_row h200_page{"NVIDIA H200 Tensor Core GPU, specifications",
+                                           "https://www.nvidia.com/en-us/data-center/h200/"};
+inline constexpr publication_row hgx_page{"NVIDIA HGX platform, specifications",
+                                          "https://www.nvidia.com/en-us/data-center/hgx/"};
+inline constexpr publication_row mi250x_page{"AMD Instinct MI250X accelerators, specifications",
+                                             "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250x.html"};
+inline constexpr publication_row mi250_page{"AMD Instinct MI250 accelerators, specifications",
+                                            "https://www.amd.com/en/products/accelerators/instinct/mi200/mi250.html"};
+inline constexpr publication_row tpu7x_page{"Google Cloud TPU7x (Ironwood), system architecture",
+                                            "https://docs.cloud.google.com/tpu/docs/tpu7x"};
 
-inline constexpr std::string_view h100_sxm_note =
+inline constexpr const char* h100_sxm_note =
     "The whitepaper prints 989.4 dense for fp16 and bf16; stored as 989, the divisor of published MFU tables.";
-inline constexpr std::string_view same_as_h100_note =
+inline constexpr const char* same_as_h100_note =
     "Printed with sparsity, and rounded, as for H100 SXM: its dense figures are stored.";
-inline constexpr std::string_view sparse_note = "Tensor rates are printed with sparsity: halved.";
+inline constexpr const char* sparse_note = "Tensor rates are printed with sparsity: halved.";
 
 // clang-format off
-inline constexpr accelerator accelerator_table[] = {
+inline constexpr accelerator_row accelerator_table[] = {
     {"V100 SXM2", "NVIDIA", "SXM2", {"Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB"},
      {7.8, 15.7, 0, 125, 0, 0, 0, 0}, v100_datasheet, "fp64 without tensor cores: the part has none for it."},
     {"V100 PCIe", "NVIDIA", "PCIe", {"Tesla V100-PCIE-16GB", "Tesla V100-PCIE-32GB"},

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include <floptally/detail/array_view.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -46,13 +47,7 @@ class bounded_vector {
     }
 
     /// The index of the first element equal to `value`, or `size()`.
-    [[nodiscard]] constexpr std::size_t find(const T& value) const {
-        std::size_t index = 0;
-        while (index < size_ && !(elements_[index] == value)) {
-            ++index;
-        }
-        return index;
-    }
+    [[nodiscard]] constexpr std::size_t find(const T& value) const { return all().find(value); }
 
     /// The index of `value`, which is appended where it is new.
     constexpr std::size_t find_or_add(const T& value, const char* field) {
@@ -65,29 +60,20 @@ class bounded_vector {
 
     [[nodiscard]] constexpr std::size_t size() const { return size_; }
     [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
-    [[nodiscard]] constexpr bool full() const { return size_ == Capacity; }
     [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
     [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
-    [[nodiscard]] constexpr T& back() { return elements_[size_ - 1]; }
-    [[nodiscard]] constexpr const T& back() const { return elements_[size_ - 1]; }
     [[nodiscard]] constexpr T* begin() { return elements_; }
     [[nodiscard]] constexpr T* end() { return elements_ + size_; }
     [[nodiscard]] constexpr const T* begin() const { return elements_; }
     [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
 
     [[nodiscard]] friend constexpr bool operator==(const bounded_vector& a, const bounded_vector& b) {
-        if (a.size_ != b.size_) {
-            return false;
-        }
-        for (std::size_t i = 0; i < a.size_; ++i) {
-            if (!(a.elements_[i] == b.elements_[i])) {
-                return false;
-            }
-        }
-        return true;
+        return a.all() == b.all();
     }
 
   private:
+    [[nodiscard]] constexpr array_view<T> all() const { return {elements_, size_}; }
+
     struct cleared {};
     constexpr explicit bounded_vector(cleared) : elements_{} {}
 

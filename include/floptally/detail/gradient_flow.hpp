@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/model/cost_row.hpp>
@@ -27,7 +27,7 @@ class gradient_flow {
         bool context = false;  ///< the other side of an encoder-decoder
     };
 
-    constexpr gradient_flow(const plan_rules& rules, std::span<const model_part> stages)
+    constexpr gradient_flow(const plan_rules& rules, array_view<model_part> stages)
         : rules_(rules),
           anything_trains_(rules.anything_trains(stages)),
           everything_trains_(rules.everything_trains(stages)),
@@ -83,7 +83,7 @@ class gradient_flow {
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };
 
-    [[nodiscard]] static constexpr bool reads_context(std::span<const model_part> stages) {
+    [[nodiscard]] static constexpr bool reads_context(array_view<model_part> stages) {
         for (const model_part& part : stages) {
             for (const cost_row& row : part.cost.rows()) {
                 const bool reads = ((row.flow.reads | row.flow.also_reads) & value::context) != 0;

@@ -61,17 +61,23 @@ struct fixed_sums {
 
 /// What a call adds to a tally.
 struct length_sums : fixed_sums {
-    using fixed_sums::add;
-
     list<std::uint64_t> pairs;  ///< one per mask, in the order of the masks
 
     constexpr explicit length_sums(const mask_set& masks) { pairs.fill(masks.size(), 0); }
 
-    /// In memory of the caller's, as much as there are masks.
-    constexpr length_sums(const mask_set& masks, std::uint64_t* memory)
-        : pairs(list<std::uint64_t>::borrowed(memory, masks.size())) {
-        for (std::uint64_t& sum : pairs) {
-            sum = 0;
+    [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
+};
+
+/// The same while they are made, in memory of another: as much as there are masks.
+struct borrowed_sums : fixed_sums {
+    using fixed_sums::add;
+
+    std::uint64_t* pairs;
+    std::size_t masks;
+
+    constexpr borrowed_sums(const mask_set& of, std::uint64_t* memory) : pairs(memory), masks(of.size()) {
+        for (std::size_t m = 0; m < masks; ++m) {
+            pairs[m] = 0;
         }
     }
 
@@ -82,12 +88,10 @@ struct length_sums : fixed_sums {
             throw overflow(which.name(), "the sum does not fit 64 bits");
         }
     }
-
-    [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
 };
 
 /// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views. Where it has
-/// none, sums have their own.
+/// none, who sums has some.
 class sum_space {
   public:
     constexpr sum_space(const mask_set& masks,  // NOLINT(google-explicit-constructor): masks alone are one too
@@ -95,10 +99,10 @@ class sum_space {
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Sums of nothing yet.
-    [[nodiscard]] constexpr length_sums sums(view seen) const {
+    /// Sums of nothing yet, which are in `own` where the receiver has no memory.
+    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own) const {
         std::uint64_t* const memory = memory_[static_cast<std::size_t>(seen)];
-        return memory == nullptr ? length_sums{*masks_} : length_sums{*masks_, memory};
+        return {*masks_, memory == nullptr ? own.resized(masks_->size()) : memory};
     }
 
   private:
@@ -109,15 +113,13 @@ class sum_space {
 /// Adds lengths first … last − 1, one by one.
 template <class List>
 constexpr void add_plainly(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
-                           length_sums& sums) {
+                           borrowed_sums& sums) {
     fixed_sums fixed = sums;
     for (std::size_t i = first; i < last; ++i) {
         const std::uint32_t length = list.checked(i);
         fixed.add(length);
         for (std::size_t m = 0; m < masks.size(); ++m) {
-            sums.add(
-                m, masks[m],
-                masks[m].in() == modality::text && !masks[m].is_measured() ? masks[m](sequence{.length = length}) : 0);
+            sums.add(m, masks[m], masks[m].of_length(length));
         }
     }
     static_cast<fixed_sums&>(sums) = fixed;
@@ -126,7 +128,7 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
 /// Adds a block, or nothing where it must go to the plain form.
 template <class N, class List>
 [[nodiscard]] bool add_block(const List& list, std::size_t first, std::size_t n, const mask_set& masks,
-                             length_sums& sums) {
+                             borrowed_sums& sums) {
     length_block<N> block;
     if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
         return false;
@@ -141,9 +143,9 @@ template <class N, class List>
 }
 
 template <class List>
-void add_blocks(const List& list, std::size_t n, const mask_set& masks, length_sums& sums) {
-    for (std::size_t first = 0; first < n; first += block_size) {
-        const std::size_t size = n - first < block_size ? n - first : block_size;
+void add_blocks(const List& list, std::size_t first, std::size_t last, const mask_set& masks, borrowed_sums& sums) {
+    for (; first < last; first += block_size) {
+        const std::size_t size = last - first < block_size ? last - first : block_size;
         if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
             !add_block<std::int32_t>(list, first, size, masks, sums)) {
             add_plainly(list, first, first + size, masks, sums);
@@ -154,20 +156,39 @@ void add_blocks(const List& list, std::size_t n, const mask_set& masks, length_s
 /// Where the block form starts to be faster.
 inline constexpr std::size_t short_input = 8;
 
+/// Adds lengths first … last − 1.
 template <class List>
-constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks, length_sums sums) {
-    if (std::is_constant_evaluated() || n < short_input) {
-        add_plainly(list, 0, n, masks, sums);
+constexpr void add_up(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
+                      borrowed_sums& sums) {
+    if (std::is_constant_evaluated() || last - first < short_input) {
+        add_plainly(list, first, last, masks, sums);
     } else {
-        add_blocks(list, n, masks, sums);
+        add_blocks(list, first, last, masks, sums);
     }
+}
+template <class List>
+[[nodiscard]] constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks) {
+    length_sums sums{masks};
+    borrowed_sums made{masks, sums.pairs.begin()};
+    add_up(list, 0, n, masks, made);
+    static_cast<fixed_sums&>(sums) = made;
+    return sums;
+}
+template <class List>
+[[nodiscard]] constexpr length_sums add_up_plainly(const List& list, std::size_t n, const mask_set& masks) {
+    length_sums sums{masks};
+    borrowed_sums made{masks, sums.pairs.begin()};
+    add_plainly(list, 0, n, masks, made);
+    static_cast<fixed_sums&>(sums) = made;
     return sums;
 }
 
 /// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
 template <class List, class Commit>
 constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
-    const length_sums sums = add_up(list, n, space.masks(), space.sums(view::useful));
+    detail::list<std::uint64_t> own;
+    borrowed_sums sums = space.sums(view::useful, own);
+    add_up(list, 0, n, space.masks(), sums);
     commit(sums, sums);
 }
 
@@ -195,46 +216,41 @@ template <integer T>
     return {boundaries, field};
 }
 
+/// Looks at lengths first … last − 1 as if they were added to `sums`, and adds nothing.
+template <class List>
+constexpr void check_more(const List& list, std::size_t first, std::size_t last, const fixed_sums& sums) {
+    fixed_sums more = sums;
+    for (std::size_t i = first; i < last; ++i) {
+        more.add(list.checked(i));
+    }
+}
+
 /// Exact sums over `n` lengths; pairs[i] under masks[i], with no past and no keys. The plain form.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_lengths_plainly(const T* lengths, std::size_t n, const mask_set& masks,
                                                         std::string_view field = "lengths") {
-    length_sums sums{masks};
-    add_plainly(given_lengths<T>{lengths, field}, 0, n, masks, sums);
-    return sums;
+    return add_up_plainly(given_lengths<T>{lengths, field}, n, masks);
 }
 
-/// As `sum_lengths_plainly`, fast; `from` are sums of nothing.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
-                                                std::string_view field, length_sums from) {
-    return add_up(given_lengths<T>{lengths, field}, n, masks, std::move(from));
-}
+/// As `sum_lengths_plainly`, fast.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
                                                 std::string_view field = "lengths") {
-    return sum_lengths(lengths, n, masks, field, length_sums{masks});
+    return add_up(given_lengths<T>{lengths, field}, n, masks);
 }
 
 /// The same over the n − 1 differences of `n` boundaries, the first of which is 0. The plain form.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens_plainly(const T* cu_seqlens, std::size_t n, const mask_set& masks,
                                                            std::string_view field = "cu_seqlens") {
-    length_sums sums{masks};
-    add_plainly(between(cu_seqlens, n, field), 0, n - 1, masks, sums);
-    return sums;
+    return add_up_plainly(between(cu_seqlens, n, field), n - 1, masks);
 }
 
-/// As `sum_cu_seqlens_plainly`, fast; `from` are sums of nothing.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
-                                                   std::string_view field, length_sums from) {
-    return add_up(between(cu_seqlens, n, field), n - 1, masks, std::move(from));
-}
+/// As `sum_cu_seqlens_plainly`, fast.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
                                                    std::string_view field = "cu_seqlens") {
-    return sum_cu_seqlens(cu_seqlens, n, masks, field, length_sums{masks});
+    return add_up(between(cu_seqlens, n, field), n - 1, masks);
 }
 
 /// Throws where one of the first `sequences` slots is shorter than its sequence.

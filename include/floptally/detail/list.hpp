@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <floptally/detail/array_view.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -49,14 +50,6 @@ class list {
     }
     constexpr ~list() { release(); }
 
-    /// `size` elements in memory of another, which must outlive the list. Only its copies have memory of their own.
-    [[nodiscard]] static constexpr list borrowed(T* elements, std::size_t size) {
-        list seen;
-        seen.elements_ = elements;
-        seen.size_ = static_cast<std::uint32_t>(size);
-        return seen;
-    }
-
     /// Memory for `count` elements, so that as many can be there without an error.
     constexpr void reserve(std::size_t count, const char* field = "list") {
         if (count > capacity_) {
@@ -85,13 +78,7 @@ class list {
     }
 
     /// The index of the first element equal to `value`, or `size()`.
-    [[nodiscard]] constexpr std::size_t find(const T& value) const {
-        std::size_t index = 0;
-        while (index < size_ && !(elements_[index] == value)) {
-            ++index;
-        }
-        return index;
-    }
+    [[nodiscard]] constexpr std::size_t find(const T& value) const { return all().find(value); }
 
     /// The index of `value`, which is appended where it is new.
     constexpr std::size_t find_or_add(const T& value, const char* field) {
@@ -131,19 +118,11 @@ class list {
     [[nodiscard]] constexpr const T* begin() const { return elements_; }
     [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
 
-    [[nodiscard]] friend constexpr bool operator==(const list& a, const list& b) {
-        if (a.size_ != b.size_) {
-            return false;
-        }
-        for (std::size_t i = 0; i < a.size_; ++i) {
-            if (!(a.elements_[i] == b.elements_[i])) {
-                return false;
-            }
-        }
-        return true;
-    }
+    [[nodiscard]] friend constexpr bool operator==(const list& a, const list& b) { return a.all() == b.all(); }
 
   private:
+    [[nodiscard]] constexpr array_view<T> all() const { return {elements_, size_}; }
+
     /// These, which are none of its own; where there is no memory, nothing has changed.
     constexpr void assign(const T* values, std::size_t count) {
         if (count > capacity_) {
@@ -192,7 +171,7 @@ class list {
 
     constexpr void release() {
         if (capacity_ == 0) {
-            return;  // nothing, or another's
+            return;
         }
         if (std::is_constant_evaluated()) {
             delete[] elements_;
@@ -203,7 +182,7 @@ class list {
 
     T* elements_ = nullptr;
     std::uint32_t size_ = 0;
-    std::uint32_t capacity_ = 0;  ///< 0 where the memory is not the list's
+    std::uint32_t capacity_ = 0;
 };
 
 }  // namespace floptally::detail

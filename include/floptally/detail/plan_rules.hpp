@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/model_part.hpp>
@@ -33,7 +33,7 @@ class plan_rules {
 
     /// Calls `each` with every row of every layer.
     template <class Each>
-    static constexpr void for_each(std::span<const model_part> stages, Each each) {
+    static constexpr void for_each(array_view<model_part> stages, Each each) {
         for (const model_part& part : stages) {
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 for (const cost_row& row : part.cost.rows()) {
@@ -77,7 +77,7 @@ class plan_rules {
         return does;
     }
 
-    [[nodiscard]] constexpr bool anything_trains(std::span<const model_part> stages) const {
+    [[nodiscard]] constexpr bool anything_trains(array_view<model_part> stages) const {
         bool does = input_trains("embedding") || input_trains("context");
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does || trains(part, layer, row);
@@ -85,7 +85,7 @@ class plan_rules {
         return does;
     }
 
-    [[nodiscard]] constexpr bool everything_trains(std::span<const model_part> stages) const {
+    [[nodiscard]] constexpr bool everything_trains(array_view<model_part> stages) const {
         bool does = input_trains("embedding") && input_trains("context");
         for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does && is_trainable(part, layer, row);
@@ -94,7 +94,7 @@ class plan_rules {
     }
 
     /// Throws where a rule means nothing in this model.
-    constexpr void check(std::span<const model_part> stages) const {
+    constexpr void check(array_view<model_part> stages) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
         const bool whole = stages.size() == 1 && stages.front().role == part_role::anywhere;
         if (whole && plan_.recompute_every != 1) {
@@ -130,7 +130,7 @@ class plan_rules {
         return !rule.names_layers() && rule.stage.view() == "*" && matches(rule.weights.view(), input);
     }
 
-    static constexpr void check(std::span<const model_part> stages, const plan_rule& rule, std::size_t i) {
+    static constexpr void check(array_view<model_part> stages, const plan_rule& rule, std::size_t i) {
         bool named = is_input(rule, "embedding") || is_input(rule, "context");
         bool held = named;
         bool adapts = false;
@@ -152,7 +152,7 @@ class plan_rules {
         }
     }
 
-    [[nodiscard]] static std::string unknown(std::span<const model_part> stages, const plan_rule& rule) {
+    [[nodiscard]] static std::string unknown(array_view<model_part> stages, const plan_rule& rule) {
         std::string known;
         std::string names_so_far = ",";
         for (const model_part& part : stages) {
@@ -176,7 +176,7 @@ class plan_rules {
     }
 
     /// An lm_head that is the embedding's table trains with it or not at all.
-    constexpr void check_tied(std::span<const model_part> stages) const {
+    constexpr void check_tied(array_view<model_part> stages) const {
         for_each(stages, [&](const model_part& input, std::uint64_t, const cost_row& table) {
             if (table.kind != term::tied_embedding) {
                 return;

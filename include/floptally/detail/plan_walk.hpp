@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/gradient_flow.hpp>
@@ -36,14 +36,14 @@ struct planned_row {
 /// What each part passes on says `gradient_flow`; here stand the parts and layers, what they recompute, and the sums.
 class plan_walk {
   public:
-    constexpr plan_walk(std::span<const model_part> stages, const cost& whole, const convention& how,
+    constexpr plan_walk(array_view<model_part> stages, const cost& whole, const convention& how,
                         const training_plan& plan)
         : whole_(whole), how_(how), plan_(plan), rules_(plan), flow_(rules_, stages) {
         rules_.check(stages);
         hidden_ = rules_.input_trains("embedding") && !has_role(stages, part_role::input);
         has_towers_ = has_role(stages, part_role::tower);
         context_ = has_role(stages, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
-        for_each_run(stages, [this](std::span<const model_part> parts) {
+        for_each_run(stages, [this](array_view<model_part> parts) {
             const model_part& first = parts.front();
             for (std::uint64_t n = 0; n < first.repeat; ++n) {
                 run(parts, first.first_layer == no_layer ? no_layer : first.first_layer + n);
@@ -63,7 +63,7 @@ class plan_walk {
         cost::component_list components{};
     };
 
-    [[nodiscard]] static constexpr bool has_role(std::span<const model_part> stages, part_role role) {
+    [[nodiscard]] static constexpr bool has_role(array_view<model_part> stages, part_role role) {
         for (const model_part& one : stages) {
             if (one.role == role) {
                 return true;
@@ -78,7 +78,7 @@ class plan_walk {
     }
 
     /// One layer, or what stands outside the layers: its parts one after the other.
-    constexpr void run(std::span<const model_part> parts, std::uint64_t layer) {
+    constexpr void run(array_view<model_part> parts, std::uint64_t layer) {
         const part_role role = parts.front().role;
         bool& of_tower = towers_[static_cast<std::size_t>(parts.front().in())];
         const bool before = role == part_role::encoder ? context_ : role == part_role::tower ? of_tower : hidden_;
@@ -122,7 +122,7 @@ class plan_walk {
         }
     }
 
-    [[nodiscard]] constexpr bool trains(std::span<const model_part> parts, std::uint64_t layer) const {
+    [[nodiscard]] constexpr bool trains(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
                 if (rules_.trains(part, layer, row)) {

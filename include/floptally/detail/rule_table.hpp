@@ -29,20 +29,10 @@ namespace floptally::detail {
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-template <class Rule>
-constexpr void check_parameters(const Rule& made) {
-    if constexpr (names_parameters<Rule> && !converts_parameters<Rule>) {
-        const rule_parameters words = parameters_of(made);
-        for (std::size_t i = 0; i < parameter_words<Rule>; ++i) {
-            static_cast<void>(in_range(Rule::parameters[i], words.of[i]));
-        }
-    }
-    if constexpr (requires { made.check(); }) {
-        made.check();
-    }
-}
+/// The parameters of a rule that does not name them.
+inline constexpr rule_parameter unnamed_parameters[4]{};
 
-/// How many numbers its text form has.
+/// How many numbers its text form has, and what they are called.
 template <class Rule>
 [[nodiscard]] constexpr std::size_t text_parameters() {
     if constexpr (names_parameters<Rule>) {
@@ -52,71 +42,77 @@ template <class Rule>
     }
 }
 template <class Rule>
-[[nodiscard]] constexpr rule_parameter text_parameter(std::size_t i) {
+[[nodiscard]] constexpr const rule_parameter* named_parameters() {
     if constexpr (names_parameters<Rule>) {
-        return Rule::parameters[i];
+        return Rule::parameters;
     } else {
-        return {};
+        return unnamed_parameters;
+    }
+}
+
+/// What is said once for each struct: names, refusals, and its functions. A function that the struct has no member for
+/// is null, so that it costs nothing to compile: the table is as short as the rule.
+struct rule_table {
+    std::string_view name{};
+    std::uint32_t id = 0;
+    bool counts[modality_count]{};
+    bool is_measured = false;
+    bool is_of_other_side = false;
+    bool reads_other_side = false;
+    std::uint8_t text_parameters = 0;
+    bool checks_parameters = false;  ///< each is a word of the struct
+    const rule_parameter* parameters = nullptr;
+    uint128 (*of_sequence)(const rule_parameters&, const sequence&) = nullptr;
+    uint128 (*of_grid)(const rule_parameters&, const grid&) = nullptr;
+    uint128 (*of_clip)(const rule_parameters&, const audio_clip&) = nullptr;
+    std::uint64_t (*over_short)(const rule_parameters&, const length_block<std::int16_t>&) = nullptr;
+    std::uint64_t (*over_long)(const rule_parameters&, const length_block<std::int32_t>&) = nullptr;
+    pair_shape (*shape)(const rule_parameters&) = nullptr;
+    moment_form (*moments)(const rule_parameters&) = nullptr;
+    /// Replaces table and parameters by those of the rule whose sums are the same.
+    void (*canonical)(const rule_table*&, rule_parameters&) = nullptr;
+    grid_problem (*problem_of_grid)(const rule_parameters&, const grid&) = nullptr;
+    void (*add_keys)(const rule_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&) = nullptr;
+    void (*check)(const rule_parameters&) = nullptr;
+    void (*values)(const rule_parameters&, std::int64_t*) = nullptr;
+    void (*write)(const rule_parameters&, std::string&) = nullptr;
+};
+
+constexpr void check_parameters(const rule_table& table, const rule_parameters& words) {
+    for (std::size_t i = 0; table.checks_parameters && i < table.text_parameters; ++i) {
+        static_cast<void>(in_range(table.parameters[i], words.of[i]));
+    }
+    if (table.check != nullptr) {
+        table.check(words);
     }
 }
 
 /// "name", "name(7)", "name(7,shift=3)".
-template <class Rule>
-void write_rule(const rule_parameters& words, std::string& to) {
-    const Rule made = rule_from<Rule>(words);
-    if constexpr (requires { made.write(to); }) {
-        made.write(to);
+inline void write_rule(const rule_table& table, const rule_parameters& words, std::string& to) {
+    if (table.write != nullptr) {
+        table.write(words, to);
         return;
-    } else {
-        to.append(Rule::name);
-        if constexpr (text_parameters<Rule>() != 0) {
-            std::int64_t values[8]{};
-            if constexpr (converts_parameters<Rule>) {
-                made.values(values);
-            } else {
-                for (std::size_t i = 0; i < parameter_words<Rule>; ++i) {
-                    values[i] = words.of[i];
-                }
-            }
-            const char* before = "(";
-            for (std::size_t i = 0; i < text_parameters<Rule>(); ++i) {
-                const rule_parameter of = text_parameter<Rule>(i);
-                if (values[i] == of.fallback) {
-                    continue;
-                }
-                to.append(before);
-                if (of.fallback != rule_parameter::none) {
-                    to.append(of.name).append("=");
-                }
-                to.append(std::to_string(values[i]));
-                before = ",";
-            }
-            to.append(*before == ',' ? ")" : "");
-        }
     }
+    to.append(table.name);
+    std::int64_t values[8]{words.of[0], words.of[1], words.of[2], words.of[3]};
+    if (table.values != nullptr) {
+        table.values(words, values);
+    }
+    const char* before = "(";
+    for (std::size_t i = 0; i < table.text_parameters; ++i) {
+        const rule_parameter& of = table.parameters[i];
+        if (values[i] == of.fallback) {
+            continue;
+        }
+        to.append(before);
+        if (of.fallback != rule_parameter::none) {
+            to.append(of.name).append("=");
+        }
+        to.append(std::to_string(values[i]));
+        before = ",";
+    }
+    to.append(*before == ',' ? ")" : "");
 }
-
-/// What is said once for each struct: names, refusals, and its functions.
-struct rule_table {
-    std::string_view name;
-    std::uint32_t id;
-    bool counts[modality_count];
-    bool is_measured;
-    bool is_of_other_side;
-    bool reads_other_side;
-    uint128 (*of_sequence)(const rule_parameters&, const sequence&);
-    uint128 (*of_grid)(const rule_parameters&, const grid&);
-    uint128 (*of_clip)(const rule_parameters&, const audio_clip&);
-    std::uint64_t (*over_short)(const rule_parameters&, const length_block<std::int16_t>&);
-    std::uint64_t (*over_long)(const rule_parameters&, const length_block<std::int32_t>&);
-    pair_shape (*shape)(const rule_parameters&);
-    moment_form (*moments)(const rule_parameters&);
-    /// Replaces table and parameters by those of the rule whose sums are the same; its number.
-    std::uint32_t (*canonical)(const rule_table*&, rule_parameters&);
-    grid_problem (*problem_of_grid)(const rule_parameters&, const grid&);
-    void (*add_keys)(const rule_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&);
-    void (*write)(const rule_parameters&, std::string&);
-};
 
 /// What a rule makes of a sample that it counts, on the host and on a device; false where it does not count it.
 template <class Rule>
@@ -161,17 +157,11 @@ inline constexpr bool counts_grids = counts<Rule, grid> || counts_frame<Rule> ||
 template <class Rule>
 inline constexpr bool counts_clips = counts<Rule, audio_clip> || takes_frames_as_sequences<Rule>;
 
-template <class Rule, class Sample, bool Counted>
-[[nodiscard]] constexpr auto amount_function() -> uint128 (*)(const rule_parameters&, const Sample&) {
-    if constexpr (Counted) {
-        return [](const rule_parameters& words, const Sample& sample) {
-            uint128 sum = 0;
-            static_cast<void>(amount_of_rule(rule_from<Rule>(words), sample, sum));
-            return sum;
-        };
-    } else {
-        return nullptr;
-    }
+template <class Rule, class Sample>
+[[nodiscard]] constexpr uint128 amount_by_words(const rule_parameters& words, const Sample& sample) {
+    uint128 sum = 0;
+    static_cast<void>(amount_of_rule(rule_from<Rule>(words), sample, sum));
+    return sum;
 }
 
 template <class Rule, class N>
@@ -179,7 +169,7 @@ template <class Rule, class N>
     const Rule made = rule_from<Rule>(words);
     if constexpr (requires { made.over(block); }) {
         return made.over(block);
-    } else if constexpr (counts<Rule, sequence>) {
+    } else {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < block.size; ++i) {
             const std::uint64_t more = made(sequence{.length = static_cast<std::uint32_t>(block.lengths[i])});
@@ -189,64 +179,99 @@ template <class Rule, class N>
             }
         }
         return sum;
-    } else {
-        return 0;  // of a grid or of sound: a tally never asks
     }
 }
 
 template <class Rule>
-[[nodiscard]] constexpr auto add_keys_function()
-    -> void (*)(const rule_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&) {
-    if constexpr (requires(const Rule& made, const sequence& s, seen_keys& keys) { made.add_keys(s, 0U, 1U, keys); }) {
-        return [](const rule_parameters& words, const sequence& s, std::uint64_t first, std::uint64_t end,
-                  seen_keys& keys) { rule_from<Rule>(words).add_keys(s, first, end, keys); };
-    } else {
-        return nullptr;
-    }
+[[nodiscard]] constexpr pair_shape shape_by_words(const rule_parameters& words) {
+    return rule_from<Rule>(words).shape();
+}
+template <class Rule>
+[[nodiscard]] constexpr moment_form moments_by_words(const rule_parameters& words) {
+    return rule_from<Rule>(words).moments();
+}
+template <class Rule>
+[[nodiscard]] constexpr grid_problem problem_by_words(const rule_parameters& words, const grid& g) {
+    return rule_from<Rule>(words).problem_of(g);
+}
+template <class Rule>
+constexpr void add_keys_by_words(const rule_parameters& words, const sequence& s, std::uint64_t first,
+                                 std::uint64_t end, seen_keys& keys) {
+    rule_from<Rule>(words).add_keys(s, first, end, keys);
+}
+template <class Rule>
+constexpr void check_by_words(const rule_parameters& words) {
+    rule_from<Rule>(words).check();
+}
+template <class Rule>
+constexpr void values_by_words(const rule_parameters& words, std::int64_t* to) {
+    rule_from<Rule>(words).values(to);
+}
+template <class Rule>
+void write_by_words(const rule_parameters& words, std::string& to) {
+    rule_from<Rule>(words).write(to);
+}
+template <class Rule>
+constexpr void canonical_by_words(const rule_table*& table, rule_parameters& words);
+
+template <class Rule>
+[[nodiscard]] constexpr rule_table make_table() {
+    rule_table made{.name = Rule::name,
+                    .id = id_of<Rule>,
+                    .counts = {counts<Rule, sequence>, counts_grids<Rule>, counts_clips<Rule>},
+                    .is_measured = requires {requires Rule::is_measured;
+}
+, .is_of_other_side = requires { requires Rule::is_of_other_side; }
+, .text_parameters = text_parameters<Rule>(), .checks_parameters = names_parameters<Rule> && !converts_parameters<Rule>,
+  .parameters = named_parameters<Rule>()
+};  // namespace floptally::detail
+made.reads_other_side = made.is_of_other_side || requires { requires Rule::reads_other_side; };
+if constexpr (counts<Rule, sequence>) {
+    made.of_sequence = amount_by_words<Rule, sequence>;
+    made.over_short = sum_over<Rule, std::int16_t>;
+    made.over_long = sum_over<Rule, std::int32_t>;
+}
+if constexpr (counts_grids<Rule>) {
+    made.of_grid = amount_by_words<Rule, grid>;
+}
+if constexpr (counts_clips<Rule>) {
+    made.of_clip = amount_by_words<Rule, audio_clip>;
+}
+if constexpr (requires(const Rule& of) { of.shape(); }) {
+    made.shape = shape_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of) { of.moments(); }) {
+    made.moments = moments_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of) { of.canonical(); }) {
+    made.canonical = canonical_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of, const grid& g) { of.problem_of(g); }) {
+    made.problem_of_grid = problem_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of, const sequence& s, seen_keys& keys) { of.add_keys(s, 0U, 1U, keys); }) {
+    made.add_keys = add_keys_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of) { of.check(); }) {
+    made.check = check_by_words<Rule>;
+}
+if constexpr (converts_parameters<Rule>) {
+    made.values = values_by_words<Rule>;
+}
+if constexpr (requires(const Rule& of, std::string& to) { of.write(to); }) {
+    made.write = write_by_words<Rule>;
+}
+return made;
 }
 
 template <class Rule>
-inline constexpr rule_table table_of{Rule::name, id_of<Rule>,
-                                     {counts<Rule, sequence>, counts_grids<Rule>, counts_clips<Rule>},
-                                     requires {requires Rule::is_measured;
-}  // namespace floptally::detail
-, requires { requires Rule::is_of_other_side; }
-, requires { requires Rule::reads_other_side; }
-|| requires { requires Rule::is_of_other_side; }
-, amount_function<Rule, sequence, counts<Rule, sequence>>(), amount_function<Rule, grid, counts_grids<Rule>>(),
-    amount_function<Rule, audio_clip, counts_clips<Rule>>(), sum_over<Rule, std::int16_t>, sum_over<Rule, std::int32_t>,
-    [](const rule_parameters& words) {
-        if constexpr (requires(const Rule& made) { made.shape(); }) {
-            return rule_from<Rule>(words).shape();
-        } else {
-            return pair_shape::units;
-        }
-    },
-    [](const rule_parameters& words) {
-        if constexpr (requires(const Rule& made) { made.moments(); }) {
-            return rule_from<Rule>(words).moments();
-        } else {
-            return moment_form{};
-        }
-    },
-    [](const rule_table*& table, rule_parameters& words) {
-        if constexpr (requires(const Rule& made) { made.canonical(); }) {
-            const auto same = rule_from<Rule>(words).canonical();
-            using other = std::remove_cv_t<decltype(same)>;
-            table = &table_of<other>;
-            words = parameters_of(same);
-        }
-        return table->id;
-    },
-    [](const rule_parameters& words, const grid& g) {
-        if constexpr (requires(const Rule& made) { made.problem_of(g); }) {
-            return rule_from<Rule>(words).problem_of(g);
-        } else {
-            return grid_problem::none;
-        }
-    },
-    add_keys_function<Rule>(), write_rule<Rule>
+inline constexpr rule_table table_of = make_table<Rule>();
+
+template <class Rule>
+constexpr void canonical_by_words(const rule_table*& table, rule_parameters& words) {
+    const auto same = rule_from<Rule>(words).canonical();
+    table = &table_of<std::remove_cv_t<decltype(same)>>;
+    words = parameters_of(same);
 }
-;
 
 }  // namespace floptally::detail

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include <floptally/batch/mask_set.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/detail/list.hpp>
@@ -37,8 +37,13 @@ class tally_words {
         return masks.has_towers() ? fixed * modality_count : fixed;
     }
 
+    /// Words of one view.
+    [[nodiscard]] static constexpr std::size_t stride_of(const mask_set& masks) {
+        return before_masks(masks) + masks.size();
+    }
+
     /// One addition to one view, word by word.
-    using amounts = std::span<const std::uint64_t>;
+    using amounts = array_view<std::uint64_t>;
 
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     /// Calls `apply(word, amount)` for each word that changes.
@@ -55,11 +60,28 @@ class tally_words {
         apply(static_cast<std::size_t>(statistic::squares), added.squares);
     }
     template <class Apply>
-    constexpr void each_word(const length_sums& added, Apply apply) const {
+    constexpr void each_word(const borrowed_sums& added, Apply apply) const {
         each_word(static_cast<const fixed_sums&>(added), apply);
-        for (std::size_t i = 0; i < added.pairs.size(); ++i) {
+        for (std::size_t i = 0; i < added.masks; ++i) {
             apply(before_masks(masks_) + i, added.pairs[i]);
         }
+    }
+
+    /// Calls `apply(word, useful, padded)` for each word that changes, both views at once: a loop over few masks is
+    /// mostly its start and end.
+    template <class Apply>
+    constexpr void each_of_both(const borrowed_sums& useful, const borrowed_sums& padded, Apply apply) const {
+        apply(static_cast<std::size_t>(statistic::count), useful.count, padded.count);
+        apply(static_cast<std::size_t>(statistic::tokens), useful.tokens, padded.tokens);
+        apply(static_cast<std::size_t>(statistic::squares), useful.squares, padded.squares);
+        for (std::size_t i = 0; i < useful.masks; ++i) {
+            apply(before_masks(masks_) + i, useful.pairs[i], padded.pairs[i]);
+        }
+    }
+    template <class Useful, class Padded, class Apply>
+    constexpr void each_of_both(const Useful& useful, const Padded& padded, Apply apply) const {
+        each_word(useful, [&](std::size_t word, std::uint64_t amount) { apply(word, amount, 0); });
+        each_word(padded, [&](std::size_t word, std::uint64_t amount) { apply(word, 0, amount); });
     }
 
     /// Calls `apply(word, amount)` with what `times` equal units add to every word.
@@ -113,20 +135,24 @@ class tally_words {
     [[gnu::always_inline]] constexpr void commit(const Useful& useful, const Padded& padded) {
         const std::size_t n = stride();
         bool wraps = false;
-        const auto check = [&](std::size_t at, std::uint64_t amount) { wraps |= words_[at] + amount < amount; };
-        each_word(useful, [&](std::size_t word, std::uint64_t amount) { check(word, amount); });
-        each_word(padded, [&](std::size_t word, std::uint64_t amount) { check(n + word, amount); });
+        std::uint64_t* const to = words_.begin();
+        each_of_both(useful, padded, [&](std::size_t word, std::uint64_t more, std::uint64_t more_padded) {
+            wraps |= to[word] + more < more;
+            wraps |= to[n + word] + more_padded < more_padded;
+        });
         if (wraps) {
             refuse(useful, 0);
             refuse(padded, n);
         }
-        each_word(useful, [&](std::size_t word, std::uint64_t amount) { words_[word] += amount; });
-        each_word(padded, [&](std::size_t word, std::uint64_t amount) { words_[n + word] += amount; });
+        each_of_both(useful, padded, [&](std::size_t word, std::uint64_t more, std::uint64_t more_padded) {
+            to[word] += more;
+            to[n + word] += more_padded;
+        });
     }
 
     [[nodiscard]] constexpr const mask_set& masks() const { return masks_; }
     /// Words of one view.
-    [[nodiscard]] constexpr std::size_t stride() const { return before_masks(masks_) + masks_.size(); }
+    [[nodiscard]] constexpr std::size_t stride() const { return stride_of(masks_); }
     [[nodiscard]] constexpr std::size_t offset(view seen) const { return seen == view::useful ? 0 : stride(); }
     [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.begin(); }
     [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t at) { return words_[at]; }

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/list.hpp>
@@ -151,7 +151,7 @@ class word_coefficients {
         }
     }
 
-    constexpr void add_planned(std::span<const model_part> stages, const cost& model, const convention& how,
+    constexpr void add_planned(array_view<model_part> stages, const cost& model, const convention& how,
                                const training_plan& plan) {
         check_repeated(model, plan);
         const plan_walk walk(stages, model, how, plan);

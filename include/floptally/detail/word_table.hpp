@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <span>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/list.hpp>
@@ -29,7 +27,6 @@ struct measured_needs {
 class word_table {
   public:
     constexpr word_table(const mask_set& masks, const measured_needs& needs, const tally& batch) {
-        const std::span<const std::uint64_t> words = batch.words();
         if (needs.routed) {
             require_routed(batch);
         }
@@ -37,13 +34,13 @@ class word_table {
             require_measured(masks, needs, batch);
         }
         if (masks == batch.masks()) {
-            useful = words.data();
-            padded = words.data() + words.size() / 2;
+            useful = batch.data();
+            padded = useful + tally_words::stride_of(masks);
             return;
         }
         const std::size_t first = tally_words::before_masks(masks);
-        const std::size_t stride = first + masks.size();
-        std::uint64_t* const mapped = 2 * stride <= std::size(few_) ? few_ : many_.resized(2 * stride);
+        const std::size_t stride = tally_words::stride_of(masks);
+        std::uint64_t* const mapped = 2 * stride <= few ? few_ : many_.resized(2 * stride);
         for (const view seen : {view::useful, view::padded}) {
             std::uint64_t* const to = mapped + (seen == view::useful ? 0 : stride);
             for (std::size_t word = 0; word < first; ++word) {
@@ -93,7 +90,9 @@ class word_table {
         }
     }
 
-    std::uint64_t few_[128];
+    static constexpr std::size_t few = 128;
+
+    std::uint64_t few_[few];
     list<std::uint64_t> many_;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
@@ -67,7 +68,7 @@ class layer_masks {
 
     /// Layer i has entry i modulo the length.
     [[nodiscard]] static constexpr layer_masks period(std::initializer_list<mask> entries) {
-        return layer_masks(std::span<const mask>{entries.begin(), entries.size()}, false);
+        return layer_masks(detail::array_view<mask>(entries.begin(), entries.size()), false);
     }
     /// Layer i has entry i; a model with another number of layers is an error.
     [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
@@ -84,7 +85,7 @@ class layer_masks {
     }
 
   private:
-    constexpr layer_masks(std::span<const mask> entries, bool is_list) : is_list_(is_list) {
+    constexpr layer_masks(const detail::array_view<mask>& entries, bool is_list) : is_list_(is_list) {
         if (entries.empty()) {
             throw error("layer_types", "must name at least one layer");
         }

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/modality.hpp>
 
@@ -46,20 +46,20 @@ struct model_part {
 /// Calls `each` with the parts of every run of equal layers, in forward order; what stands outside the layers is a run
 /// of its own.
 template <class Each>
-constexpr void for_each_run(std::span<const model_part> stages, Each each) {
+constexpr void for_each_run(detail::array_view<model_part> stages, Each each) {
     for (std::size_t first = 0; first < stages.size();) {
         std::size_t last = first + 1;
         while (last < stages.size() && stages[last].same_layers(stages[first])) {
             ++last;
         }
-        each(stages.subspan(first, last - first));
+        each(detail::array_view<model_part>(&stages[first], last - first));
         first = last;
     }
 }
 
 /// What all parts cost together, those elsewhere too: where nothing is known of a plan, a part is nothing but its
 /// cost.
-[[nodiscard]] constexpr cost cost_of(std::span<const model_part> stages) {
+[[nodiscard]] constexpr cost cost_of(detail::array_view<model_part> stages) {
     cost sum;
     for (const model_part& one : stages) {
         sum += one.repeat * one.cost;

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <concepts>
-#include <span>
-#include <vector>
+#include <cstddef>
+#include <utility>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/model_part.hpp>
 
@@ -33,25 +34,71 @@ concept lists_parts = requires(const Model& model, detail::any_part_visitor visi
 template <class Model>
 concept model_record = requires(const Model& model) {
     { model.cost } -> std::convertible_to<const cost&>;
-    { model.parts } -> std::convertible_to<std::span<const model_part>>;
+    { model.parts } -> std::convertible_to<detail::array_view<model_part>>;
 };
 
-/// The parts of a descriptor in forward order, which plans with rules look at. (`Part` is a parameter so that who does
-/// not call it does not compile a vector of them.)
-template <lists_parts Model, class Part = model_part>
-[[nodiscard]] constexpr std::vector<Part> parts_of(const Model& model) {
-    std::vector<Part> parts;
-    model.for_each_part([&parts](const Part& next) { parts.push_back(next); });
-    return parts;
+/// Parts in memory of their own: any list of parts, a `std::vector<model_part>` too, can be made of it. (A vector here
+/// would be a tenth of the umbrella's compile time.)
+class listed_parts {
+  public:
+    template <lists_parts Model>
+    constexpr explicit listed_parts(const Model& model) : listed_parts() {
+        std::size_t count = 0;
+        model.for_each_part([&count](const model_part& /*next*/) { ++count; });
+        parts_ = new model_part[count]{};
+        model.for_each_part([this](const model_part& next) { parts_[size_++] = next; });
+    }
+    constexpr explicit listed_parts(const detail::array_view<model_part>& parts) : listed_parts() {
+        parts_ = new model_part[parts.size()]{};
+        for (const model_part& next : parts) {
+            parts_[size_++] = next;
+        }
+    }
+    constexpr listed_parts(listed_parts&& other) noexcept
+        : parts_(std::exchange(other.parts_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    listed_parts(const listed_parts&) = delete;
+    listed_parts& operator=(const listed_parts&) = delete;
+    constexpr ~listed_parts() { delete[] parts_; }
+
+    [[nodiscard]] constexpr std::size_t size() const { return size_; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr model_part* data() { return parts_; }
+    [[nodiscard]] constexpr const model_part* data() const { return parts_; }
+    [[nodiscard]] constexpr model_part& operator[](std::size_t index) { return parts_[index]; }
+    [[nodiscard]] constexpr const model_part& operator[](std::size_t index) const { return parts_[index]; }
+    [[nodiscard]] constexpr model_part* begin() { return parts_; }
+    [[nodiscard]] constexpr model_part* end() { return parts_ + size_; }
+    [[nodiscard]] constexpr const model_part* begin() const { return parts_; }
+    [[nodiscard]] constexpr const model_part* end() const { return parts_ + size_; }
+
+    template <class List>
+    requires requires(List& to, const model_part& part) {
+        List(&part, &part);
+        to.push_back(part);
+    }
+    constexpr operator List() const {  // NOLINT(google-explicit-constructor): the same parts
+        return List(begin(), end());
+    }
+
+  private:
+    constexpr listed_parts() = default;
+
+    model_part* parts_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// The parts of a descriptor in forward order, which plans with rules look at.
+template <lists_parts Model>
+[[nodiscard]] constexpr listed_parts parts_of(const Model& model) {
+    return listed_parts(model);
 }
 
 /// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in the
 /// list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
-template <std::convertible_to<std::span<const model_part>> Parts, class Part = model_part>
-[[nodiscard]] constexpr std::vector<Part> parts_of(const Parts& model, modality which) {
-    const std::span<const Part> all = model;
-    std::vector<Part> module(all.begin(), all.end());
-    for (Part& one : module) {
+template <std::convertible_to<detail::array_view<model_part>> Parts>
+[[nodiscard]] constexpr listed_parts parts_of(const Parts& model, modality which) {
+    listed_parts module{detail::array_view<model_part>(model)};
+    for (model_part& one : module) {
         one.elsewhere = one.elsewhere || one.in() != which;
     }
     return module;

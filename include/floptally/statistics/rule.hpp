@@ -39,14 +39,7 @@ class rule {
     /// Over the samples that it counts: sequences where it counts those, else grids, else clips of sound.
     template <statistic_rule Rule>
     constexpr rule(const Rule& made)  // NOLINT(google-explicit-constructor): a rule is what its struct says
-        : table_(&detail::table_of<Rule>),
-          parameters_(detail::parameters_of(made)),
-          id_(detail::table_of<Rule>.id),
-          in_(detail::table_of<Rule>.counts[0] || detail::table_of<Rule>.is_measured ? modality::text
-              : detail::table_of<Rule>.counts[1]                                     ? modality::vision
-                                                                                     : modality::audio) {
-        detail::check_parameters(made);
-    }
+        : rule(detail::table_of<Rule>, detail::parameters_of(made)) {}
 
     /// A struct that was meant as a rule and is none does not compile, with what to mend.
     template <detail::fails_as_rule T>
@@ -92,6 +85,17 @@ class rule {
         }
         return static_cast<std::uint64_t>(value);
     }
+    /// What a sequence of so many tokens adds, without a past and without keys; nothing to a measured word, or where it
+    /// is over another modality.
+    [[nodiscard]] constexpr std::uint64_t of_length(std::uint32_t length) const {
+        if (in_ != modality::text) {
+            return 0;
+        }
+        if (id_ == detail::id_of<mask_rules::band>) {  // most of all masks: no call through the table
+            return detail::rule_from<mask_rules::band>(parameters_).of_length(length);
+        }
+        return is_measured() ? 0 : (*this)(sequence{.length = length});
+    }
     /// Of a mask: its attended (query, key) pairs.
     template <class Sample = sequence>
     [[nodiscard]] constexpr std::uint64_t pairs(const Sample& sample) const {
@@ -101,6 +105,9 @@ class rule {
     /// Σ over a block of lengths, each a sequence of its own.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
+        if (table_->over_short == nullptr) {
+            return 0;  // a measured word: no sample adds to it
+        }
         if constexpr (sizeof(N) == 2) {
             return table_->over_short(parameters_, block);
         } else {
@@ -119,14 +126,21 @@ class rule {
     }
 
     /// What conventions may make of its pairs.
-    [[nodiscard]] constexpr pair_shape shape() const { return table_->shape(parameters_); }
+    [[nodiscard]] constexpr pair_shape shape() const {
+        return table_->shape == nullptr ? pair_shape::units : table_->shape(parameters_);
+    }
     /// Its sum by the moments that every tally keeps, where it has such a form and needs no word.
-    [[nodiscard]] constexpr moment_form moments() const { return table_->moments(parameters_); }
+    [[nodiscard]] constexpr moment_form moments() const {
+        return table_->moments == nullptr ? moment_form{} : table_->moments(parameters_);
+    }
     [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
     /// Equal sums, equal value: what the word of a tally is found by. `top_k(100)` is `sliding_window(100)`.
     [[nodiscard]] constexpr rule canonical() const {
         rule same = *this;
-        same.id_ = table_->canonical(same.table_, same.parameters_);
+        if (table_->canonical != nullptr) {
+            table_->canonical(same.table_, same.parameters_);
+            same.id_ = same.table_->id;
+        }
         return same;
     }
     /// True of words that a caller measures and adds (`measured`): no sample adds to them.
@@ -138,7 +152,7 @@ class rule {
 
     /// Why a grid cannot be counted.
     [[nodiscard]] constexpr grid_problem problem_of(const grid& sample) const {
-        return table_->problem_of_grid(parameters_, sample);
+        return table_->problem_of_grid == nullptr ? grid_problem::none : table_->problem_of_grid(parameters_, sample);
     }
 
     /// The keys that the queries at positions first … end − 1 see, where it says which and not only how many.
@@ -153,7 +167,7 @@ class rule {
     /// "causal", "sliding_window(4096)", "vision.grid_windows(7,shift=3)": its one text form, which `rule_named` reads.
     [[nodiscard]] std::string name() const {
         std::string text;
-        table_->write(parameters_, text);
+        detail::write_rule(*table_, parameters_, text);
         return qualified(in_, text);
     }
 
@@ -171,6 +185,16 @@ class rule {
     }
 
   private:
+    constexpr rule(const detail::rule_table& table, const detail::rule_parameters& parameters)
+        : table_(&table),
+          parameters_(parameters),
+          id_(table.id),
+          in_(table.counts[0] || table.is_measured ? modality::text
+              : table.counts[1]                    ? modality::vision
+                                                   : modality::audio) {
+        detail::check_parameters(table, parameters);
+    }
+
     const detail::rule_table* table_;
     detail::rule_parameters parameters_{};
     std::uint32_t id_;

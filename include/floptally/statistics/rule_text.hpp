@@ -31,12 +31,8 @@ template <statistic_rule Rule>
         return true;
     } else {
         constexpr std::size_t count = text_parameters<Rule>();
-        rule_parameter parameters[count + 1];
-        for (std::size_t i = 0; i < count; ++i) {
-            parameters[i] = text_parameter<Rule>(i);
-        }
         std::int64_t values[count + 1]{};
-        if (!read_call(text, Rule::name, parameters, count, values)) {
+        if (!read_call(text, Rule::name, named_parameters<Rule>(), count, values)) {
             return false;
         }
         made = [&values]<std::size_t... I>(std::index_sequence<I...>) { return make_rule<Rule>(values[I]...); }

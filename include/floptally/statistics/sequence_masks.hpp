@@ -40,6 +40,10 @@ struct band {
         const std::uint64_t before = detail::capped_ramp(end_of(s), left) - detail::capped_ramp(s.past, left);
         return s.length + before + detail::capped_ramp(s.length, right);
     }
+    /// The same without a past.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
+        return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
+    }
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
         return block.tokens + block.capped_ramps(left) + block.capped_ramps(right);
@@ -235,19 +239,25 @@ struct prefix_lm {
     }
 };
 
-/// L·min(L, W): rows times columns of a product with a table of positions (DeBERTa).
-struct box {
+/// What rules of a causal window share: its limit, and its text. `Rule` is the struct that derives from it, which is
+/// made as `Rule{{left}}`.
+template <class Rule>
+struct of_window {
     std::int32_t left;  ///< keys before a query: the window less the token itself
 
-    static constexpr std::string_view name = "box";
     static constexpr rule_parameter parameters[] = {{"sliding_window", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    [[nodiscard]] static constexpr box from(const std::int64_t* values) {
-        return {static_cast<std::int32_t>(values[0] - 1)};
+    [[nodiscard]] static constexpr Rule from(const std::int64_t* values) {
+        return {{static_cast<std::int32_t>(values[0] - 1)}};
     }
     constexpr void values(std::int64_t* to) const { to[0] = window(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
+};
+
+/// L·min(L, W): rows times columns of a product with a table of positions (DeBERTa).
+struct box : of_window<box> {
+    static constexpr std::string_view name = "box";
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());
