@@ -91,6 +91,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"qwen3_5_moe", 35114261360},
         {"qwen3_5_moe_vision", 453650672},
         {"qwen3_5_vision", 453650672},
+        {"qwen3_asr_encoder", 314328704},
         {"qwen3_omni_moe_audio_encoder", 649894784},
         {"qwen3_vl", 12616410352},
         {"qwen3_vl_moe", 14052070640},
