@@ -61,6 +61,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
 TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error says why not") {
     // What has no rule, since no framework that we know splits it, and sizes that are odd.
     const std::set<std::string> known{"adapter",
+                                      "altup",
                                       "attention.keys_kept",
                                       "attention.positions",
                                       "attention.qkv",

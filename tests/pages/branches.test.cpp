@@ -201,9 +201,10 @@ bool says(const pages::page& one, std::string_view what) {
     return false;
 }
 
+/// By its name, or, of an object, by that of a key inside (`.attn_config.kv_n_heads`).
 bool refers(const pages::page& one, pages::op how, std::string_view name) {
     for (const pages::expression& e : one.expressions) {
-        if (e.what == how && e.text == name) {
+        if (e.what == how && (e.text == name || e.text.starts_with(std::string(name) + "."))) {
             return true;
         }
     }

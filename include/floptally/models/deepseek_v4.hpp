@@ -12,7 +12,8 @@ with compress_ratios list? from 0 to 128 of numbers, compress_rate_csa number ab
 with compress_rates.compressed_sparse_attention 4, compress_rates.heavily_compressed_attention 128
 with index_n_heads 64, index_head_dim 128, index_topk 512
 with n_routed_experts 256, num_experts_per_tok 6, moe_intermediate_size 2048, n_shared_experts 1
-with mlp_layer_types list? of hash_moe moe, num_hash_layers 3 from 0
+with mlp_layer_types list? of hash_moe moe
+with num_hash_layers any?          # a router by hashes has its matrix too
 with hc_mult 4, num_nextn_predict_layers 1 from 0
 with intermediate_size number absent      # another name of moe_intermediate_size
 without attention_bias

@@ -26,7 +26,7 @@ class VLModel: text TextModel
 page minimax_m3_vl.vision : base.tower prefix MiniMaxM3VL
 with hidden_size 1280, intermediate_size 5120, num_hidden_layers 32, num_attention_heads 16
 with num_channels 3, patch_size 14, temporal_patch_size 2, spatial_merge_size 2
-with image_size 2016              # said by files; grids say how large images are
+with image_size any?              # said by files; grids say how large images are
 side   = .spatial_merge_size
 bias   = 4*h
 first_norm = 2*h

@@ -19,15 +19,15 @@ n      = .hc_count                    # streams of the residual
 norms  = 0
 final_norm = 0
 # A query sees the best pools of keys and what is behind the last whole one. Each score is of a pool, summed over heads.
-pool   = .indexer_compress_ratio ?? 1
-budget = .indexer_budget ?? 1
+pool   = .indexer_compress_ratio
+budget = .indexer_budget
 id     = .indexer_head_dim
 # Embeddings of this layer's own, looked up by hashes of the last tokens, one table for each head.
 ids    = .ple_layer_ids
 has    = given(ids) and ids has i + 1
 e      = .ple_embed_dim ?? h
 tables = (.ngram_size - 1) * .heads_per_ngram
-rows   = has ? hashed_rows(ids, i + 1, tables, .ngram_vocab_size_base, .make_ngram_vocab_size_divisible_by) : 0
+rows   = hashed_rows(ids, i + 1, tables, .ngram_vocab_size_base, .make_ngram_vocab_size_divisible_by)
 mixer:
   gqa heads heads, kv kv, dim dim, gate heads*dim, norm 2*dim, bias bias, sees best_pools(pool, budget / pool)  if full
   indexer heads .indexer_n_heads, dim id, q h, ratio pool, no_weights, fused_sum, norm 2*id                     if full

@@ -25,15 +25,10 @@ class array_of {
         other.elements_ = nullptr;
         other.size_ = other.capacity_ = 0;
     }
-    array_of& operator=(const array_of& other) {
-        array_of copy(other);
-        return *this = static_cast<array_of&&>(copy);
-    }
-    array_of& operator=(array_of&& other) noexcept {
-        if (this != &other) {
-            this->~array_of();
-            ::new (this) array_of(static_cast<array_of&&>(other));
-        }
+    array_of& operator=(array_of other) noexcept {
+        swap(elements_, other.elements_);
+        swap(size_, other.size_);
+        swap(capacity_, other.capacity_);
         return *this;
     }
     ~array_of() {
@@ -90,8 +85,15 @@ class array_of {
     }
 
   private:
+    template <class Any>
+    static void swap(Any& a, Any& b) noexcept {
+        const Any kept_a = a;
+        a = b;
+        b = kept_a;
+    }
     void grow(std::size_t capacity) {
-        T* const larger = static_cast<T*>(::operator new(capacity * sizeof(T)));
+        const std::size_t bytes = capacity * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+        T* const larger = static_cast<T*>(::operator new(bytes));
         for (std::size_t i = 0; i < size_; ++i) {
             ::new (larger + i) T(static_cast<T&&>(elements_[i]));
             elements_[i].~T();
