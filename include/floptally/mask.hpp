@@ -22,14 +22,14 @@ template <statistic_rule Rule, class... Numbers>
     constexpr std::size_t most = detail::text_parameters<Rule>();
     static_assert(sizeof...(numbers) == most, "one number for each parameter of the rule");
     std::int64_t values[most == 0 ? 1 : most]{static_cast<std::int64_t>(numbers)...};
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i != most; ++i) {
         static_cast<void>(detail::in_range(detail::named_parameters<Rule>()[i], values[i]));
     }
     if constexpr (detail::converts_parameters<Rule>) {
         return Rule::from(values);
     } else {
         detail::rule_parameters words{};
-        for (std::size_t i = 0; i < most; ++i) {
+        for (std::size_t i = 0; i != most; ++i) {
             words.of[i] = static_cast<std::int32_t>(values[i]);
         }
         return detail::rule_from<Rule>(words);

@@ -206,6 +206,7 @@ TEST_CASE("The type of a config chooses among the pages that are given and the l
     const problem unknown = problem_of([&] { return of_type("zebre"); });
     CHECK(unknown.field == "model_type");
     CHECK(unknown.text.find("nearest: zebra") != std::string::npos);
+    CHECK(problem_of([&] { return of_type("floptally"); }).field == "pages");
     // A page for the text inside a composite is used as well.
     const floptally::model_config inside = floptally::read_config(
         parsed("{'model_type': 'llava', 'text_config': {'model_type': 'yak', 'num_hidden_layers': 2}}"),

@@ -29,11 +29,16 @@ namespace detail {
 
 [[nodiscard]] inline model_config read_tree(const pages::config_tree& tree, const read_options& options) {
     const config_fields config(tree, tree.root(), "");
-    const pages::config_node* type = options.pages.empty() ? config.find("model_type") : nullptr;
+    const pages::config_node* type = config.find("model_type");
+    const std::string_view own = type == nullptr ? std::string_view() : std::string_view(type->text);
+    if ((own == "floptally" || own == "hstu") && !options.pages.empty()) {
+        throw error("pages",
+                    "read no config of model_type \"" + std::string(own) + "\", which says itself what it multiplies");
+    }
     model_config model;
-    if (type != nullptr && type->text == "floptally") {
+    if (own == "floptally") {
         model = floptally_format(config, options).read();
-    } else if (type != nullptr && type->text == "hstu") {
+    } else if (own == "hstu") {
         model = hstu_format(config, options).read();
     } else {
         pages::library known;
