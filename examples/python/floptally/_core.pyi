@@ -148,7 +148,7 @@ class Plan:
         rules: Sequence[Rule] = ...,
         recompute_components: Sequence[str] = ...,
         recompute_every: int = 1,
-        repeated: Mapping[str, int] = ...,
+        repeated: Mapping[str, int] = {},
     ) -> None: ...
     @property
     def phase(self) -> str: ...
