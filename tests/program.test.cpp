@@ -39,6 +39,12 @@ class work_folder {
         write("m.json", read_text(data / "mistral-7b-v0.1.json"));
         write("llama.json", llama);
         write("folder/config.json", llama);
+        write("paged.json",
+              R"({"model_type": "my_model", "architectures": ["MyModelForCausalLM"], "vocab_size": 128256,
+            "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8})");
+        write("my.page", "page my_model : llama prefix MyModel\nfeed: mlp inner .intermediate_size\n");
+        write("wrong.page", "page my_model : llama prefix MyModel\nsee = both\n");
         write("own.json",
               R"({"model_type": "floptally", "name": "ours", "hidden_size": 4096, "vocab_size": 128256, "layers":
             [{"repeat": 32, "parts": [{"type": "attention", "num_heads": 32, "num_kv_heads": 8},
@@ -559,6 +565,20 @@ TEST_CASE("the table ends with the exact total") {
     CHECK(result.out.starts_with("llama: forward and backward, recompute none\n"));
     CHECK(result.out.find("\nuseful total, exact: 421651971833856 FLOP (floptally ") != std::string::npos);
     CHECK(run("flops --config llama.json --lengths 8192 --format table").out == result.out);
+}
+
+TEST_CASE("a page says what the configs of its type multiply") {
+    // As llama, but for an MLP of two matrices in place of three: 32 layers, 8192 tokens, forward and backward.
+    const json report = run_json("flops --config paged.json --page my.page --lengths 8192");
+    CHECK(report["model_type"] == "my_model");
+    CHECK(std::stoull(total(report)) == 421651971833856 - 3ULL * 32 * 8192 * 2 * 4096 * 14336);
+    const outcome unused = run("flops --config llama.json --page my.page --lengths 8192");
+    CHECK(unused.out.find("note: no page that was given is of type \"llama\": the first is \"my_model\"") !=
+          std::string::npos);
+    CHECK(run("flops --config paged.json --page wrong.page --lengths 8192").err ==
+          "floptally: error: page my_model:2: no line and no reader asks for \"see\"; nearest: sees\n");
+    CHECK(run("flops --config paged.json --page none.page --lengths 8192").err ==
+          "floptally: error: page: cannot read \"none.page\"\n");
 }
 
 TEST_CASE("a note stands in the table and in the JSON") {
