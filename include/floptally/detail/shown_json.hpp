@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include <floptally/detail/shortened.hpp>
 
 namespace floptally::detail {
 
@@ -15,16 +16,7 @@ namespace floptally::detail {
                     [&](const nlohmann::json& e) { return &e != &value && e.is_structured(); })) {
         return value.is_array() ? "a list of lists or objects" : "an object of lists or objects";
     }
-    std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    constexpr std::size_t most = 60;
-    if (text.size() <= most) {
-        return text;
-    }
-    std::size_t end = most - 3;
-    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;  // not within a UTF-8 character
-    }
-    return text.substr(0, end) + "...";
+    return shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace floptally::detail

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/shortened.hpp>
 
 /// @file
 /// A config as the reader of pages sees it: a tree of its own, so that no template of a JSON library is compiled with
@@ -111,18 +112,6 @@ class config_tree {
             text += (i == 0 ? "" : ",") + (is_list ? std::string() : quoted(one.key) + ":") + shown_scalar(one);
         }
         return shortened(text + (is_list ? "]" : "}"));
-    }
-
-    [[nodiscard]] static std::string shortened(std::string text) {
-        constexpr std::size_t most = 60;
-        if (text.size() <= most) {
-            return text;
-        }
-        std::size_t end = most - 3;
-        while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-            --end;  // not within a UTF-8 character
-        }
-        return text.substr(0, end) + "...";
     }
 };
 
