@@ -30,8 +30,8 @@ struct read_options {
     std::uint64_t mtp_layers = 0;  ///< layers of multi-token prediction that are trained
     std::uint64_t padded_vocab_size =
         0;  ///< of the lm_head as kernels run it, in the padded view; 0: as the config says
-    /// Texts of pages (docs/pages.md) that come before those of the library. The first page of the first is the model,
-    /// whatever type the config says.
+    /// Texts of pages (docs/pages.md) that come before those of the library. The config's `model_type` chooses among
+    /// all; one without a type is read by the first page of the first text.
     std::vector<std::string> pages{};
     bool strict = false;  ///< a key that looks like structure and that nothing reads is an error, not a note
 };

@@ -165,14 +165,8 @@ class way_finder {
 /// A page, its bases, and the pages that stand on it: where what it says may be used.
 std::vector<const pages::page*> family_of(const pages::page& one, const std::vector<pages::page*>& all) {
     std::vector<const pages::page*> family;
-    const auto stands_on = [](const pages::page* derived, const pages::page* base) {
-        while (derived != nullptr && derived != base) {
-            derived = derived->base;
-        }
-        return derived != nullptr;
-    };
     for (const pages::page* other : all) {
-        if (stands_on(other, &one) || stands_on(&one, other)) {
+        if (other->stands_on(one) || one.stands_on(*other)) {
             family.push_back(other);
         }
     }
@@ -226,22 +220,6 @@ bool is_member(std::string_view name, const std::vector<pages::page*>& all) {
     return false;
 }
 
-/// Whether the reader asks for it, of a composite for `vision_units` and the like of each model inside.
-bool is_asked(const pages::page& one, std::string_view name) {
-    if (std::find(std::begin(pages::reader_names), std::end(pages::reader_names), name) !=
-        std::end(pages::reader_names)) {
-        return true;
-    }
-    for (const pages::inner_model& model : one.inner) {
-        for (const std::string_view ending : pages::inner_names) {
-            if (name == std::string(model.name).append(ending)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 TEST_CASE("Every way that a choice of a page can go is taken by a config that is compared with a real model") {
@@ -279,8 +257,8 @@ TEST_CASE("Every name of a page is used: by its lines, its kin's, a model around
         for (const pages::definition& name : one->definitions) {
             bool used = is_member(name.name, all);
             for (const pages::page* kin : family) {
-                used = used || is_asked(*kin, name.name) || refers(*kin, pages::op::name, name.name) ||
-                       says(*kin, name.name);
+                used = used || pages::name_check::is_of_reader(*kin, name.name) ||
+                       refers(*kin, pages::op::name, name.name) || says(*kin, name.name);
             }
             if (!used) {
                 unused +=

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 /// @file
 /// What the reader of pages keeps its things in. `std::vector`, `std::deque` and `std::unique_ptr` are some fifty small
@@ -26,9 +27,9 @@ class array_of {
         other.size_ = other.capacity_ = 0;
     }
     array_of& operator=(array_of other) noexcept {
-        swap(elements_, other.elements_);
-        swap(size_, other.size_);
-        swap(capacity_, other.capacity_);
+        std::swap(elements_, other.elements_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
         return *this;
     }
     ~array_of() {
@@ -85,12 +86,6 @@ class array_of {
     }
 
   private:
-    template <class Any>
-    static void swap(Any& a, Any& b) noexcept {
-        const Any kept_a = a;
-        a = b;
-        b = kept_a;
-    }
     void grow(std::size_t capacity) {
         const std::size_t bytes = capacity * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
         T* const larger = static_cast<T*>(::operator new(bytes));

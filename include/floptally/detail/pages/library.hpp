@@ -65,9 +65,7 @@ class library {
             }
             found->base = &find(found->base_name, found, found->line, depth + 1);
         }
-        for (const page* p = found; p != nullptr; p = p->base) {
-            known(p->name)->is_used = true;
-        }
+        found->is_used = true;
         return *found;
     }
 

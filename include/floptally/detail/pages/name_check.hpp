@@ -39,11 +39,16 @@ class name_check {
         }
     }
 
+    /// Whether the reader asks a page for it, of a composite for `vision_units` and the like of each model inside.
+    [[nodiscard]] static bool is_of_reader(const page& one, std::string_view name) {
+        return is_known(one, name, reader_names, inner_names);
+    }
+
     /// Throws at the first name or block of a page that replaces none of its bases' and that nobody asks for.
     void check(const page& one) const {
         for (const definition& is : one.definitions) {
             const bool replaces = any_base(one, [&](const page& p) { return p.find_definition(is.name) != nullptr; });
-            if (!replaces && !is_asked(is.name) && !is_known(one, is.name, reader_names, inner_names)) {
+            if (!replaces && !is_asked(is.name) && !is_of_reader(one, is.name)) {
                 refuse(one, is.line, "no line and no reader asks for", is.name, names_for(one));
             }
         }

@@ -155,6 +155,14 @@ struct page {
 
     /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
+    /// Whether it is the other one, or written as a difference from it.
+    [[nodiscard]] bool stands_on(const page& other) const {
+        const page* p = this;
+        while (p != nullptr && p != &other) {
+            p = p->base;
+        }
+        return p != nullptr;
+    }
     [[nodiscard]] const definition* find_definition(std::string_view wanted) const {
         for (const definition& one : definitions) {
             if (one.name == wanted) {

@@ -36,9 +36,13 @@ namespace floptally::detail::pages {
 }
 
 /// Pages that were given, and none of which read anything: they would change nothing without a word.
-inline void note_unused(const array_of<const page*>& given, const fields& config, std::string_view type, bool strict,
-                        std::vector<std::string>& notes) {
-    if (given.empty() || std::any_of(given.begin(), given.end(), [](const page* one) { return one->is_used; })) {
+inline void note_unused(const array_of<const page*>& given, const library& pages, const fields& config,
+                        std::string_view type, bool strict, std::vector<std::string>& notes) {
+    const auto reads = [&](const page* one) {  // itself, or as the base of one that does
+        return std::any_of(pages.loaded().begin(), pages.loaded().end(),
+                           [one](const page* used) { return used->is_used && used->stands_on(*one); });
+    };
+    if (given.empty() || std::any_of(given.begin(), given.end(), reads)) {
         return;
     }
     const std::string what = "no page that was given is of type \"" + std::string(type) + "\": the first is \"" +
@@ -70,7 +74,7 @@ inline void note_unused(const array_of<const page*>& given, const fields& config
         keep_units(one, made.cost);
     }
     const std::string_view side = encoder_of(read);
-    note_unused(given, config, type, options.strict, made.notes);
+    note_unused(given, pages, config, type, options.strict, made.notes);
     note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);
     for (const std::string& note : made.notes) {
         if (options.strict && note.starts_with(class_sizes_note)) {
