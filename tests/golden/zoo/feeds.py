@@ -582,3 +582,27 @@ def audio_text(model, counts, rows=None):
               placeholders(model, "get_audio_features", clips, counts))
     inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((((1, 8, 12),), (230, 137)), (((1, 4, 4), (1, 8, 4)), (99,)))
+def omni(model, run):
+    """The thinker of Qwen3-Omni: as seen_and_heard, with as many placeholders of sound as the model makes of a clip."""
+    import torch
+    grids, counts = run
+    config = model.config
+    vision, audio = vision_of(config), audio_of(config)
+    images = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision)),
+              "image_grid_thw": torch.tensor(grids)}
+
+    def clips(counts):
+        return {"input_features": torch.randn(len(counts), audio.num_mel_bins, max(counts)),
+                "feature_attention_mask": torch.tensor([[int(i < count) for i in range(max(counts))]
+                                                        for count in counts])}
+    blocks = [(placeholder_of(config), size) for size in rows_of(ask(model, "get_image_features", images), len(grids))]
+    blocks += [(placeholder_of(config, "audio"), rows_of(ask(model, "get_audio_features", clips([count])), 1)[0])
+               for count in counts]
+    ids = torch.cat([part for token, size in blocks for part in (words(config, 2), torch.full((size,), token))])[None]
+    length = ids.shape[1]
+    return ({**images, **clips(counts), "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
+             "position_ids": torch.arange(length).expand(3, 1, length)},
+            {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
