@@ -606,3 +606,47 @@ def omni(model, run):
     return ({**images, **clips(counts), "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
              "position_ids": torch.arange(length).expand(3, 1, length)},
             {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_to_text(model, run):
+    """A conformer of mel frames and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.encoder_config.num_mel_bins),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = getattr(model, "model", model).encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((1, 1), (2, 1))
+def timed_audio_text(model, counts, samples=0):
+    """musicflamingo and moss_transcribe_diarize, whose get_audio_features wants more than the sound: clips of the
+    length that the tower demands, of so many `samples` each. A run is the number of clips of each text."""
+    import torch
+    config, audio = model.config, audio_of(model.config)
+    count = 2 * audio.max_source_positions
+    clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count),
+             "input_features_mask": torch.ones(sum(counts), count, dtype=torch.long)}
+    if samples:
+        clips["padding_mask"] = torch.ones(sum(counts), samples, dtype=torch.long)
+    rows = -(-count // (2 * getattr(config, "audio_merge_size", 2)))
+    inputs, lengths = text_around(model, [[rows] * number for number in counts], placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((2, 48), (3, 64))
+def streamed(model, run):
+    """voxtral_realtime: a text as long as its sound. A run is (clips, mel frames)."""
+    import torch
+    clips, count = run
+    config, audio = model.config, audio_of(model.config)
+    frames = {"input_features": torch.randn(clips, audio.num_mel_bins, count), "use_cache": False}
+    if audio is config:
+        return frames, {"lengths": [], "audio_frames": [count] * clips}
+    length = count // 2 // config.downsample_factor
+    return ({**frames, "input_ids": words(config, clips, length), "num_delay_tokens": 3},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips})

@@ -2,9 +2,63 @@
 """Speech and omni models of 2025 and 2026."""
 
 import feeds
-from cases.audio import of_chunks
+from cases.audio import of_chunks, of_parakeet
 
-DIFFERENCES = {"qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks}
+
+def of_heard(config, batch, length, fused, audio_frames, encoder_length=0):
+    """A conformer of parakeet inside; `fused` is "mixed" where the decoder behind it runs in a kernel."""
+    found = of_parakeet(config, batch, length, fused, audio_frames)
+    if fused == "mixed":
+        inside, frames = config.encoder_config, audio_frames[0]
+        for _ in range(inside.subsampling_factor.bit_length() - 1):
+            frames = (frames - 1) // 2 + 1
+        product = 2 * inside.hidden_size * frames ** 2 * batch * inside.num_hidden_layers
+        found["plain_encoder"] = {
+            "forward": 0, "backward": -2 * product,
+            "why": "the conformer's scores have a bias that takes a gradient, so they are not fused: its backward runs "
+                   "neither of its two products of queries and keys a second time"}
+    return found
+
+
+def of_lasr(config, batch, length, fused, audio_frames):
+    config = getattr(config, "encoder_config", config)
+    frames = audio_frames[0]
+    for _ in range(2):
+        frames = (frames - config.subsampling_conv_kernel_size) // config.subsampling_conv_stride + 1
+    depthwise = 2 * config.conv_kernel_size * config.hidden_size * frames * batch * config.num_hidden_layers
+    return {"depthwise_convolution": {
+        "forward": 0, "backward": (config.hidden_size - 1) * depthwise,
+        "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+
+
+def masked_frames(seen, frames, per_pair, fused):
+    """Scores of frames that a mask hides, of which `seen(query, key)` tells: no convention takes them as visible."""
+    hidden = sum(not seen(query, key) for query in range(frames) for key in range(frames))
+    return {"masked_frames": {"forward": per_pair * hidden, "backward": per_pair * hidden * 5 // 2 if fused else
+                              per_pair * hidden * 2, "why": "scores of frames that the mask hides are multiplied too"}}
+
+
+def of_streaming(config, batch, length, fused, audio_frames):
+    """voxtral_realtime's tower, each of whose frames sees a window of those before."""
+    audio, window = config, config.sliding_window
+    return masked_frames(lambda query, key: 0 <= query - key < window, audio_frames[0] // 2,
+                         4 * audio.num_attention_heads * audio.head_dim * audio.num_hidden_layers * batch, fused)
+
+
+def of_delay(config, batch, length, fused, audio_frames=()):
+    """voxtral_realtime: the gates of each layer, of one row for the whole step."""
+    text = config.get_text_config()
+    heard = of_streaming(config.audio_config, batch, length, fused, audio_frames) if audio_frames else {}
+    product = 2 * text.hidden_size * 32 * text.num_hidden_layers
+    return {**heard, "delay": {"forward": 2 * product, "backward": 3 * product,
+                               "why": "the gates of the feed-forwards, made once a step from the delay of all its "
+                                      "texts, which needs no gradient"}}
+
+
+DIFFERENCES = {"qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks,
+               "parakeet_ctc": of_heard, "cohere_asr": of_heard, "canary": of_heard, "lasr_encoder": of_lasr,
+               "lasr_ctc": of_lasr, "voxtral_realtime": of_delay,
+               "voxtral_realtime_encoder": of_streaming}
 
 
 def qwen_omni(case):
@@ -43,5 +97,83 @@ def qwen_omni(case):
          fullatt_block_indexes=[1], _loss=["pooler_output"], _feed=feeds.patches_alone)
 
 
+def row_of(config):
+    import torch
+    return torch.randn(1, config.hidden_size)
+
+
+def conformers(case):
+    parakeet = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=6,
+                    intermediate_size=70, conv_kernel_size=5, subsampling_conv_channels=10, num_mel_bins=16,
+                    max_position_embeddings=40)
+    features = feeds.variant(feeds.features, (2, 41), (3, 25), width="num_mel_bins")
+    case("parakeet_ctc/ctc", "ParakeetForCTC", vocab_size=23, encoder_config=dict(
+        parakeet, model_type="parakeet_encoder"), _feed=features)
+    lasr = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70, conv_kernel_size=6,
+                subsampling_conv_channels=10, num_mel_bins=16)
+    case("lasr_encoder/model", "LasrEncoder", **lasr, _feed=features)
+    case("lasr_encoder/biases", "LasrEncoder", **dict(lasr, conv_kernel_size=5), attention_bias=True,
+         convolution_bias=True, subsampling_conv_kernel_size=3, layerdrop=0.0, _feed=features)
+    case("lasr_ctc/ctc", "LasrForCTC", vocab_size=23, encoder_config=lasr, _feed=features)
+    decoder = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=4,
+                   max_position_embeddings=30)
+    tokens = dict(pad_token_id=2, bos_token_id=4, eos_token_id=3, decoder_start_token_id=4)
+    case("cohere_asr/generation", "CohereAsrForConditionalGeneration", vocab_size=101, **decoder, **tokens,
+         encoder_config=parakeet, _feed=feeds.features_to_text)
+    case("cohere_asr/tied", "CohereAsrForConditionalGeneration", vocab_size=101, **decoder, **tokens, head_dim=6,
+         num_key_value_heads=2, attention_bias=False, tie_word_embeddings=True, encoder_config=dict(
+             parakeet, model_type="parakeet_encoder"), _feed=feeds.features_to_text)
+    case("cohere_asr/model", "CohereAsrModel", vocab_size=101, **decoder, **tokens, encoder_config=parakeet,
+         _feed=feeds.features_to_text)
+    of_decoder = dict(decoder, hidden_size=48, num_key_value_heads=4, head_dim=10, vocab_size=101)
+    case("canary/generation", "CanaryForConditionalGeneration", vocab_size=101, decoder_config=of_decoder, **tokens,
+         encoder_config=parakeet, _feed=feeds.features_to_text)
+    case("canary/untied", "CanaryForConditionalGeneration", vocab_size=101, decoder_config=dict(
+        of_decoder, attention_bias=False, num_key_value_heads=2), **tokens, tie_word_embeddings=False,
+         encoder_config=parakeet, _feed=feeds.features_to_text)
+    case("canary/model", "CanaryModel", vocab_size=101, decoder_config=of_decoder, **tokens, encoder_config=parakeet,
+         _feed=feeds.features_to_text)
+
+
+def sound_before_text(case):
+    qwen2 = dict(model_type="qwen2", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+                 num_attention_heads=6, num_key_value_heads=3)
+    long = dict(num_mel_bins=10, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=80,
+                max_source_positions=16)
+    for name, bias in (("generation", True), ("without-biases", False)):
+        case("musicflamingo/" + name, "MusicFlamingoForConditionalGeneration", text_config=qwen2, audio_config=dict(
+            long, model_type="audioflamingo3_encoder"), projector_bias=bias, audio_token_id=7,
+             _feed=feeds.timed_audio_text)
+    case("musicflamingo/older", "MusicFlamingoModel", text_config=qwen2, audio_config=dict(
+        long, model_type="musicflamingo_encoder"), audio_token_id=7, _feed=feeds.timed_audio_text)
+    qwen3 = dict(qwen2, model_type="qwen3", head_dim=10)
+    moss = feeds.variant(feeds.timed_audio_text, samples=320)
+    case("moss_transcribe_diarize/generation", "MossTranscribeDiarizeForConditionalGeneration", text_config=qwen3,
+         audio_config=long, audio_token_id=7, audio_chunk_size=320, _feed=moss)
+    case("moss_transcribe_diarize/by-3", "MossTranscribeDiarizeForConditionalGeneration", text_config=qwen3,
+         audio_config=dict(long, max_source_positions=15), audio_token_id=7, audio_merge_size=3, audio_chunk_size=320,
+         tie_word_embeddings=False, projector_bias=False, _feed=moss)
+    case("moss_transcribe_diarize/model", "MossTranscribeDiarizeModel", text_config=qwen3, audio_config=long,
+         audio_token_id=7, audio_chunk_size=320, _feed=moss)
+    case("moss_transcribe_diarize_audio/model", "MossTranscribeDiarizeAudioModel", **long, _feed=feeds.mel)
+    streaming = dict(num_mel_bins=10, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, head_dim=6,
+                     intermediate_size=80, sliding_window=7)
+    mistral = dict(qwen2, model_type="voxtral_realtime_text", head_dim=10, sliding_window=5)
+    case("voxtral_realtime_encoder/encoder", "VoxtralRealtimeEncoder", **streaming, _feed=feeds.streamed)
+    text = {key: value for key, value in mistral.items() if key != "model_type"}
+    for window in (5, None):
+        case(f"voxtral_realtime_text/window-{window}", "VoxtralRealtimeTextModel", **dict(
+            text, sliding_window=window), _inputs=lambda config, batch, length: {"t_cond": row_of(config)},
+             _differences=of_delay)
+    case("voxtral_realtime/generation", "VoxtralRealtimeForConditionalGeneration", text_config=mistral,
+         audio_config=dict(streaming, model_type="voxtral_realtime_encoder"), _feed=feeds.streamed)
+    case("voxtral_realtime/untied", "VoxtralRealtimeForConditionalGeneration", text_config=mistral,
+         audio_config=streaming, tie_word_embeddings=False, downsample_factor=2, _feed=feeds.streamed)
+    case("voxtral_realtime/model", "VoxtralRealtimeModel", text_config=mistral, audio_config=streaming,
+         _feed=feeds.streamed)
+
+
 def cases(case):
     qwen_omni(case)
+    conformers(case)
+    sound_before_text(case)
