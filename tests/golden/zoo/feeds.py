@@ -650,3 +650,19 @@ def streamed(model, run):
     length = count // 2 // config.downsample_factor
     return ({**frames, "input_ids": words(config, clips, length), "num_delay_tokens": 3},
             {"lengths": [length] * clips, "audio_frames": [count] * clips})
+
+
+@feed(((2, 1), 23), ((1,), 12))
+def windows_of_features(model, run, name="input_features"):
+    """granite_speech: clips of given features, of equal length, in texts; the encoder by itself without texts. A run
+    is (clips of each text, frames of each clip)."""
+    import torch
+    counts, frames = run
+    config = model.config
+    audio = audio_of(config)
+    clips = {name: torch.randn(sum(counts), frames, audio.input_dim)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [frames] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}

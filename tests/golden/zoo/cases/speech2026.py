@@ -55,7 +55,33 @@ def of_delay(config, batch, length, fused, audio_frames=()):
                                       "texts, which needs no gradient"}}
 
 
-DIFFERENCES = {"qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks,
+def of_granite(config, batch, length, fused, audio_frames):
+    """granite_speech's encoder, which pads to whole blocks, and the queries of its projector."""
+    audio = getattr(config, "encoder_config", config)
+    inner, block = audio.num_heads * audio.dim_head, audio.context_size
+    rest = -audio_frames[0] % block
+    frames = audio_frames[0] + rest
+    hidden = frames * block - (frames - block) * block - (block - rest) ** 2 if rest else 0
+    padded = len(audio_frames) * audio.num_layers * (2 * audio.hidden_dim * 3 * inner * rest + 6 * inner * hidden)
+    channels = audio.hidden_dim * audio.conv_expansion_factor
+    depthwise = 2 * audio.conv_kernel_size * channels * audio_frames[0] * len(audio_frames) * audio.num_layers
+    found = {"padded_blocks": {"forward": padded, "backward": 2 * padded,
+                               "why": "frames are padded to whole blocks, in which every one sees every other"},
+             "depthwise_convolution": {
+                 "forward": 0, "backward": (channels - 1) * depthwise,
+                 "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+    if audio is not config:
+        made = config.projector_config
+        queries, width = config.window_size // config.downsample_rate, made.hidden_size
+        once = 5 * 2 * width ** 2 * queries + 4 * width * queries ** 2
+        found["first_queries"] = {"forward": once, "backward": 2 * once,
+                                  "why": "the first layer's learned queries, made once a step for all windows"}
+    return found
+
+
+DIFFERENCES = {**{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
+                                                "granite_speech_plus_encoder")},
+               "qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks,
                "parakeet_ctc": of_heard, "cohere_asr": of_heard, "canary": of_heard, "lasr_encoder": of_lasr,
                "lasr_ctc": of_lasr, "voxtral_realtime": of_delay,
                "voxtral_realtime_encoder": of_streaming}
@@ -118,6 +144,30 @@ def conformers(case):
     decoder = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=4,
                    max_position_embeddings=30)
     tokens = dict(pad_token_id=2, bos_token_id=4, eos_token_id=3, decoder_start_token_id=4)
+    granite = dict(hidden_dim=40, num_layers=4, num_heads=5, feedforward_mult=2, input_dim=14, output_dim=11,
+                   context_size=10, max_pos_emb=12, conv_kernel_size=5)
+    alone = feeds.variant(feeds.windows_of_features, name="hidden_states")
+    plain = dict(_attention=("eager",))  # the encoder asks for PyTorch's plain attention whatever is said
+    case("granite_speech_encoder/encoder", "GraniteSpeechCTCEncoder", **granite, _feed=alone, **plain)
+    case("granite_speech_encoder/wide", "GraniteSpeechCTCEncoder", **dict(granite, num_layers=3), dim_head=6,
+         conv_expansion_factor=3, _feed=alone, **plain)
+    case("granite_speech_plus_encoder/encoder", "GraniteSpeechPlusCTCEncoder", **granite, cat_hidden_layers=[0, 2],
+         _feed=alone, **plain)
+    text = dict(model_type="granite", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+                num_attention_heads=6, num_key_value_heads=3)
+    queries = dict(model_type="blip_2_qformer", hidden_size=36, intermediate_size=50, num_hidden_layers=3,
+                   num_attention_heads=4, encoder_hidden_size=40)
+    heard = dict(text_config=text, audio_token_index=7, window_size=6, downsample_rate=3, **plain,
+                 _feed=feeds.windows_of_features)
+    case("granite_speech/generation", "GraniteSpeechForConditionalGeneration", encoder_config=granite,
+         projector_config=queries, **heard)
+    case("granite_speech/untied", "GraniteSpeechForConditionalGeneration", encoder_config=granite,
+         projector_config=dict(queries, num_hidden_layers=1), tie_word_embeddings=False, **heard)
+    case("granite_speech_plus/generation", "GraniteSpeechPlusForConditionalGeneration", encoder_config=dict(
+        granite, cat_hidden_layers=[2, 3]), projector_config=dict(
+            queries, encoder_hidden_size=120, cross_attention_frequency=1), **heard)
+    case("granite_speech_plus/model", "GraniteSpeechPlusModel", encoder_config=granite, projector_config=queries,
+         **heard)
     case("cohere_asr/generation", "CohereAsrForConditionalGeneration", vocab_size=101, **decoder, **tokens,
          encoder_config=parakeet, _feed=feeds.features_to_text)
     case("cohere_asr/tied", "CohereAsrForConditionalGeneration", vocab_size=101, **decoder, **tokens, head_dim=6,
