@@ -666,3 +666,40 @@ def windows_of_features(model, run, name="input_features"):
     blocks = placeholders(model, "get_audio_features", clips, counts)
     inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(((2, 1), 46), ((1,), 33))
+def masked_features(model, run, bins=None):
+    """gemma4 and gemma3n: clips of mel frames, of equal length, in texts; the tower by itself without texts. A run is
+    (clips of each text, frames of each clip); `bins` are the values of a frame."""
+    import inspect
+
+    import torch
+    counts, frames = run
+    config = model.config
+    width = bins or 4 * (audio_of(config).subsampling_conv_channels[0] // 4)
+    values, mask = torch.randn(sum(counts), frames, width), torch.ones(sum(counts), frames, dtype=torch.bool)
+    if audio_of(config) is config:
+        name = next(name for name in ("attention_mask", "audio_mel_mask") if name in
+                    inspect.signature(model.forward).parameters)
+        values_name = "audio_mel" if name == "audio_mel_mask" else "input_features"
+        return ({values_name: values, name: mask if name == "attention_mask" else ~mask},
+                {"lengths": [], "audio_frames": [frames] * sum(counts)})
+    clips = {"input_features": values, "input_features_mask": mask}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    inputs["mm_token_type_ids"] = inputs["input_ids"] * 0
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(*GRIDS)
+def positioned_squares(model, samples, slots=36):
+    """gemma4_unified: squares of pixels with their positions, each image padded to `slots` of them."""
+    import torch
+    grids = flatten(samples)
+    side = vision_of(model.config).model_patch_size
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    images = {"pixel_values": torch.rand(len(grids), slots, 3 * side ** 2), "image_position_ids": torch.tensor(at)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}

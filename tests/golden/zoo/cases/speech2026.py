@@ -79,7 +79,45 @@ def of_granite(config, batch, length, fused, audio_frames):
     return found
 
 
-DIFFERENCES = {**{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
+def of_gemma_sound(config, batch, length, fused, audio_frames=(), grids=()):
+    """gemma4's tower: chunks of frames with their neighbours, and distances that are projected once a step."""
+    audio = getattr(config, "audio_config", config)
+    if not audio_frames:
+        return {}
+    frames, h, layers, clips = audio_frames[0], audio.hidden_size, audio.num_hidden_layers, len(audio_frames)
+    for _ in range(2):
+        frames = (frames - 1) // 2 + 1
+    left, right, chunk = audio.attention_context_left, audio.attention_context_right, audio.attention_chunk_size
+    context, blocks = chunk + left - 1 + right, -(-frames // chunk)
+    pairs = sum(-(right - 1) <= query - key <= left - 2 or query == key for query in range(frames)
+                for key in range(frames))
+    distances = context // 2 + 1
+    whole = 2 * h * blocks * chunk * (2 * context + distances) * clips * layers
+    seen = 2 * h * pairs * clips * layers
+    once = 2 * h * h * distances * layers
+    depthwise = 2 * audio.conv_kernel_size * h * frames * clips * layers
+    found = {"chunks": {"forward": whole - 3 * seen, "backward": 2 * (whole - 3 * seen),
+                        "why": "padded chunks of queries against all their neighbours, and all distances for each"},
+             "distances": {"forward": once, "backward": once,
+                           "why": "the positions of the window, projected once a step"},
+             "depthwise_convolution": {
+                 "forward": 0, "backward": (h - 1) * depthwise,
+                 "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+    return found
+
+
+def of_squares(config, batch, length, fused, audio_frames=(), grids=()):
+    """gemma4_unified: images are padded to a number of squares."""
+    vision, rows = config.vision_config, 36 * len(grids) - sum(t * h * w for t, h, w in grids)
+    if not grids:
+        return {}
+    padded = 2 * rows * (3 * vision.model_patch_size ** 2 + config.text_config.hidden_size) * vision.mm_embed_dim
+    return {"padded_images": {"forward": padded, "backward": 2 * padded,
+                              "why": "every image is padded to the same number of squares"}}
+
+
+DIFFERENCES = {"gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
+               **{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
                                                 "granite_speech_plus_encoder")},
                "qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks,
                "parakeet_ctc": of_heard, "cohere_asr": of_heard, "canary": of_heard, "lasr_encoder": of_lasr,
@@ -223,7 +261,46 @@ def sound_before_text(case):
          _feed=feeds.streamed)
 
 
+def gemma(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                num_key_value_heads=3, head_dim=10, global_head_dim=10, sliding_window=3,
+                layer_types=["sliding_attention", "full_attention", "full_attention"])
+    vision = dict(hidden_size=40, intermediate_size=66, num_hidden_layers=2, num_attention_heads=6,
+                  num_key_value_heads=3, head_dim=8, patch_size=3, position_embedding_size=19, pooling_kernel_size=2)
+    tokens = dict(image_token_id=7, video_token_id=8, audio_token_id=9, boi_token_id=10, eoi_token_id=11,
+                  boa_token_id=12, eoa_token_index=13)
+    audio = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, subsampling_conv_channels=[12, 6],
+                 attention_chunk_size=4, attention_context_left=5, output_proj_dims=26)
+    case("gemma4_audio/model", "Gemma4AudioModel", **audio, _feed=feeds.masked_features)
+    case("gemma4_audio/ahead", "Gemma4AudioModel", **dict(audio, attention_context_right=3, subsampling_conv_channels=[
+        18, 6]), conv_kernel_size=3, use_clipped_linears=False, _feed=feeds.masked_features)
+    layered = dict(text, vocab_size_per_layer_input=101, hidden_size_per_layer_input=12)
+    alone = dict(_attention=("eager",))  # of the tower there is nothing else
+    case("gemma4/sound", "Gemma4ForConditionalGeneration", text_config=layered, audio_config=audio, **tokens, **alone,
+         _feed=feeds.masked_features)
+    case("gemma4/sound-beside-a-tower-for-images", "Gemma4Model", text_config=dict(
+        text, hidden_size_per_layer_input=0), audio_config=audio, vision_config=vision, **tokens, **alone,
+         _feed=feeds.masked_features)
+    plain = dict(text, layer_types=["sliding_attention", "sliding_attention", "full_attention"])
+    case("gemma4_unified_text/causal", "Gemma4UnifiedForCausalLM", **plain, _pairs=True)
+    case("gemma4_unified_text/model", "Gemma4UnifiedTextModel", **dict(plain, attention_k_eq_v=True, use_double_wide_mlp=True,
+         num_hidden_layers=9, layer_types=["sliding_attention", "full_attention"] * 4 + ["full_attention"],
+         num_kv_shared_layers=3))
+    squares = dict(patch_size=3, pooling_kernel_size=2, mm_embed_dim=38, mm_posemb_size=15, output_proj_dims=38)
+    case("gemma4_unified/images", "Gemma4UnifiedForConditionalGeneration", text_config=plain, vision_config=squares,
+         **tokens, _feed=feeds.positioned_squares)
+    case("gemma4_unified/images-see", "Gemma4UnifiedModel", text_config=plain, vision_config=squares, **tokens,
+         _feed=feeds.positioned_squares, _pairs=True, _samples=((((1, 4, 6),), ((1, 6, 4),)),))
+    case("gemma4_unified/images-of-the-past", "Gemma4UnifiedModel", text_config=dict(
+        plain, use_bidirectional_attention=None), vision_config=squares, **tokens,
+         _feed=feeds.positioned_squares, _pairs=True, _samples=((((1, 4, 6),), ((1, 6, 4),)),))
+    case("gemma4_unified/sound", "Gemma4UnifiedForConditionalGeneration", text_config=plain, audio_config=dict(
+        audio_embed_dim=20), **tokens, tie_word_embeddings=False,
+         _feed=feeds.variant(feeds.masked_features, bins=20))
+
+
 def cases(case):
+    gemma(case)
     qwen_omni(case)
     conformers(case)
     sound_before_text(case)
