@@ -677,7 +677,8 @@ def masked_features(model, run, bins=None):
     import torch
     counts, frames = run
     config = model.config
-    width = bins or 4 * (audio_of(config).subsampling_conv_channels[0] // 4)
+    audio = audio_of(config)
+    width = bins or getattr(audio, "input_feat_size", None) or 4 * (audio.subsampling_conv_channels[0] // 4)
     values, mask = torch.randn(sum(counts), frames, width), torch.ones(sum(counts), frames, dtype=torch.bool)
     if audio_of(config) is config:
         name = next(name for name in ("attention_mask", "audio_mel_mask") if name in
@@ -703,3 +704,19 @@ def positioned_squares(model, samples, slots=36):
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(((2, 1), 11), ((1,), 7))
+def stacked_features(model, run):
+    """fun_asr_nano: clips of stacked frames, of equal length, in texts; the encoder by itself without texts. A run is
+    (clips of each text, rows of each clip)."""
+    import torch
+    counts, rows = run
+    config, audio = model.config, audio_of(model.config)
+    clips = {"input_features": torch.randn(sum(counts), rows, audio.num_mel_bins * audio.num_stacked_frames),
+             "input_features_mask": torch.ones(sum(counts), rows, dtype=torch.long)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [rows] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [rows] * sum(counts)}

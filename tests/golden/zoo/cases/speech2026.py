@@ -116,7 +116,38 @@ def of_squares(config, batch, length, fused, audio_frames=(), grids=()):
                               "why": "every image is padded to the same number of squares"}}
 
 
-DIFFERENCES = {"gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
+def of_gemma3n(config, batch, length, fused, audio_frames):
+    """gemma3n's tower, which runs as gemma4's does, and whose frames see one more."""
+    frames, h, layers, clips = audio_frames[0], config.hidden_size, config.conf_num_hidden_layers, len(audio_frames)
+    for _ in range(2):
+        frames = (frames - 1) // 2 + 1
+    left, right = config.conf_attention_context_left - 1, config.conf_attention_context_right
+    chunk = config.conf_attention_chunk_size
+    blocks, distances = -(-frames // chunk), left + right + 1
+    pairs = sum(-right <= query - key <= left for query in range(frames) for key in range(frames))
+    whole = 2 * h * blocks * chunk * (2 * (chunk + left + right) + distances) * clips * layers
+    seen, once = 2 * h * 3 * pairs * clips * layers, 2 * h * h * distances * layers
+    return {"chunks": {"forward": whole - seen, "backward": 2 * (whole - seen),
+                       "why": "padded chunks of queries against all their neighbours, and all distances for each"},
+            "distances": {"forward": once, "backward": once,
+                          "why": "the positions of the window, projected once a step"},
+            "depthwise_convolution": {
+                "forward": 0, "backward": (h - 1) * 2 * config.conf_conv_kernel_size * h * frames * clips * layers,
+                "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+
+
+def of_memory(config, batch, length, fused, audio_frames):
+    """fun_asr_nano's layers."""
+    audio = getattr(config, "audio_config", config)
+    h = audio.hidden_size
+    depthwise = 2 * audio.fsmn_kernel_size * h * sum(audio_frames) * audio.num_hidden_layers
+    return {"depthwise_convolution": {
+        "forward": 0, "backward": (h - 1) * depthwise,
+        "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+
+
+DIFFERENCES = {"gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
+               "gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
                **{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
                                                 "granite_speech_plus_encoder")},
                "qwen3_omni_moe_thinker": of_chunks, "qwen3_omni_moe": of_chunks, "qwen2_5_omni": of_chunks,
@@ -244,6 +275,19 @@ def sound_before_text(case):
     case("moss_transcribe_diarize/model", "MossTranscribeDiarizeModel", text_config=qwen3, audio_config=long,
          audio_token_id=7, audio_chunk_size=320, _feed=moss)
     case("moss_transcribe_diarize_audio/model", "MossTranscribeDiarizeAudioModel", **long, _feed=feeds.mel)
+    memory = dict(hidden_size=40, num_attention_heads=5, intermediate_size=66, num_hidden_layers=4, num_mel_bins=6,
+                  num_stacked_frames=3, num_timestamp_prediction_layers=1, fsmn_kernel_size=5,
+                  max_position_embeddings=19)
+    small = {key: value for key, value in qwen3.items() if key != "model_type"}
+    adaptor = dict(hidden_size=48, num_attention_heads=4, intermediate_size=12, num_hidden_layers=3,
+                   projector_hidden_size=34)
+    case("fun_asr_nano_encoder/encoder", "FunAsrNanoEncoder", **memory,
+         _feed=feeds.stacked_features)
+    case("fun_asr_nano/generation", "FunAsrNanoForConditionalGeneration", text_config=small, audio_config=memory, adaptor_config=adaptor, audio_token_id=7, _feed=feeds.stacked_features)
+    case("fun_asr_nano/untied", "FunAsrNanoForConditionalGeneration", text_config=qwen3, audio_config=dict(
+        memory, num_timestamp_prediction_layers=4), adaptor_config=adaptor, audio_token_id=7,
+         tie_word_embeddings=False, _feed=feeds.stacked_features)
+    case("fun_asr_nano/model", "FunAsrNanoModel", text_config=qwen3, audio_config=memory, adaptor_config=adaptor, audio_token_id=7, _feed=feeds.stacked_features)
     streaming = dict(num_mel_bins=10, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, head_dim=6,
                      intermediate_size=80, sliding_window=7)
     mistral = dict(qwen2, model_type="voxtral_realtime_text", head_dim=10, sliding_window=5)
@@ -262,6 +306,12 @@ def sound_before_text(case):
 
 
 def gemma(case):
+    three = dict(hidden_size=40, conf_num_hidden_layers=2, conf_num_attention_heads=5, sscp_conv_channel_size=[12, 6],
+                 conf_attention_chunk_size=4, conf_attention_context_left=5, input_feat_size=14)
+    case("gemma3n_audio/model", "Gemma3nAudioEncoder", **three, _feed=feeds.masked_features)
+    case("gemma3n_audio/ahead", "Gemma3nAudioEncoder", **dict(three, conf_attention_context_right=3),
+         conf_conv_kernel_size=3, conf_reduction_factor=1, sscp_conv_kernel_size=[[3, 3], [3, 3]],
+         sscp_conv_stride_size=[[2, 2], [2, 2]], _feed=feeds.masked_features)
     text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
                 num_key_value_heads=3, head_dim=10, global_head_dim=10, sliding_window=3,
                 layer_types=["sliding_attention", "full_attention", "full_attention"])
