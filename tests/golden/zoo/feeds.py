@@ -720,3 +720,37 @@ def stacked_features(model, run):
     blocks = placeholders(model, "get_audio_features", clips, counts)
     inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [rows] * sum(counts)}
+
+
+@feed((((2, 1),), 41), (((1, 2), (2, 1)), 27), ((), 33))
+def pieces_and_sound(model, run):
+    """phi4_multimodal: texts of one image and one clip each, or of two clips and no image. A run is (rows and columns
+    of pieces of each text's image, mel frames of a clip). An image is two grids, the whole and a small one."""
+    import torch
+    shapes, frames = run
+    config = model.config
+    vision, audio = config.vision_config, config.audio_config
+    side, texts = vision.crop_size // vision.patch_size, len(shapes) or 2
+    per_clip = -(-frames // audio.time_reduction)
+    inputs = {"audio_input_features": torch.randn(texts, frames, audio.input_size),
+              "audio_embed_sizes": torch.tensor([per_clip] * texts),
+              "audio_attention_mask": torch.ones(texts, frames, dtype=torch.bool)}
+    blocks, grids = [[(audio.audio_token_id, per_clip)] for _ in range(texts)], []
+    if shapes:
+        pieces = shapes[0][0] * shapes[0][1] + 1
+        inputs.update(image_pixel_values=torch.randn(texts, pieces, 3, vision.crop_size, vision.crop_size),
+                      image_sizes=torch.tensor([[h * vision.crop_size, w * vision.crop_size] for h, w in shapes]),
+                      image_attention_mask=torch.ones(texts, pieces, side, side))
+        for block, (h, w) in zip(blocks, shapes):
+            half = side // 2
+            block.append((vision.image_token_id, half * h * (half * w + 1) + 1 + half * (half + 1)))
+            grids += [[1, h * side, w * side], [1, side, side]]
+    length = max(sum(size + 2 for _, size in block) for block in blocks) + 1
+    ids = words(config, texts, length)
+    for text, block in zip(ids, blocks):
+        start = 2
+        for token, size in block:
+            text[start:start + size] = token
+            start += size + 2
+    return ({**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False},
+            {"lengths": [ids.shape[1]] * texts, "grids": grids, "audio_frames": [frames] * texts})

@@ -146,7 +146,40 @@ def of_memory(config, batch, length, fused, audio_frames):
         "why": "the counter takes a weight gradient times the groups, which are the channels"}}
 
 
-DIFFERENCES = {"gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
+def of_phi(config, batch, length, fused, audio_frames=(), grids=()):
+    """phi4_multimodal: a row between the two parts of an image, and the conformer's convolutions."""
+    audio, found = getattr(config, "audio_config", config), {}
+    if grids:
+        width, wide = config.hidden_size, config.vision_config.hidden_size
+        rows = 2 * (wide + width) * width * (len(grids) // 2)
+        found["separators"] = {"forward": rows, "backward": 2 * rows,
+                               "why": "a learned row between the whole image and the small one passes the projector"}
+    if not audio_frames:
+        return found
+    h, layers, clips, taps = audio.hidden_size, audio.num_blocks, len(audio_frames), audio.kernel_size
+    frames, bins, dense = audio_frames[0], audio.input_size, 0
+    for halving in range(audio.time_reduction.bit_length() - 1):
+        frames, bins = (frames + 1) // 2, (bins + 1) // 2
+        dense += 2 * 9 * audio.nemo_conv_channels * frames * bins * clips if halving else 0
+    out, more = audio.depthwise_multiplier * h, taps - 1
+    wide, across = 2 * taps * out, 2 * out * h
+    extra = (wide + across) * more * clips * layers
+    found["convolution"] = {
+        "forward": extra, "backward": 2 * extra + (h - 1) * wide * (frames + more) * clips * layers,
+        "why": "both of its convolutions run on kernel - 1 more frames, cut off afterwards, and the counter takes a "
+               "weight gradient times the groups, which are the channels"}
+    found["subsampling"] = {"forward": 0, "backward": (audio.nemo_conv_channels - 1) * dense,
+                            "why": "the counter takes a weight gradient times the groups, which are the channels"}
+    if fused == "mixed":
+        found["plain_sound"] = {
+            "forward": 0, "backward": -2 * h * frames ** 2 * clips * layers,
+            "why": "the conformer's scores have a bias that takes a gradient, so they are not fused: its backward runs "
+                   "QKᵀ no second time"}
+    return found
+
+
+DIFFERENCES = {"phi4_multimodal": of_phi,
+               "gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
                "gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
                **{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
                                                 "granite_speech_plus_encoder")},
@@ -349,7 +382,28 @@ def gemma(case):
          _feed=feeds.variant(feeds.masked_features, bins=20))
 
 
+def phi(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=6,
+                num_key_value_heads=3, pad_token_id=0, max_position_embeddings=400,
+                original_max_position_embeddings=400)
+    vision = dict(hidden_size=40, intermediate_size=66, num_hidden_layers=3, num_attention_heads=5, image_size=28,
+                  crop_size=28, patch_size=7, image_token_id=7)
+    audio = dict(hidden_size=40, intermediate_size=34, num_blocks=2, num_attention_heads=5, input_size=14,
+                 ext_pw_out_channel=40, depthwise_separable_out_channel=40, nemo_conv_channels=10,
+                 bias_max_distance=9, audio_token_id=8)
+    case("phi4_multimodal/causal", "Phi4MultimodalForCausalLM", **text, vision_config=vision, audio_config=audio,
+         _feed=feeds.pieces_and_sound)
+    case("phi4_multimodal/tied", "Phi4MultimodalForCausalLM", **text, tie_word_embeddings=True, vision_config=dict(
+        vision, feature_layer=-1), audio_config=dict(audio, time_reduction=4, depthwise_multiplier=2, kernel_size=4,
+                                                     bias_symmetric=True, bias_max_distance=19), _feed=feeds.pieces_and_sound)
+    case("phi4_multimodal_vision/model", "Phi4MultimodalVisionModel", **dict(vision, crop_size=28), _feed=feeds.pixels)
+    for factor in (2, 16):
+        case(f"phi4_multimodal/by-{factor}", "Phi4MultimodalModel", **text, vision_config=dict(vision, feature_layer=2),
+             audio_config=dict(audio, time_reduction=factor), _feed=feeds.pieces_and_sound)
+
+
 def cases(case):
+    phi(case)
     gemma(case)
     qwen_omni(case)
     conformers(case)
