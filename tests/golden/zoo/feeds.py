@@ -754,3 +754,17 @@ def pieces_and_sound(model, run):
             start += size + 2
     return ({**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False},
             {"lengths": [ids.shape[1]] * texts, "grids": grids, "audio_frames": [frames] * texts})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_and_decoder(model, run):
+    """seamless_m4t: given features of frames, and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.feature_projection_input_dim),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = model.speech_encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})

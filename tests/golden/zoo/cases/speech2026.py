@@ -178,7 +178,32 @@ def of_phi(config, batch, length, fused, audio_frames=(), grids=()):
     return found
 
 
-DIFFERENCES = {"phi4_multimodal": of_phi,
+def of_seamless(config, batch, length, fused, audio_frames=(), encoder_length=0):
+    """seamless_m4t's conformer."""
+    if not audio_frames:
+        return {}
+    h, layers, clips, frames = config.hidden_size, config.speech_encoder_layers, len(audio_frames), audio_frames[0]
+    depthwise = 2 * config.conv_depthwise_kernel_size * h * frames * clips * layers
+    found = {"depthwise_convolution": {
+        "forward": 0, "backward": (h - 1) * depthwise,
+        "why": "the counter takes a weight gradient times the groups, which are the channels"}}
+    if config.position_embeddings_type == "relative":
+        projected = 2 * h ** 2 * (2 * frames - 1 - 2 * clips * frames) * layers
+        scores = 2 * h * clips * frames * (frames - 1) * layers
+        found["relative_positions"] = {
+            "forward": projected + scores, "backward": projected + 2 * scores,
+            "why": "2 x frames - 1 positions are projected once for the whole batch, and every query is multiplied "
+                   "with all of them, of which as many as frames are then taken"}
+    if fused == "mixed":
+        plain = 2 * h * frames ** 2 * clips * layers * (2 if "relative" in str(config.position_embeddings_type) else 1)
+        found["plain_encoder"] = {
+            "forward": 0, "backward": -plain,
+            "why": "the conformer's attention is not fused: its backward runs no product of queries a second time"}
+    return found
+
+
+DIFFERENCES = {"seamless_m4t": of_seamless, "seamless_m4t_v2": of_seamless,
+               "phi4_multimodal": of_phi,
                "gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
                "gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
                **{name: of_granite for name in ("granite_speech", "granite_speech_encoder", "granite_speech_plus",
@@ -402,7 +427,23 @@ def phi(case):
              audio_config=dict(audio, time_reduction=factor), _feed=feeds.pieces_and_sound)
 
 
+def seamless(case):
+    sizes = dict(vocab_size=101, hidden_size=48, encoder_layers=2, encoder_ffn_dim=70, encoder_attention_heads=4,
+                 decoder_layers=3, decoder_ffn_dim=54, decoder_attention_heads=6, speech_encoder_layers=2,
+                 speech_encoder_attention_heads=4, speech_encoder_intermediate_size=58, feature_projection_input_dim=20,
+                 conv_depthwise_kernel_size=5, adaptor_kernel_size=8, adaptor_stride=8, max_position_embeddings=40)
+    for name, prefix, kind in (("seamless_m4t", "SeamlessM4T", "rotary"), ("seamless_m4t_v2", "SeamlessM4Tv2", "rotary")):
+        case(name + "/speech", prefix + "ForSpeechToText", **sizes, _feed=feeds.features_and_decoder)
+        case(name + "/untied", prefix + "ForSpeechToText", **dict(sizes, adaptor_kernel_size=5, adaptor_stride=3),
+             tie_word_embeddings=False, position_embeddings_type=kind, _feed=feeds.features_and_decoder)
+        case(name + "/no-adapter", prefix + "ForSpeechToText", **sizes, add_adapter=False, speech_encoder_layerdrop=0.0,
+             _feed=feeds.features_and_decoder)
+        case(name + "/text", prefix + "ForTextToText", **sizes)
+        case(name + "/untied-text", prefix + "ForTextToText", **sizes, tie_word_embeddings=False)
+
+
 def cases(case):
+    seamless(case)
     phi(case)
     gemma(case)
     qwen_omni(case)
