@@ -768,3 +768,14 @@ def features_and_decoder(model, run):
         keys = model.speech_encoder(**frames).last_hidden_state.shape[1]
     return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
             {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 5), (3, 7, 9))
+def text_and_codes(model, run):
+    """musicgen: texts, and codes of sound in every codebook. A run is (texts, frames of codes, tokens of a text)."""
+    import torch
+    texts, length, keys = run
+    encoder, decoder = model.config.text_encoder, model.config.decoder
+    return ({"input_ids": torch.randint(5, encoder.vocab_size - 1, (texts, keys)),
+             "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts * decoder.num_codebooks, length))},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})

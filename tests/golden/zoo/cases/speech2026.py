@@ -442,7 +442,34 @@ def seamless(case):
         case(name + "/untied-text", prefix + "ForTextToText", **sizes, tie_word_embeddings=False)
 
 
+def codec(config):
+    import transformers
+    model = transformers.AutoModel.from_config(config.audio_encoder)
+    return {"codec": {"count": sum(one.numel() for one in model.parameters()),
+                      "why": "the codec makes codes of the sound before a step"}}
+
+
+def music(case):
+    case("moshi/causal", "MoshiForCausalLM", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
+         num_attention_heads=6, num_key_value_heads=3, head_dim=10, sliding_window=5, num_codebooks=2)
+    case("moshi/model", "MoshiModel", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
+         num_attention_heads=6, num_codebooks=2, sliding_window=3)
+    t5 = dict(model_type="t5", vocab_size=73, d_model=40, d_kv=7, d_ff=62, num_layers=2, num_heads=4)
+    encodec = dict(model_type="encodec", hidden_size=8, num_filters=2, codebook_size=16, codebook_dim=8, upsampling_ratios=[2, 2],
+                   num_lstm_layers=1)
+    decoder = dict(model_type="musicgen_decoder", vocab_size=31, hidden_size=48, ffn_dim=70, num_hidden_layers=3,
+                   num_attention_heads=6, num_codebooks=2, pad_token_id=30, bos_token_id=30)
+    shared = dict(audio_encoder=encodec, _parameters=codec, _attention=("eager",),  # a codec knows no other
+                  _feed=feeds.text_and_codes)
+    case("musicgen/generation", "MusicgenForConditionalGeneration", text_encoder=t5, decoder=decoder, **shared)
+    case("musicgen/of-one-width", "MusicgenForConditionalGeneration", text_encoder=dict(
+        t5, d_model=48, feed_forward_proj="gated-gelu"), decoder=decoder, **shared)
+    case("musicgen/layers-dropped", "MusicgenForConditionalGeneration", text_encoder=dict(t5, d_model=48), decoder=dict(
+        decoder, cross_attention_hidden_size=48, layerdrop=0.1), **shared)
+
+
 def cases(case):
+    music(case)
     seamless(case)
     phi(case)
     gemma(case)
