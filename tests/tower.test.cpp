@@ -381,6 +381,24 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
             }
         }
     }
+    for (const std::int64_t left : {-1, 0, 3, 40}) {
+        for (const std::int64_t right : {-1, 0, 2}) {
+            for (std::uint32_t frames = 0; frames < 130; ++frames) {
+                const std::int64_t kept = frames < 3 ? 0 : (frames - 3) / 2 + 1;
+                std::uint64_t pairs = 0;
+                for (std::int64_t query = 0; query < kept; ++query) {
+                    for (std::int64_t key = 0; key < kept; ++key) {
+                        const bool before = key <= query && (left < 0 || query - key <= left);
+                        const bool behind = key > query && (right < 0 || key - query <= right);
+                        pairs += before || behind ? 1U : 0U;
+                    }
+                }
+                INFO(frames << " frames, " << left << " before and " << right << " behind");
+                REQUIRE(mask::strided_band(3, 2, left, right).pairs(audio_clip{frames}) == pairs);
+            }
+        }
+    }
+    CHECK(mask::strided_band(3, 2, 40, 0).name() == "audio.strided_band(3,2,40,0)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
     CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,chunk=100)");
     CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,window=100)");

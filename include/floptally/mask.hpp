@@ -138,6 +138,11 @@ class mask : public rule {
                                                         std::int64_t window = 0) {
         return make_rule<mask_rules::strided_squares>(field, stride, chunk, window);
     }
+    /// The same frames, each of which sees `left` before it and `right` behind it; -1: all.
+    [[nodiscard]] static constexpr mask strided_band(std::int64_t field, std::int64_t stride, std::int64_t left,
+                                                     std::int64_t right) {
+        return make_rule<mask_rules::strided_band>(field, stride, left, right);
+    }
     /// Cells after convolutions.
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
         return make_rule<unit_rules::strided_cells>(field, stride);

@@ -86,6 +86,7 @@ GRIDS = {
 SOUND = {
     "strided_frames": lambda n, a, b, c, d: frames_left(n, a, b, c).value,
     "strided_squares": lambda n, a, b, c, d: squares_left(frames_left(n, a, b, c), d).value,
+    "strided_band": lambda n, a, b, c, d: f.band(frames_left(n, a, b, 0), U64(0), I64(c), I64(d)).value,
 }
 
 
@@ -150,4 +151,6 @@ def questions(rounds):
         for name in SOUND:
             frames, a, b = draw.upto(LONGEST), draw.upto(PARAMETER, -PARAMETER), draw.upto(PARAMETER, 1)
             c, d = draw.upto(0xFFFF), draw.upto(0xFFFF) if name == "strided_squares" else 0
+            if name == "strided_band":
+                c, d = draw.upto(PARAMETER, -1), draw.upto(PARAMETER, -1)
             yield f"frames {name} {a} {b} {c} {d} {frames}", SOUND[name](frames, a, b, c, d)

@@ -107,6 +107,8 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::strided_frames(p.a, p.b, p.c);
     if (name == "strided_squares")
         return mask::strided_squares(p.a, p.b, p.c, p.d);
+    if (name == "strided_band")
+        return mask::strided_band(p.a, p.b, p.c, p.d);
     std::cerr << "no rule has the name " << name << '\n';
     std::exit(2);
 }

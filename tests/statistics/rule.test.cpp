@@ -265,6 +265,7 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::strided_frames(1, 2, 100),
                                 mask::strided_squares(1, 8, 100, 104),
                                 mask::strided_squares(1, 8, 0, 104),
+                                mask::strided_band(1, 4, 12, 0),
                                 mask::strided_cells(-2, 4),
                                 mask::level_windows(7, 2, true, false),
                                 mask::level_windows(7, 2, false, true),

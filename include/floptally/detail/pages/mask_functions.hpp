@@ -63,6 +63,9 @@ inline value frames_of(const function_call& c) {
 inline value frame_squares_of(const function_call& c) {
     return mask_value_of(mask::strided_squares(c.number(0), c.number(1), c.number_or(2, 0), c.number_or(3, 0)));
 }
+inline value frame_band_of(const function_call& c) {
+    return mask_value_of(mask::strided_band(c.number(0), c.number(1), c.number(2), c.number(3)));
+}
 /// Frames that a stack of convolutions reads for one that leaves, less their padding on both sides:
 /// field(kernels, strides, paddings, dilations, first), each a list or a number for all.
 inline value field_of(const function_call& c) {
