@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Image-text models that the other groups do not have: readers of documents, contrastive kin, models of one family each."""
+
+import feeds
+from cases.qwen_vl import GLM_TOKENS
+from cases.qwen_vl import TEXT as GLM_TEXT
+from cases.qwen_vl import VISION as GLM_VISION
+from cases.vision import contrasted
+from cases.vision_language import CLIP, GEMMA, INTERN, LLAMA, MISTRAL, PIXTRAL, QWEN2, SIGLIP, TOKEN, one_sequence
+
+DIFFERENCES = {"lighton_ocr": one_sequence}
+
+QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
+
+
+def plain(config):
+    """Without model_type, for what has only one."""
+    return {name: value for name, value in config.items() if name != "model_type"}
+
+
+def cases(case):
+    document_readers(case)
+    janus_kin(case)
+    borrowed(case)
+    contrastive(case)
+
+
+def document_readers(case):
+    case("lighton_ocr/generation", "LightOnOcrForConditionalGeneration", text_config=QWEN3, vision_config=PIXTRAL,
+         image_token_id=7, _feed=feeds.images_in_one_canvas)
+    case("lighton_ocr/untied", "LightOnOcrForConditionalGeneration", text_config=dict(QWEN3, tie_word_embeddings=True),
+         vision_config=PIXTRAL, image_token_id=7, tie_word_embeddings=False, spatial_merge_size=1,
+         _feed=feeds.images_in_one_canvas)
+    case("lighton_ocr/model", "LightOnOcrModel", text_config=QWEN3, vision_config=PIXTRAL, image_token_id=7,
+         _feed=feeds.images_in_one_canvas)
+    intern = plain(INTERN)
+    case("qianfan_ocr/generation", "QianfanOCRForConditionalGeneration", text_config=QWEN3, vision_config=intern,
+         image_token_id=7, _feed=feeds.image_text)
+    case("qianfan_ocr/tied", "QianfanOCRForConditionalGeneration", text_config=QWEN3, image_token_id=7,
+         vision_config=dict(intern, attention_bias=False), tie_word_embeddings=True, _feed=feeds.image_text)
+    case("qianfan_ocr_vision/model", "QianfanOCRVisionModel", **intern, _feed=feeds.pixels)
+
+
+def janus_kin(case):
+    case("deepseek_vl/generation", "DeepseekVLForConditionalGeneration", text_config=LLAMA, vision_config=SIGLIP,
+         image_token_id=7, _feed=feeds.image_text)
+    case("deepseek_vl/untied", "DeepseekVLForConditionalGeneration", text_config=LLAMA, vision_config=CLIP,
+         image_token_id=7, tie_word_embeddings=False, _feed=feeds.image_text)
+    case("deepseek_vl/model", "DeepseekVLModel", text_config=MISTRAL, vision_config=dict(SIGLIP, vision_use_head=False),
+         image_token_id=7, _feed=feeds.image_text)
+    janus = dict(plain(SIGLIP), projection_dim=48, mlp_ratio=1.7)
+    del janus["intermediate_size"]
+    codes = dict(base_channels=32, channel_multiplier=[1, 2], latent_channels=32, num_embeddings=20, num_res_blocks=1,
+                 projection_dim=12, image_token_embed_dim=12)
+    case("janus/generation", "JanusForConditionalGeneration", text_config=LLAMA, vision_config=janus, vq_config=codes,
+         image_token_id=7, _feed=feeds.image_text, _parameters=maker_of_images)
+    case("janus/untied", "JanusForConditionalGeneration", text_config=LLAMA, vq_config=codes, image_token_id=7,
+         vision_config=dict(janus, depth=1, attention_bias=False), tie_word_embeddings=False,
+         _feed=feeds.image_text, _parameters=maker_of_images)
+    case("janus/deeper", "JanusModel", text_config=LLAMA, vq_config=codes, image_token_id=7,
+         vision_config=dict(janus, depth=4), _feed=feeds.image_text, _parameters=maker_of_images)
+    case("janus_vision_model/model", "JanusVisionModel", **janus, _feed=feeds.pixels)
+
+
+def maker_of_images(config):
+    """What janus has besides to make images: its autoencoder, the embeddings of its tokens and their head."""
+    import torch
+    import transformers
+    with torch.device("meta"):
+        model = transformers.JanusModel(config)
+    count = sum(weight.numel() for name in ("vqmodel", "generation_embeddings", "generation_aligner", "generation_head")
+                for weight in getattr(model, name).parameters())
+    return {"maker_of_images": {"count": count, "why": "images are read, not made: the autoencoder, the embeddings of "
+                                                       "its tokens and their head stand idle"}}
+
+
+def borrowed(case):
+    tower = dict(GLM_VISION, hidden_size=40, intermediate_size=58, out_hidden_size=48, image_size=12,
+                 model_type="glm4v_vision")
+    case("glmga/generation", "Glm46VForConditionalGeneration", text_config=dict(GLM_TEXT, model_type="glm4v_text"),
+         vision_config=tower, **GLM_TOKENS, _feed=feeds.patches)
+    text = dict(GEMMA, model_type="gemma3_text")
+    case("shieldgemma2/classification", "ShieldGemma2ForImageClassification", text_config=text, mm_tokens_per_image=4,
+         **TOKEN, boi_token_index=8, eoi_token_index=9, yes_token_index=11, no_token_index=12,
+         vision_config=dict(SIGLIP, image_size=28), _feed=feeds.image_text)
+    case("shieldgemma2/untied", "ShieldGemma2ForImageClassification", text_config=dict(text, tie_word_embeddings=False),
+         mm_tokens_per_image=4, **TOKEN, boi_token_index=8, eoi_token_index=9, yes_token_index=11, no_token_index=12,
+         vision_config=dict(SIGLIP, image_size=28), _feed=feeds.image_text)
+
+
+def contrastive(case):
+    tower = dict(plain(CLIP), num_hidden_layers=3)
+    text = dict(vocab_size=101, hidden_size=48, num_hidden_layers=3, num_attention_heads=6, intermediate_size=70)
+    kin = {"chinese_clip": ("ChineseCLIP", text), "altclip": ("AltCLIP", dict(text, project_dim=34))}
+    for name, (prefix, texts) in kin.items():
+        case(name + "/model", prefix + "Model", text_config=texts, vision_config=tower, projection_dim=26,
+             _loss=["logits_per_image", "logits_per_text"], _feed=feeds.contrastive, _differences=contrasted(26))
+        case(name + "_text_model/model", prefix + "TextModel", **texts)
+        case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
