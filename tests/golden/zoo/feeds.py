@@ -3,7 +3,7 @@
 
 A feed is a function (model, run) of two values: a dict of forward's inputs, and what the run adds to a tally,
 
-    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...]}
+    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...], "measured": {"word": n, ...}}
 
 Lengths are of text with its placeholders (or of a decoder), grids in patches before merging, one for each image or
 clip; audio frames are what enters the tower, mel frames or samples of a waveform. A case names a feed,
@@ -317,6 +317,29 @@ def patches(model, samples, square=False, more=None):
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(*GRIDS)
+def patches_by_kind(model, samples):
+    """ERNIE-4.5-VL: experts of text and of images apart, and clips, where t is above 1, apart from images. The visits of
+    experts of both kinds are measured, summed over layers."""
+    import torch
+    config = model.config
+    text, vision = config.text_config, vision_of(config)
+    grids = flatten(samples)
+    clips = grids[0][0] > 1
+    values = torch.randn(sum(t * h * w for t, h, w in grids), channels_of(vision) * vision.patch_size ** 2)
+    media = ({"pixel_values_videos": values, "video_grid_thw": torch.tensor(grids)} if clips else
+             {"pixel_values": values, "image_grid_thw": torch.tensor(grids)})
+    rows = placeholders(model, "get_video_features" if clips else "get_image_features", media,
+                        [len(sample) for sample in samples])
+    token = placeholder_of(config, "video" if clips else "image")
+    inputs, lengths = text_around(model, rows, token)
+    seen = inputs["input_ids"] == token
+    inputs.update(mm_token_type_ids=seen.int() * (2 if clips else 1), moe_mm_token_type_ids=seen.int())
+    times = text.num_experts_per_tok * text.mlp_layer_types.count("sparse")
+    measured = {"text_visits": times * int((~seen).sum()), "image_visits": times * int(seen.sum())}
+    return {**inputs, **media}, {"lengths": lengths, "grids": [list(grid) for grid in grids], "measured": measured}
 
 
 @feed(*GRIDS)

@@ -21,6 +21,8 @@ def plain(config):
 def cases(case):
     document_readers(case)
     janus_kin(case)
+    ernie(case)
+    query_towers(case)
     borrowed(case)
     contrastive(case)
 
@@ -72,6 +74,32 @@ def maker_of_images(config):
                 for weight in getattr(model, name).parameters())
     return {"maker_of_images": {"count": count, "why": "images are read, not made: the autoencoder, the embeddings of "
                                                        "its tokens and their head stand idle"}}
+
+
+def ernie(case):
+    text = dict(GLM_TEXT, moe_num_experts=4, moe_k=2, moe_intermediate_size=[26, 14], moe_num_shared_experts=2,
+                mlp_layer_types=["sparse", "dense", "sparse"])
+    tower = dict(depth=3, hidden_size=40, intermediate_size=58, num_heads=5, in_channels=2, patch_size=3)
+    tokens = dict(image_token_id=7, video_token_id=8, image_start_token_id=9, image_end_token_id=10,
+                  video_start_token_id=11, video_end_token_id=12, vision_config=tower)
+    case("ernie4_5_vl_moe/generation", "Ernie4_5_VLMoeForConditionalGeneration", text_config=text, **tokens,
+         _feed=feeds.patches_by_kind)
+    case("ernie4_5_vl_moe/clips", "Ernie4_5_VLMoeForConditionalGeneration", **tokens, tie_word_embeddings=False,
+         text_config=dict(text, use_bias=True, tie_word_embeddings=False), _feed=feeds.patches_by_kind,
+         _samples=((((4, 4, 6),), ((2, 8, 4),)), (((2, 4, 4), (6, 4, 4)),)))
+    case("ernie4_5_vl_moe/usual-layers", "Ernie4_5_VLMoeModel", **tokens, _feed=feeds.patches_by_kind, text_config=dict(
+        {key: value for key, value in text.items() if key != "mlp_layer_types"}, moe_num_shared_experts=0))
+    alone = dict(grid_name="grid_thw", values_name="hidden_states")
+    case("ernie4_5_vl_moe_vision/model", "Ernie4_5_VLMoeVisionTransformerPretrainedModel", **tower,
+         _feed=feeds.variant(feeds.patches_alone, **alone))
+
+
+def query_towers(case):
+    vision = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=21,
+                  patch_size=7)
+    case("instructblip_vision_model/model", "InstructBlipVisionModel", **vision, _feed=feeds.pixels)
+    case("instructblipvideo_vision_model/model", "InstructBlipVideoVisionModel", **vision, qkv_bias=False,
+         _feed=feeds.pixels)
 
 
 def borrowed(case):
