@@ -124,6 +124,10 @@ class mask : public rule {
     [[nodiscard]] static constexpr mask merged_pairs(std::int64_t side) {
         return make_rule<unit_rules::merged_pairs>(side);
     }
+    /// Merged patches that see each other within their frame.
+    [[nodiscard]] static constexpr mask merged_squares(std::int64_t side) {
+        return make_rule<unit_rules::merged_squares>(side);
+    }
     /// Patches, of which `side` x `side` are pooled into one in clips of several frames.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return make_rule<unit_rules::pooled_clips>(side);

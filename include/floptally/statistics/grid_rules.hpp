@@ -166,6 +166,22 @@ struct merged_pairs {
     }
 };
 
+/// Merged patches that see each other within their frame.
+struct merged_squares {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_squares";
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t units = merged_patches{side, 0}.of_frame(g);
+        return units * units;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
 /// Cells after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. To leave none is an error.
 struct strided_cells {
     std::int32_t field;

@@ -342,6 +342,24 @@ def patches_by_kind(model, samples):
     return {**inputs, **media}, {"lengths": lengths, "grids": [list(grid) for grid in grids], "measured": measured}
 
 
+@feed(((((1, 4, 8),), ((1, 8, 4),))), ((((1, 8, 4), (1, 4, 4)),)))
+def patches_in_a_row(model, samples):
+    """MiniCPM-V: the patches of all images side by side, one patch high, with target_sizes."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    side = vision.patch_size
+    images = {"pixel_values": torch.randn(1, channels_of(vision), side, side * sum(h * w for _, h, w in grids)),
+              "target_sizes": torch.tensor([[h, w] for _, h, w in grids])}
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is config:
+        return images, record
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, record
+
+
 @feed(*GRIDS)
 def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
     """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""

@@ -41,6 +41,7 @@ inline value merged_of(const function_call& c) {
 inline value pooled_of(const function_call& c) { return mask_value_of(mask::pooled_patches(c.number(0))); }
 inline value clips_of(const function_call&) { return mask_value_of(mask::clips()); }
 inline value merged_pairs_of(const function_call& c) { return mask_value_of(mask::merged_pairs(c.number(0))); }
+inline value merged_squares_of(const function_call& c) { return mask_value_of(mask::merged_squares(c.number(0))); }
 inline value pooled_clips_of(const function_call& c) { return mask_value_of(mask::pooled_clips(c.number(0))); }
 /// later_image_tokens(side, window): beyond a window, which a number says or the mask of a layer, earlier ones too.
 inline value later_of(const function_call& c) {

@@ -4,13 +4,17 @@
 import feeds
 from cases.qwen_vl import GLM_TOKENS
 from cases.qwen_vl import TEXT as GLM_TEXT
+from cases.qwen_vl import ROPE, hybrid
 from cases.qwen_vl import VISION as GLM_VISION
 from cases.vision import contrasted
 from cases.vision_language import CLIP, GEMMA, INTERN, LLAMA, MISTRAL, PIXTRAL, QWEN2, SIGLIP, TOKEN, one_sequence
 
-DIFFERENCES = {"lighton_ocr": one_sequence}
+DIFFERENCES = {"lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
 
 QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
+
+DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4,
+             linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
 
 
 def plain(config):
@@ -23,6 +27,7 @@ def cases(case):
     janus_kin(case)
     ernie(case)
     query_towers(case)
+    minicpm(case)
     borrowed(case)
     contrastive(case)
 
@@ -92,6 +97,20 @@ def ernie(case):
     alone = dict(grid_name="grid_thw", values_name="hidden_states")
     case("ernie4_5_vl_moe_vision/model", "Ernie4_5_VLMoeVisionTransformerPretrainedModel", **tower,
          _feed=feeds.variant(feeds.patches_alone, **alone))
+
+
+def minicpm(case):
+    tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
+                 image_size=24, patch_size=3)
+    for name, prefix in (("minicpmv4_6", "MiniCPMV4_6"), ("minicpmv4_7", "MiniCPMV4_7"), ("minicpm_ocr", "MiniCPMOcr")):
+        inserted = dict(tower, insert_layer_id=1)
+        both = dict(text_config=DELTA, vision_config=inserted, image_token_id=7, video_token_id=8, insert_layer_id=1)
+        case(name + "/generation", prefix + "ForConditionalGeneration", **both, _feed=feeds.patches_in_a_row)
+        case(name + "/tied-by-the-other-way", prefix + "ForConditionalGeneration", **dict(both, text_config=dict(
+            DELTA, tie_word_embeddings=True)), tie_word_embeddings=name != "minicpm_ocr", _feed=feeds.patches_in_a_row)
+        case(name + "/model", prefix + "Model", **both, _feed=feeds.patches_in_a_row)
+        case(name + "_vision/model", prefix + "VisionModel", **inserted, window_kernel_size=[2, 2],
+             _feed=feeds.patches_in_a_row)
 
 
 def query_towers(case):
