@@ -152,18 +152,20 @@ def image_batch(config, count, grid=None, patch=None):
     import torch
     vision = vision_of(config)
     patch = pair(patch or getattr(vision, "patch_size", None) or vision.tubelet_size[1:])
-    size = getattr(vision, "image_size", None) or vision.crop_size
-    height, width = pair(size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    if grid is None:
+        height, width = pair(getattr(vision, "image_size", None) or vision.crop_size)
+    else:
+        height, width = grid[1] * patch[0], grid[2] * patch[1]
     return (torch.randn(count, channels_of(vision), height, width),
             [[1, height // patch[0], width // patch[1]] for _ in range(count)])
 
 
 @feed(2, 3)
-def pixels(model, images, patch=None):
+def pixels(model, images, patch=None, name="pixel_values"):
     """A plain vision model: pixel_values. A run is a number of images of the config's size, or (number, (t, h, w))."""
     count, grid = images if isinstance(images, tuple) else (images, None)
     values, grids = image_batch(model.config, count, grid, patch)
-    return {"pixel_values": values}, {"lengths": [], "grids": grids}
+    return {name: values}, {"lengths": [], "grids": grids}
 
 
 @feed(2, 3)
@@ -190,11 +192,11 @@ def contrastive(model, run):
 
 
 @feed((4, 2), (7, 3))
-def image_text_to_text(model, run):
-    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder. A run is (decoder length,
-    texts)."""
+def image_text_to_text(model, run, grid=None, patch=None):
+    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder, of `grid` patches, else of the
+    config's size. A run is (decoder length, texts)."""
     length, texts = run
-    values, grids = image_batch(model.config, texts)
+    values, grids = image_batch(model.config, texts, grid, patch)
     images = {"pixel_values": values}
     rows = placeholders(model, "get_image_features", images, [1] * texts)
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))

@@ -6,10 +6,8 @@ from cases.qwen_vl import GLM_TOKENS
 from cases.qwen_vl import TEXT as GLM_TEXT
 from cases.qwen_vl import ROPE, hybrid
 from cases.qwen_vl import VISION as GLM_VISION
-from cases.vision import contrasted
+from cases.vision import contrasted, pieces
 from cases.vision_language import CLIP, GEMMA, INTERN, LLAMA, MISTRAL, PIXTRAL, QWEN2, SIGLIP, TOKEN, one_sequence
-
-DIFFERENCES = {"lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
 
 QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
 
@@ -27,6 +25,7 @@ def cases(case):
     janus_kin(case)
     ernie(case)
     query_towers(case)
+    florence(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -99,6 +98,52 @@ def ernie(case):
          _feed=feeds.variant(feeds.patches_alone, **alone))
 
 
+def davit(config, batch, length, fused, grids, encoder_length=0):
+    """DaViT pads each level to whole windows and runs them all; weight gradients of its convolutions, of which each
+    sees one channel, are counted as if all channels saw all."""
+    vision = getattr(config, "vision_config", config)
+    linears = cores = convolutions = channels = 0
+    side = vision.window_size
+    for level, (depth, width, groups) in enumerate(zip(vision.depths, vision.embed_dim, vision.num_groups)):
+        for _, *axes in grids:
+            cells = [-(-axis // 2 ** level) for axis in axes]
+            tokens, slots = cells[0] * cells[1], (-(-cells[0] // side) * side) * (-(-cells[1] // side) * side)
+            seen = [sum(piece ** 2 for piece in pieces(axis, side, 0)) for axis in cells]
+            linears += depth * 2 * (slots - tokens) * 4 * width * width
+            cores += depth * 2 * 2 * width * (slots * side * side - seen[0] * seen[1])
+            convolutions += depth * 4 * (width - 1) * 2 * 9 * width * tokens
+            channels += depth * 2 * width * width // groups * tokens
+    return {"padded_windows": {"forward": linears + cores, "backward": 2 * linears + (5 if fused else 4) * cores // 2,
+                               "why": "every window is whole: cells beyond the border are computed and seen"},
+            "plain_channels": {"forward": 0, "backward": -channels if fused else 0,
+                               "why": "attention of channels is not fused: its backward runs QKᵀ no second time"},
+            "conv_groups": {"forward": 0, "backward": convolutions,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+def florence(case):
+    tower = dict(in_channels=2, embed_dim=[8, 12, 20], depths=[1, 2, 1], num_heads=[2, 3, 5], num_groups=[4, 2, 5],
+                 patch_size=[7, 3, 3], patch_stride=[4, 2, 2], patch_padding=[3, 1, 1],
+                 patch_prenorm=[False, True, True], window_size=3, mlp_ratio=2.5, projection_dim=48,
+                 max_position_embeddings=9)
+    bart = dict(model_type="bart", vocab_size=101, d_model=48, encoder_layers=2, decoder_layers=3,
+                encoder_attention_heads=4, decoder_attention_heads=6, encoder_ffn_dim=70, decoder_ffn_dim=60,
+                max_position_embeddings=64)
+    seen = feeds.variant(feeds.image_text_to_text, grid=(1, 11, 6), patch=4)
+    case("florence2/generation", "Florence2ForConditionalGeneration", text_config=bart, vision_config=tower,
+         image_token_id=7, _feed=seen)
+    case("florence2/untied", "Florence2ForConditionalGeneration", text_config=bart, tie_word_embeddings=False,
+         vision_config=dict(tower, qkv_bias=False, patch_prenorm=[True, False, True]), image_token_id=7,
+         _feed=feeds.variant(feeds.image_text_to_text, grid=(1, 12, 8), patch=4))
+    case("florence2/tables-of-their-own", "Florence2Model", text_config=dict(bart, tie_word_embeddings=False),
+         vision_config=dict({key: value for key, value in tower.items() if not key.startswith("patch_")},
+                            embed_dim=[8, 12, 20, 24], depths=[1, 1, 1, 1], num_heads=[2, 3, 5, 4],
+                            num_groups=[4, 2, 5, 3]),
+         image_token_id=7, _feed=seen)
+    case("florence_vision/model", "Florence2VisionBackbone", **tower, _feed=feeds.variant(
+        feeds.pixels, (2, (1, 9, 6)), (1, (1, 7, 10)), patch=4, name="hidden_states"))
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -144,3 +189,7 @@ def contrastive(case):
              _loss=["logits_per_image", "logits_per_text"], _feed=feeds.contrastive, _differences=contrasted(26))
         case(name + "_text_model/model", prefix + "TextModel", **texts)
         case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
+
+
+DIFFERENCES = {"florence2": davit, "florence_vision": davit,
+               "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
