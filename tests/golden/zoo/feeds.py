@@ -205,6 +205,18 @@ def image_text_to_text(model, run, grid=None, patch=None):
             {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
 
 
+@feed((11, 2), (7, 3))
+def captions(model, run, grid=None, patch=None):
+    """vision-encoder-decoder: a text of each image, whose keys are what the tower leaves. A run is (length, texts)."""
+    import torch
+    length, texts = run
+    values, grids = image_batch(model.config.encoder, texts, grid, patch)
+    with torch.no_grad():
+        keys = model.encoder(pixel_values=values).last_hidden_state.shape[1]
+    return ({"pixel_values": values, "decoder_input_ids": words(model.config.decoder, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": keys})
+
+
 @feed((1, 1), (2, 1))
 def image_text(model, counts, extra=None):
     """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is

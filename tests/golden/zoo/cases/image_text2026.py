@@ -6,7 +6,7 @@ from cases.qwen_vl import GLM_TOKENS
 from cases.qwen_vl import TEXT as GLM_TEXT
 from cases.qwen_vl import ROPE, hybrid
 from cases.qwen_vl import VISION as GLM_VISION
-from cases.vision import contrasted, pieces
+from cases.vision import contrasted, pieces, windows
 from cases.vision_language import CLIP, GEMMA, INTERN, LLAMA, MISTRAL, PIXTRAL, QWEN2, SIGLIP, TOKEN, one_sequence
 
 QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
@@ -26,6 +26,7 @@ def cases(case):
     ernie(case)
     query_towers(case)
     florence(case)
+    captions(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -144,6 +145,42 @@ def florence(case):
         feeds.pixels, (2, (1, 9, 6)), (1, (1, 7, 10)), patch=4, name="hidden_states"))
 
 
+def of_encoder(config, batch, length, fused, grids, encoder_length):
+    return windows(config.encoder, batch, length, fused, grids) if config.encoder.model_type == "donut-swin" else {}
+
+
+def captions(case):
+    """Towers before decoders."""
+    vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
+               patch_size=7, num_channels=2)
+    swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
+                window_size=3, mlp_ratio=3.0)
+    trocr = dict(model_type="trocr", vocab_size=101, d_model=48, decoder_layers=3, decoder_attention_heads=6,
+                 decoder_ffn_dim=70, max_position_embeddings=64, is_decoder=True, add_cross_attention=True)
+    bart = dict(vocab_size=101, d_model=48, encoder_layers=2, decoder_layers=3, encoder_attention_heads=4,
+                decoder_attention_heads=6, encoder_ffn_dim=70, decoder_ffn_dim=60, max_position_embeddings=64,
+                is_decoder=True, add_cross_attention=True)
+    bert = dict(LLAMA, is_decoder=True, add_cross_attention=True, max_position_embeddings=64)
+    del bert["num_key_value_heads"]
+    gpt2 = dict(model_type="gpt2", vocab_size=101, n_embd=48, n_layer=3, n_head=6, n_inner=70, n_positions=64,
+                add_cross_attention=True)
+    towers = {"vit": dict(vit, model_type="vit"), "deit": dict(vit, model_type="deit"),
+              "swin": dict(swin, model_type="donut-swin")}
+    for name, tower, decoder in (
+            ("trocr", "vit", trocr), ("trocr-of-its-width", "deit", dict(trocr, cross_attention_hidden_size=40)),
+            ("donut", "swin", dict(bart, model_type="mbart")), ("bart", "vit", dict(bart, model_type="bart")),
+            ("bert", "vit", dict(bert, model_type="bert")), ("roberta", "vit", dict(bert, model_type="roberta")),
+            ("gpt2", "vit", gpt2), ("same-width", "vit", dict(trocr, d_model=40, decoder_attention_heads=4))):
+        case("vision-encoder-decoder/" + name, "VisionEncoderDecoderModel", encoder=towers[tower], decoder=decoder,
+             _feed=feeds.captions, _attention=("eager", "sdpa") if tower == "vit" and decoder["model_type"] != "trocr" else ("eager",))
+    alone = {key: value for key, value in trocr.items() if key not in ("model_type", "add_cross_attention")}
+    case("trocr/generation", "TrOCRForCausalLM", **alone)
+    case("trocr/sines", "TrOCRForCausalLM", **alone, use_learned_position_embeddings=False, layernorm_embedding=False,
+         cross_attention_hidden_size=36, tie_word_embeddings=False)
+    case("donut-swin/model", "DonutSwinModel", **swin, _feed=feeds.pixels)
+    case("donut-swin/classification", "DonutSwinForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -191,5 +228,5 @@ def contrastive(case):
         case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
 
 
-DIFFERENCES = {"florence2": davit, "florence_vision": davit,
+DIFFERENCES = {"donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
                "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
