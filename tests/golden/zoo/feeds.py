@@ -217,6 +217,27 @@ def captions(model, run, grid=None, patch=None):
             {"lengths": [length] * texts, "grids": grids, "encoder_length": keys})
 
 
+@feed((11, 2), (7, 3))
+def attended(model, run):
+    """blip: a text whose layers attend an image. A run is (length, texts)."""
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    return ({"pixel_values": values, "input_ids": words(model.config, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": grids[0][1] * grids[0][2] + 1})
+
+
+@feed((11, 2, 1), (7, 3, 1))
+def prepended(model, run):
+    """git: images whose tokens stand before the text's and are counted with it. A run is (length, texts, images)."""
+    length, texts, images = run
+    values, grids = image_batch(model.config, texts * images)
+    tokens = grids[0][1] * grids[0][2] + 1
+    clips = getattr(model.config, "num_image_with_embedding", None) is not None
+    return ({"pixel_values": values.unflatten(0, (texts, images)) if clips else values,
+             "input_ids": words(model.config, texts, length), "use_cache": False},
+            {"lengths": [length + images * tokens] * texts, "grids": grids})
+
+
 @feed((1, 1), (2, 1))
 def image_text(model, counts, extra=None):
     """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is

@@ -173,6 +173,20 @@ def captions(case):
             ("gpt2", "vit", gpt2), ("same-width", "vit", dict(trocr, d_model=40, decoder_attention_heads=4))):
         case("vision-encoder-decoder/" + name, "VisionEncoderDecoderModel", encoder=towers[tower], decoder=decoder,
              _feed=feeds.captions, _attention=("eager", "sdpa") if tower == "vit" and decoder["model_type"] != "trocr" else ("eager",))
+    rgb = dict({key: value for key, value in vit.items() if key != "num_channels"})
+    blip = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                max_position_embeddings=64, encoder_hidden_size=40)
+    case("blip/captions", "BlipForConditionalGeneration", text_config=blip, vision_config=rgb, _feed=feeds.attended)
+    case("blip/untied", "BlipForConditionalGeneration", text_config=dict(blip, tie_word_embeddings=False), vision_config=rgb, tie_word_embeddings=False,
+         _feed=feeds.attended)
+    case("blip_vision_model/model", "BlipVisionModel", **rgb, _feed=feeds.pixels)
+    git = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+               max_position_embeddings=64, vision_config=vit)
+    case("git/captions", "GitForCausalLM", **git, _feed=feeds.prepended, _pairs=True)
+    case("git/tied-clips", "GitForCausalLM", **git, num_image_with_embedding=2, tie_word_embeddings=True, _pairs=True,
+         _feed=feeds.prepended, _samples=((11, 2, 2), (7, 3, 2)))
+    case("git/model", "GitModel", **git, _feed=feeds.prepended)
+    case("git_vision_model/model", "GitVisionModel", **vit, _feed=feeds.pixels)
     alone = {key: value for key, value in trocr.items() if key not in ("model_type", "add_cross_attention")}
     case("trocr/generation", "TrOCRForCausalLM", **alone)
     case("trocr/sines", "TrOCRForCausalLM", **alone, use_learned_position_embeddings=False, layernorm_embedding=False,
