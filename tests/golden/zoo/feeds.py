@@ -226,6 +226,31 @@ def attended(model, run):
             {"lengths": [length] * texts, "grids": grids, "encoder_length": grids[0][1] * grids[0][2] + 1})
 
 
+@feed((11, 2, (1, 4, 6)), (7, 3, (1, 3, 5)))
+def flat_patches(model, run):
+    """pix2struct: patches with their row and column. A run is (length, texts, grid); length is 0 of the tower alone."""
+    import torch
+    length, texts, (_, rows, columns) = run
+    at = torch.tensor([[row, column] for row in range(rows) for column in range(columns)]).float() + 1
+    values = torch.randn(texts, rows * columns, vision_of(model.config).patch_embed_hidden_size)
+    inputs = {"flattened_patches": torch.cat([at.expand(texts, -1, 2), values], 2)}
+    record = {"lengths": [length] * texts if length else [], "grids": [[1, rows, columns]] * texts}
+    if not length:
+        return inputs, record
+    return {**inputs, "decoder_input_ids": words(model.config, texts, length)}, {
+        **record, "encoder_length": rows * columns}
+
+
+@feed((2, 11, 5), (1, 7, 9))
+def encoder_states(model, run):
+    """A decoder whose tower is elsewhere: what that made, with a gradient. A run is (texts, length, keys)."""
+    import torch
+    texts, length, keys = run
+    return ({"input_ids": words(model.config, texts, length), "use_cache": False,
+             "encoder_hidden_states": torch.randn(texts, keys, model.config.hidden_size, requires_grad=True)},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
+
+
 @feed((11, 2, 1), (7, 3, 1))
 def prepended(model, run):
     """git: images whose tokens stand before the text's and are counted with it. A run is (length, texts, images)."""

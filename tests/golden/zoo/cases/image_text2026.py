@@ -27,6 +27,7 @@ def cases(case):
     query_towers(case)
     florence(case)
     captions(case)
+    documents(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -195,6 +196,20 @@ def captions(case):
     case("donut-swin/classification", "DonutSwinForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
 
 
+def documents(case):
+    tower = dict(hidden_size=40, patch_embed_hidden_size=27, d_ff=66, d_kv=7, num_hidden_layers=3,
+                 num_attention_heads=5, seq_len=30)
+    text = dict(vocab_size=101, hidden_size=48, d_ff=70, d_kv=9, num_layers=3, num_heads=6,
+                relative_attention_num_buckets=8, initializer_range=0.02)
+    case("pix2struct/generation", "Pix2StructForConditionalGeneration", text_config=text,
+         vision_config=dict(tower, hidden_size=48), _feed=feeds.flat_patches)
+    case("pix2struct/tied", "Pix2StructForConditionalGeneration", text_config=text,
+         vision_config=dict(tower, hidden_size=48), tie_word_embeddings=True, _feed=feeds.flat_patches)
+    case("pix2struct_text_model/generation", "Pix2StructTextModel", **text, _feed=feeds.encoder_states)
+    case("pix2struct_vision_model/model", "Pix2StructVisionModel", **tower, _feed=feeds.flat_patches,
+         _samples=((0, 2, (1, 4, 6)), (0, 1, (1, 2, 9))))
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -240,6 +255,27 @@ def contrastive(case):
              _loss=["logits_per_image", "logits_per_text"], _feed=feeds.contrastive, _differences=contrasted(26))
         case(name + "_text_model/model", prefix + "TextModel", **texts)
         case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
+    text = dict(text, max_position_embeddings=16)
+    for name, prefix in (("owlvit", "OwlViT"), ("owlv2", "Owlv2")):
+        both = dict(text_config=text, vision_config=tower, projection_dim=48)
+        case(name + "/model", prefix + "Model", **both, _loss=["logits_per_image", "logits_per_text"],
+             _feed=feeds.contrastive, _differences=contrasted(48))
+        case(name + "/detection", prefix + "ForObjectDetection", **both, _feed=feeds.contrastive,
+             _samples=((6, 11, 3), (4, 7, 2)), _differences=queried,
+             _loss=["logits", "pred_boxes", *(["objectness_logits"] if name == "owlv2" else [])])
+        case(name + "_text_model/model", prefix + "TextModel", **text)
+        case(name + "_vision_model/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
+
+
+def queried(config, batch, length, fused, grids):
+    """The likeness of each patch to each query of its image, and of each text to each image, which no loss reads."""
+    patches = grids[0][1] * grids[0][2]
+    product = 2 * patches * batch * config.text_config.hidden_size
+    pairs = 2 * batch * len(grids) * config.projection_dim
+    return {"queries": {"forward": product, "backward": 2 * product,
+                        "why": "patches x queries of an image: not a sum over samples"},
+            "similarity": {"forward": pairs, "backward": 0,
+                           "why": "texts x images of the whole batch: not a sum over samples"}}
 
 
 DIFFERENCES = {"donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
