@@ -274,6 +274,48 @@ def image_text(model, counts, extra=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": grids}
 
 
+@feed((1, 1), (2, 2))
+def image_rows(model, counts):
+    """modernvbert: as image_text, the images of a sample in a row; each sample has as many."""
+    values, grids = image_batch(model.config, sum(counts))
+    images = {"pixel_values": values.unflatten(0, (len(counts), counts[0]))}
+    rows = placeholders(model, "get_image_features", images, counts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+def inside(config):
+    """The model that a retriever is made of."""
+    return config.vlm_config
+
+
+@feed((1, 1), (1, 1, 1))
+def retrieved(model, counts, rows=False):
+    """colpali, colmodernvbert (`rows`): one image in each sample, of the config's size."""
+    config = inside(model.config)
+    values, grids = image_batch(config, len(counts))
+    images = {"pixel_values": values[:, None] if rows else values}
+    blocks = by_sample(rows_of(ask(model.vlm, "get_image_features", images), len(counts)), counts)
+    inputs, lengths = text_around(model.vlm, blocks, placeholder_of(config))
+    return {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **images}, {
+        "lengths": lengths, "grids": grids}
+
+
+@feed(((1, 4, 6), (1, 8, 4)), ((1, 4, 4),))
+def retrieved_patches(model, grids):
+    """colqwen2: one image of any size in each sample, its patches padded to the largest; the padding is cut away."""
+    import torch
+    config = inside(model.config)
+    vision = vision_of(config)
+    counts = [t * h * w for t, h, w in grids]
+    values = torch.randn(len(grids), max(counts), patch_width(vision))
+    inputs, lengths = text_around(model.vlm, [[count // vision.spatial_merge_size ** 2] for count in counts],
+                                  placeholder_of(config))
+    return {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], "use_cache": False,
+            "pixel_values": values, "image_grid_thw": torch.tensor(grids)}, {
+                "lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
 @feed((((30, 41),), ((40, 12),)), (((20, 20), (41, 41)),))
 def tiles(model, samples, tiles_per_image=None):
     """llava_next and kin: the tiles of images of any size, image_sizes. A run is the sizes in pixels of each sample's

@@ -28,6 +28,7 @@ def cases(case):
     florence(case)
     captions(case)
     documents(case)
+    retrievers(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -199,7 +200,7 @@ def captions(case):
 def documents(case):
     tower = dict(hidden_size=40, patch_embed_hidden_size=27, d_ff=66, d_kv=7, num_hidden_layers=3,
                  num_attention_heads=5, seq_len=30)
-    text = dict(vocab_size=101, hidden_size=48, d_ff=70, d_kv=9, num_layers=3, num_heads=6,
+    text = dict(vocab_size=101, hidden_size=48, d_ff=70, d_kv=8, num_layers=3, num_heads=6,
                 relative_attention_num_buckets=8, initializer_range=0.02)
     case("pix2struct/generation", "Pix2StructForConditionalGeneration", text_config=text,
          vision_config=dict(tower, hidden_size=48), _feed=feeds.flat_patches)
@@ -208,6 +209,37 @@ def documents(case):
     case("pix2struct_text_model/generation", "Pix2StructTextModel", **text, _feed=feeds.encoder_states)
     case("pix2struct_vision_model/model", "Pix2StructVisionModel", **tower, _feed=feeds.flat_patches,
          _samples=((0, 2, (1, 4, 6)), (0, 1, (1, 2, 9))))
+
+
+def plain_text_core(config, batch, length, fused, grids=(), encoder_length=0):
+    """pix2struct's text attends itself by plain products, and the image by a fused kernel."""
+    text = getattr(config, "text_config", config)
+    product = 2 * batch * length * length * text.num_heads * text.d_kv * text.num_layers
+    return {"plain_text_core": {"forward": 0, "backward": -product if fused else 0,
+                                "why": "the text's own core is not fused: its backward runs QKᵀ no second time"}}
+
+
+def retrievers(case):
+    vectors = dict(_loss=["embeddings"])
+    case("colpali/retrieval", "ColPaliForRetrieval", embedding_dim=20, **vectors, _feed=feeds.retrieved, vlm_config=dict(
+        model_type="paligemma", text_config=GEMMA, **TOKEN, projection_dim=48,
+        vision_config=dict(SIGLIP, projection_dim=48)))
+    qwen = dict(GLM_TEXT, model_type="qwen2_vl_text")
+    tower = dict(GLM_VISION, embed_dim=40, mlp_ratio=2, hidden_size=48)
+    case("colqwen2/retrieval", "ColQwen2ForRetrieval", embedding_dim=20, **vectors, _feed=feeds.retrieved_patches,
+         vlm_config=dict(model_type="qwen2_vl", text_config=qwen, vision_config=tower, image_token_id=7,
+                         video_token_id=8, vision_start_token_id=9, vision_end_token_id=10))
+    bert = dict(model_type="modernbert", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=4,
+                num_attention_heads=6, local_attention=8, pad_token_id=0)
+    even = dict(SIGLIP, image_size=28)
+    both = dict(text_config=bert, vision_config=even, image_token_id=7, pixel_shuffle_factor=2)
+    case("modernvbert/masked", "ModernVBertForMaskedLM", **both, _feed=feeds.image_rows)
+    case("modernvbert/tied", "ModernVBertForMaskedLM", **dict(both, text_config=dict(
+        bert, decoder_bias=False, classifier_bias=True)), tie_word_embeddings=True, _feed=feeds.image_rows)
+    case("modernvbert/model", "ModernVBertModel", **dict(both, vision_config=dict(even, vision_use_head=False)),
+         _feed=feeds.image_rows)
+    case("colmodernvbert/retrieval", "ColModernVBertForRetrieval", embedding_dim=20, **vectors,
+         _feed=feeds.variant(feeds.retrieved, rows=True), vlm_config=dict(both, model_type="modernvbert"))
 
 
 def minicpm(case):
@@ -278,5 +310,5 @@ def queried(config, batch, length, fused, grids):
                            "why": "texts x images of the whole batch: not a sum over samples"}}
 
 
-DIFFERENCES = {"donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
+DIFFERENCES = {"pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
                "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
