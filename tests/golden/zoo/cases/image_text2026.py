@@ -29,6 +29,7 @@ def cases(case):
     captions(case)
     documents(case)
     retrievers(case)
+    got(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -242,6 +243,43 @@ def retrievers(case):
          _feed=feeds.variant(feeds.retrieved, rows=True), vlm_config=dict(both, model_type="modernvbert"))
 
 
+def sam(config, batch, length, fused, grids):
+    """SAM's encoder pads its windows and runs them whole, without a fused kernel."""
+    vision = getattr(config, "vision_config", config)
+    width, side = vision.hidden_size, vision.window_size
+    linears = cores = positions = products = 0
+    for layer in range(vision.num_hidden_layers):
+        whole = layer in vision.global_attn_indexes
+        for _, *axes in grids:
+            tokens = axes[0] * axes[1]
+            slots = tokens if whole else (-(-axes[0] // side) * side) * (-(-axes[1] // side) * side)
+            seen = [axis ** 2 if whole else sum(piece ** 2 for piece in pieces(axis, side, 0)) for axis in axes]
+            pairs = tokens ** 2 if whole else slots * side * side
+            linears += 2 * (slots - tokens) * 4 * width * width
+            cores += 2 * 2 * width * (pairs - seen[0] * seen[1])
+            positions += 2 * (slots - tokens) * 2 * side * width * vision.use_rel_pos
+            products += 2 * width * seen[0] * seen[1]
+    return {"padded_windows": {"forward": linears + cores + positions, "backward": 2 * (linears + cores + positions),
+                               "why": "every window is whole: cells beyond the border are computed and seen"},
+            "plain_tower": {"forward": 0, "backward": -products if fused else 0,
+                            "why": "the tower's core is not fused: its backward runs QKᵀ no second time"}}
+
+
+def got(case):
+    tower = dict(hidden_size=40, output_channels=18, num_hidden_layers=3, num_attention_heads=5, num_channels=2,
+                 image_size=49, patch_size=7, window_size=3, global_attn_indexes=[1], mlp_dim=66)
+    token = dict(image_token_index=7)
+    case("got_ocr2/generation", "GotOcr2ForConditionalGeneration", text_config=QWEN2, vision_config=tower, **token,
+         _feed=feeds.image_text)
+    case("got_ocr2/untied", "GotOcr2ForConditionalGeneration", text_config=QWEN2, **token, tie_word_embeddings=False,
+         vision_config=dict(tower, image_size=42, use_abs_pos=False, use_rel_pos=False, qkv_bias=False),
+         _feed=feeds.image_text)
+    case("got_ocr2/model", "GotOcr2Model", text_config=QWEN2, vision_config=tower, **token, _feed=feeds.image_text)
+    case("got_ocr2_vision/encoder", "GotOcr2VisionEncoder", **tower, _feed=feeds.pixels)
+    case("pp_chart2table/generation", "GotOcr2ForConditionalGeneration", text_config=QWEN2, vision_config=tower, **token,
+         _feed=feeds.image_text)
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -310,5 +348,5 @@ def queried(config, batch, length, fused, grids):
                            "why": "texts x images of the whole batch: not a sum over samples"}}
 
 
-DIFFERENCES = {"pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
+DIFFERENCES = {"got_ocr2": sam, "got_ocr2_vision": sam, "pp_chart2table": sam, "pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
                "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
