@@ -405,15 +405,16 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False, more=None):
-    """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
+def patches(model, samples, square=False, more=None, values=None):
+    """Qwen-VL kin: flattened patches (`square`: patches as little images; `values` of each, where the config says them
+    by other names) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
     above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
-    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (values or patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
     images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
@@ -463,12 +464,13 @@ def patches_in_a_row(model, samples):
 
 
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None,
+                  values=None):
     """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
-    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (values or patch_width(vision),)
     images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
     images.update(more(grids) if more else {})
     return images, {"lengths": [], "grids": [list(grid) for grid in grids]}

@@ -4,13 +4,15 @@
 import feeds
 from cases.qwen_vl import GLM_TOKENS
 from cases.qwen_vl import TEXT as GLM_TEXT
-from cases.qwen_vl import ROPE, hybrid
+from cases.qwen_vl import CLIPS, ROPE, hybrid
 from cases.qwen_vl import VISION as GLM_VISION
 from cases.vision import contrasted, pieces, windows
 from cases.vision_language import CLIP, GEMMA, INTERN, LLAMA, MISTRAL, PIXTRAL, QWEN2, SIGLIP, TOKEN, one_sequence
 
 QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
 
+GLIMMER = feeds.variant(feeds.patches, values=54)
+GLIMMER_ALONE = feeds.variant(feeds.patches_alone, values_name="pixel_values", values=54)
 DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4,
              linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
 
@@ -30,6 +32,7 @@ def cases(case):
     documents(case)
     retrievers(case)
     got(case)
+    packed_kin(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -278,6 +281,48 @@ def got(case):
     case("got_ocr2_vision/encoder", "GotOcr2VisionEncoder", **tower, _feed=feeds.pixels)
     case("pp_chart2table/generation", "GotOcr2ForConditionalGeneration", text_config=QWEN2, vision_config=tower, **token,
          _feed=feeds.image_text)
+
+
+def packed_kin(case):
+    """Towers whose images are packed, of any size."""
+    qwen = dict(depth=3, hidden_size=40, intermediate_size=58, num_heads=5, in_channels=2, patch_size=3,
+                temporal_patch_size=2, spatial_merge_size=2, window_size=12, fullatt_block_indexes=[1],
+                out_hidden_size=34, model_type="qwen2_5_vl_vision")
+    tokens = dict(image_token_id=7, video_token_id=8)
+    clova = dict(LLAMA, model_type="hyperclovax")
+    case("hyperclovax_vision_v2/generation", "HyperCLOVAXVisionV2ForConditionalGeneration", text_config=clova,
+         vision_config=dict(qwen, num_heads=10), **tokens, _feed=feeds.patches)
+    case("hyperclovax_vision_v2/untied-clips", "HyperCLOVAXVisionV2ForConditionalGeneration", text_config=clova,
+         vision_config=dict(qwen, num_heads=10, model_type="qwen2_5_vl"), tie_word_embeddings=False, **tokens,
+         _feed=feeds.patches, _samples=CLIPS)
+    case("hyperclovax_vision_v2/model", "HyperCLOVAXVisionV2Model", text_config=clova,
+         vision_config=dict(qwen, num_heads=10), **tokens, _feed=feeds.patches)
+    edge = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                num_key_value_heads=2, head_dim=8,
+                rope_parameters={"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]})
+    tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=5, num_channels=2,
+                 patch_size=3, num_patches=36)
+    both = dict(text_config=edge, vision_config=tower, projector_hidden_size=62, **tokens)
+    case("cosmos3_edge/generation", "Cosmos3EdgeForConditionalGeneration", **both, _feed=feeds.patches)
+    case("cosmos3_edge/biased-clips", "Cosmos3EdgeModel", **dict(both, text_config=dict(
+        edge, mlp_bias=True, attention_bias=True)), _feed=feeds.patches, _samples=CLIPS)
+    case("cosmos3_edge_text/model", "Cosmos3EdgeTextModel", **edge)
+    alone = dict(values_name="pixel_values")
+    case("cosmos3_edge_vision/model", "Cosmos3EdgeVisionModel", **tower, _feed=feeds.variant(
+        feeds.patches_alone, **alone))
+    glimmer = dict(LLAMA, head_dim=8, sliding_window=6, num_hidden_layers=3)
+    del glimmer["model_type"]
+    wide = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=5, patch_size=3,
+                pos_emb_height=4, pos_emb_width=4)
+    listed = dict(wide, layer_types=["window_attention", "full_attention", "window_attention"])
+    both = dict(text_config=glimmer, vision_config=wide, out_hidden_size=160, projector_hidden_size=62, **tokens)
+    case("muse_glimmer/generation", "MuseGlimmerForConditionalGeneration", **both, _feed=GLIMMER)
+    case("muse_glimmer/tied-lists", "MuseGlimmerForConditionalGeneration", **dict(both, vision_config=listed, text_config=dict(
+        glimmer, layer_types=["full_attention", "sliding_attention", "sliding_attention"], attention_bias=True)),
+         tie_word_embeddings=True, _feed=GLIMMER)
+    case("muse_glimmer/model", "MuseGlimmerModel", **both, _feed=GLIMMER)
+    case("muse_glimmer_text/model", "MuseGlimmerTextModel", **glimmer)
+    case("muse_glimmer_vision/model", "MuseGlimmerVisionModel", **wide, _feed=GLIMMER_ALONE)
 
 
 def minicpm(case):
