@@ -422,6 +422,17 @@ def patches(model, samples, square=False, more=None, values=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
+@feed(((1, 4, 6), (1, 4, 6)), ((1, 3, 5),))
+def raw_patches(model, grids):
+    """fuyu: one image in each text, its patches as they are. A run is the grid of each, all alike."""
+    import torch
+    config = model.config
+    _, rows, columns = grids[0]
+    values = torch.randn(len(grids), rows * columns, config.num_channels * config.patch_size ** 2)
+    inputs, lengths = text_around(model, [[rows * columns]] * len(grids), placeholder_of(config))
+    return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
 @feed(*GRIDS)
 def patches_by_kind(model, samples):
     """ERNIE-4.5-VL: experts of text and of images apart, and clips, where t is above 1, apart from images. The visits of

@@ -33,6 +33,7 @@ def cases(case):
     retrievers(case)
     got(case)
     packed_kin(case)
+    images_as_words(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -323,6 +324,50 @@ def packed_kin(case):
     case("muse_glimmer/model", "MuseGlimmerModel", **both, _feed=GLIMMER)
     case("muse_glimmer_text/model", "MuseGlimmerTextModel", **glimmer)
     case("muse_glimmer_vision/model", "MuseGlimmerVisionModel", **wide, _feed=GLIMMER_ALONE)
+
+
+def autoencoder(name):
+    """The autoencoder that makes tokens of images, which a text of tokens leaves idle."""
+    def unused(config):
+        import torch
+        import transformers
+        with torch.device("meta"):
+            model = getattr(transformers, name)(config)
+        return {"autoencoder": {"count": sum(weight.numel() for weight in model.vqmodel.parameters()),
+                                "why": "tokens of images are made by an autoencoder, which stands idle here"}}
+    return unused
+
+
+def images_as_words(case):
+    codes = dict(embed_dim=8, num_embeddings=20, latent_channels=32, resolution=16, base_channels=32,
+                 channel_multiplier=[1, 2], num_res_blocks=1)
+    words = {"<image>": 7, "IMGIMGBBZ": 9}
+    text = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    idle = dict(_parameters=autoencoder("ChameleonModel"), vq_config=codes, vocabulary_map=words)
+    case("chameleon/generation", "ChameleonForConditionalGeneration", **text, **idle)
+    case("chameleon/tied-swin", "ChameleonForConditionalGeneration", **text, **idle, swin_norm=True,
+         attention_bias=True, tie_word_embeddings=True)
+    case("chameleon/model", "ChameleonModel", **text, **idle)
+    codes = dict(codebook_size=20, embed_dim=4, latent_channels=4, base_channels=32, channel_multiplier=[1, 1],
+                 num_res_blocks=1, attn_resolutions=[1], hidden_size=32)
+    text["pad_token_id"] = 0
+    idle = dict(_parameters=autoencoder("Emu3Model"), vq_config=codes, vocabulary_map=words, text_config=text)
+    case("emu3/generation", "Emu3ForConditionalGeneration", **idle)
+    case("emu3/tied", "Emu3ForConditionalGeneration", **idle, tie_word_embeddings=True)
+    case("emu3/model", "Emu3Model", **idle)
+    case("emu3_text_model/generation", "Emu3ForCausalLM", **text)
+    case("emu3_text_model/tied", "Emu3ForCausalLM", **text, attention_bias=True, mlp_bias=True, tie_word_embeddings=True)
+    persimmon = dict(model_type="persimmon", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3,
+                     num_attention_heads=6)
+    case("fuyu/generation", "FuyuForCausalLM", text_config=persimmon, patch_size=3, num_channels=2, image_token_id=7,
+         _feed=feeds.raw_patches)
+    beside = {key: value for key, value in persimmon.items() if key != "model_type"}
+    case("fuyu/text-beside", "FuyuForCausalLM", **beside, patch_size=3, num_channels=2, image_token_id=7,
+         _feed=feeds.raw_patches)
+    case("fuyu/model-tied", "FuyuModel", text_config=persimmon, patch_size=3, num_channels=2, image_token_id=7,
+         tie_word_embeddings=True, _feed=feeds.raw_patches)
+    case("fuyu/tied", "FuyuForCausalLM", text_config=persimmon, patch_size=3, num_channels=2, image_token_id=7,
+         tie_word_embeddings=True, _feed=feeds.raw_patches)
 
 
 def minicpm(case):
