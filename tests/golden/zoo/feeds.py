@@ -55,6 +55,7 @@ def audio_of(config):
 
 
 def channels_of(vision):
+    vision = inner(vision, "sam_config")
     return next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
                  if getattr(vision, name, None) is not None), 3)
 
@@ -431,6 +432,19 @@ def raw_patches(model, grids):
     values = torch.randn(len(grids), rows * columns, config.num_channels * config.patch_size ** 2)
     inputs, lengths = text_around(model, [[rows * columns]] * len(grids), placeholder_of(config))
     return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed((1,))
+def image_pages(model, counts):
+    """deepseek_ocr2: one image in each text, of the size that SAM's config says."""
+    config = model.config
+    first = config.vision_config.sam_config
+    side = first.image_size // first.patch_size
+    values, grids = image_batch(first, len(counts))
+    images = {"pixel_values": values}
+    rows = placeholders(model, "get_image_features", images, [1] * len(counts))
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [[1, side, side]] * len(counts)}
 
 
 @feed(*GRIDS)

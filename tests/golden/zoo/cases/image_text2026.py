@@ -34,6 +34,7 @@ def cases(case):
     got(case)
     packed_kin(case)
     images_as_words(case)
+    deepseek_ocr(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -247,8 +248,9 @@ def retrievers(case):
          _feed=feeds.variant(feeds.retrieved, rows=True), vlm_config=dict(both, model_type="modernvbert"))
 
 
-def sam(config, batch, length, fused, grids):
-    """SAM's encoder pads its windows and runs them whole, without a fused kernel."""
+def sam(config, batch, length, fused, grids, has_kernel=False):
+    """SAM's encoder pads its windows and runs them whole; with biases of its scores, or where the class has no fused
+    kernel, by plain products."""
     vision = getattr(config, "vision_config", config)
     width, side = vision.hidden_size, vision.window_size
     linears = cores = positions = products = 0
@@ -263,9 +265,12 @@ def sam(config, batch, length, fused, grids):
             cores += 2 * 2 * width * (pairs - seen[0] * seen[1])
             positions += 2 * (slots - tokens) * 2 * side * width * vision.use_rel_pos
             products += 2 * width * seen[0] * seen[1]
-    return {"padded_windows": {"forward": linears + cores + positions, "backward": 2 * (linears + cores + positions),
+    plain = vision.use_rel_pos or not has_kernel
+    again = 0 if plain or not fused else cores // 2
+    return {"padded_windows": {"forward": linears + cores + positions,
+                               "backward": 2 * (linears + cores + positions) + again,
                                "why": "every window is whole: cells beyond the border are computed and seen"},
-            "plain_tower": {"forward": 0, "backward": -products if fused else 0,
+            "plain_tower": {"forward": 0, "backward": -products if fused and plain else 0,
                             "why": "the tower's core is not fused: its backward runs QKᵀ no second time"}}
 
 
@@ -370,6 +375,44 @@ def images_as_words(case):
          tie_word_embeddings=True, _feed=feeds.raw_patches)
 
 
+def queried_cells(config, batch, length, fused, grids):
+    """The second encoder runs all pairs of cells and queries, of which cells see no query and queries no later one."""
+    vision = getattr(config, "vision_config", config)
+    encoder, first = vision.encoder_config, vision.sam_config
+    hidden = 0
+    for _, rows, columns in grids:
+        cells = rows * columns // 16
+        hidden += cells * cells + cells * (cells - 1) // 2
+    product = 2 * encoder.hidden_size * hidden * encoder.num_hidden_layers
+    return {**sam(first, batch, length, fused, grids, has_kernel=True),
+            "masked_queries": {"forward": 2 * product, "backward": (5 if fused else 4) * product,
+                               "why": "pairs that cells and queries do not see are computed and masked"}}
+
+
+def deepseek_ocr(case):
+    first = dict(hidden_size=12, output_channels=6, num_hidden_layers=2, num_attention_heads=2, num_channels=2,
+                 image_size=96, patch_size=2, window_size=10, global_attn_indexes=[1], mlp_dim=18,
+                 downsample_channels=[10, 16])
+    second = dict(hidden_size=16, intermediate_size=26, num_hidden_layers=2, num_attention_heads=4,
+                  num_key_value_heads=2)
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                num_key_value_heads=3, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=26,
+                mlp_layer_types=["dense", "sparse", "sparse"])
+    both = dict(text_config=text, vision_config=dict(sam_config=first, encoder_config=second), image_token_id=7)
+    case("deepseek_ocr2/generation", "DeepseekOcr2ForConditionalGeneration", **both, _feed=feeds.image_pages,
+         _samples=((1, 1),))
+    plain_first = dict(first, use_abs_pos=False, use_rel_pos=False, qkv_bias=False)
+    del plain_first["mlp_dim"]
+    case("deepseek_ocr2/biased", "DeepseekOcr2Model", **dict(both, text_config=dict(
+        text, attention_bias=True, mlp_bias=True), vision_config=dict(sam_config=plain_first, encoder_config=second)),
+         _feed=feeds.image_pages, _samples=((1,),))
+    case("deepseek_ocr2/tied", "DeepseekOcr2ForConditionalGeneration", **both, tie_word_embeddings=True,
+         _feed=feeds.image_pages, _samples=((1,),))
+    case("deepseek_ocr2_vision/model", "DeepseekOcr2VisionModel", sam_config=first, encoder_config=second,
+         _feed=feeds.variant(feeds.pixels, (1, (1, 48, 48)), patch=2))
+    case("deepseek_ocr2_text/model", "DeepseekOcr2TextModel", **text)
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -438,5 +481,5 @@ def queried(config, batch, length, fused, grids):
                            "why": "texts x images of the whole batch: not a sum over samples"}}
 
 
-DIFFERENCES = {"got_ocr2": sam, "got_ocr2_vision": sam, "pp_chart2table": sam, "pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
+DIFFERENCES = {"deepseek_ocr2": queried_cells, "deepseek_ocr2_vision": queried_cells, "got_ocr2": sam, "got_ocr2_vision": sam, "pp_chart2table": sam, "pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
                "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
