@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char chameleon[] = R"page(
 # A text whose words are images too: an autoencoder makes their tokens.
 page chameleon : llama prefix Chameleon
-with vocab_size 65536, num_key_value_heads 32?, swin_norm any?, model_parallel_size any?, vq_config object?, vocabulary_map object?
+with vocab_size 65536, num_key_value_heads 32?, swin_norm any?, model_parallel_size any?, vq_config any?, vocabulary_map any?
 with mlp_bias any?                # said by the class, which does not read it
 without head_dim
 dim    = h / heads

@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char janus[] = R"page(
 page janus : base.composite prefix Janus
-with tie_word_embeddings yes, vq_config object?
+with tie_word_embeddings yes, vq_config any?
 inner text .text_config: llama
 inner vision .vision_config: janus_vision_model, always
 tied   = .tie_word_embeddings

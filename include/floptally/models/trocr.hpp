@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char trocr[] = R"page(
 page trocr : bart prefix TrOCR
 encoder none
-with max_position_embeddings 512, use_learned_position_embeddings yes, layernorm_embedding yes, is_decoder no
+with max_position_embeddings 512, use_learned_position_embeddings yes, layernorm_embedding yes, is_decoder any?
 with cross_attention_hidden_size number?
 without encoder_layers, encoder_attention_heads, encoder_ffn_dim, encoder_layerdrop
 layers = .num_hidden_layers // .decoder_layers

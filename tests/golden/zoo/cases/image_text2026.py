@@ -101,7 +101,8 @@ def ernie(case):
          text_config=dict(text, use_bias=True, tie_word_embeddings=False), _feed=feeds.patches_by_kind,
          _samples=((((4, 4, 6),), ((2, 8, 4),)), (((2, 4, 4), (6, 4, 4)),)))
     case("ernie4_5_vl_moe/usual-layers", "Ernie4_5_VLMoeModel", **tokens, _feed=feeds.patches_by_kind, text_config=dict(
-        {key: value for key, value in text.items() if key != "mlp_layer_types"}, moe_num_shared_experts=0))
+        {key: value for key, value in text.items() if key not in ("mlp_layer_types", "moe_intermediate_size")},
+        moe_num_shared_experts=0))
     alone = dict(grid_name="grid_thw", values_name="hidden_states")
     case("ernie4_5_vl_moe_vision/model", "Ernie4_5_VLMoeVisionTransformerPretrainedModel", **tower,
          _feed=feeds.variant(feeds.patches_alone, **alone))
@@ -409,6 +410,10 @@ def deepseek_ocr(case):
     case("deepseek_ocr2/tied", "DeepseekOcr2ForConditionalGeneration", **both, tie_word_embeddings=True,
          _feed=feeds.image_pages, _samples=((1,),))
     case("deepseek_ocr2_vision/model", "DeepseekOcr2VisionModel", sam_config=first, encoder_config=second,
+         _feed=feeds.variant(feeds.pixels, (1, (1, 48, 48)), patch=2))
+    case("deepseek_ocr2_vision/usual-width", "DeepseekOcr2VisionModel", encoder_config=dict(
+        second, hidden_size=896, num_hidden_layers=1), sam_config={
+            key: value for key, value in first.items() if key != "downsample_channels"},
          _feed=feeds.variant(feeds.pixels, (1, (1, 48, 48)), patch=2))
     case("deepseek_ocr2_text/model", "DeepseekOcr2TextModel", **text)
 
