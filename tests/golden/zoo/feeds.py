@@ -115,6 +115,8 @@ def text_around(model, rows, token, text=5):
 def rows_of(features, count):
     """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any
     other nesting of equal ones."""
+    if getattr(features, "deepstack_features", None) is not None and isinstance(features.deepstack_features[0], tuple):
+        features = features.deepstack_features[0][1]  # granite4_vision: of each layer of the text, all alike
     features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
                      if getattr(features, name, None) is not None), features)
     parts = features if isinstance(features, (list, tuple)) else [features]

@@ -35,6 +35,7 @@ def cases(case):
     packed_kin(case)
     images_as_words(case)
     deepseek_ocr(case)
+    granite(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -416,6 +417,25 @@ def deepseek_ocr(case):
             key: value for key, value in first.items() if key != "downsample_channels"},
          _feed=feeds.variant(feeds.pixels, (1, (1, 48, 48)), patch=2))
     case("deepseek_ocr2_text/model", "DeepseekOcr2TextModel", **text)
+
+
+def granite(case):
+    text = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    tower = dict(hidden_size=64, intermediate_size=66, num_hidden_layers=3, num_attention_heads=4, image_size=48,
+                 patch_size=3, num_channels=2)
+    both = dict(text_config=dict(text, num_hidden_layers=6), vision_config=dict(tower, model_type="clip_vision_model"),
+                image_token_index=7, downsample_rate="4/8", image_grid_pinpoints=[[48, 96], [96, 48], [96, 96]],
+                qformer_config=dict(model_type="blip_2_qformer", num_hidden_layers=1, intermediate_size=50))
+    case("granite4_vision/generation", "Granite4VisionForConditionalGeneration", **both,
+         deepstack_layer_map=[[-2, 0], [1, 5]], spatial_target_layers=[1, 2, 3, 4], _feed=feeds.tiles)
+    case("granite4_vision/siglip-tied", "Granite4VisionForConditionalGeneration", **dict(
+        both, vision_config=dict(tower, model_type="siglip_vision_model", vision_use_head=False), qformer_config=dict(
+            model_type="blip_2_qformer", num_hidden_layers=3, intermediate_size=50, cross_attention_frequency=2)),
+         deepstack_layer_map=[[-1, 0]], spatial_target_layers=[1, 3], vision_feature_select_strategy="full",
+         tie_word_embeddings=True, _feed=feeds.tiles)
+    case("granite4_vision/usual-targets", "Granite4VisionModel", **dict(both, text_config=dict(
+        text, num_hidden_layers=22)), deepstack_layer_map=[[-2, 0]], _feed=feeds.tiles, _samples=((((30, 41),),),))
+    case("granite4_vision_text/model", "Granite4VisionTextModel", **text)
 
 
 def minicpm(case):
