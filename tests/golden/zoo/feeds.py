@@ -436,6 +436,18 @@ def raw_patches(model, grids):
     return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
+@feed((11, 2), (9, 3))
+def marked(model, run):
+    """kosmos-2: a mask says where in a text its image stands. A run is (length, texts)."""
+    import torch
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    mask = torch.zeros(texts, length)
+    mask[:, 1:1 + model.config.latent_query_num] = 1
+    return ({"pixel_values": values, "input_ids": words(model.config, texts, length), "use_cache": False,
+             "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": grids})
+
+
 @feed((1,))
 def image_pages(model, counts):
     """deepseek_ocr2: one image in each text, of the size that SAM's config says."""

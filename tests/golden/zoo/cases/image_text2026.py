@@ -36,6 +36,7 @@ def cases(case):
     images_as_words(case)
     deepseek_ocr(case)
     granite(case)
+    kosmos(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -436,6 +437,15 @@ def granite(case):
     case("granite4_vision/usual-targets", "Granite4VisionModel", **dict(both, text_config=dict(
         text, num_hidden_layers=22)), deepstack_layer_map=[[-2, 0]], _feed=feeds.tiles, _samples=((((30, 41),),),))
     case("granite4_vision_text/model", "Granite4VisionTextModel", **text)
+
+
+def kosmos(case):
+    text = dict(vocab_size=101, embed_dim=48, layers=3, ffn_dim=70, attention_heads=6, max_position_embeddings=64)
+    both = dict(text_config=text, vision_config=plain(CLIP), latent_query_num=5)
+    case("kosmos-2/generation", "Kosmos2ForConditionalGeneration", **both, _feed=feeds.marked)
+    case("kosmos-2/untied", "Kosmos2ForConditionalGeneration", **dict(both, text_config=dict(
+        text, tie_word_embeddings=False)), tie_word_embeddings=False, _feed=feeds.marked)
+    case("kosmos-2/model", "Kosmos2Model", **both, _feed=feeds.marked)
 
 
 def minicpm(case):
