@@ -448,6 +448,18 @@ def marked(model, run):
              "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": grids})
 
 
+@feed((11, 2, (1, 4, 6)), (9, 3, (1, 3, 5)))
+def marked_patches(model, run):
+    """kosmos-2.5: as kosmos-2, of patches with their row and column. A run is (length, texts, grid)."""
+    import torch
+    length, texts, grid = run
+    inputs, record = flat_patches(model, run)
+    mask = torch.zeros(texts, length)
+    mask[:, 1:1 + model.config.latent_query_num] = 1
+    return ({"flattened_patches": inputs["flattened_patches"], "input_ids": words(model.config, texts, length),
+             "use_cache": False, "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": record["grids"]})
+
+
 @feed((1,))
 def image_pages(model, counts):
     """deepseek_ocr2: one image in each text, of the size that SAM's config says."""

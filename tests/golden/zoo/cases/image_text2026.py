@@ -37,6 +37,7 @@ def cases(case):
     deepseek_ocr(case)
     granite(case)
     kosmos(case)
+    kosmos_documents(case)
     minicpm(case)
     borrowed(case)
     contrastive(case)
@@ -448,6 +449,26 @@ def kosmos(case):
     case("kosmos-2/model", "Kosmos2Model", **both, _feed=feeds.marked)
 
 
+def plain_tower(config, batch, length, fused, grids):
+    """Kosmos-2.5's tower attends by plain products, its text by a fused kernel."""
+    vision = config.vision_config
+    pairs = sum((rows * columns) ** 2 for _, rows, columns in grids)
+    product = 2 * pairs * vision.num_attention_heads * vision.head_dim * vision.num_hidden_layers
+    return {"plain_tower": {"forward": 0, "backward": -product if fused else 0,
+                            "why": "the tower's core is not fused: its backward runs QKᵀ no second time"}}
+
+
+def kosmos_documents(case):
+    text = dict(vocab_size=101, embed_dim=48, layers=3, ffn_dim=70, attention_heads=6, max_position_embeddings=64)
+    tower = dict(hidden_size=40, patch_embed_hidden_size=27, intermediate_size=66, head_dim=7, num_hidden_layers=3,
+                 num_attention_heads=5, max_num_patches=30)
+    both = dict(text_config=text, vision_config=tower, latent_query_num=5)
+    case("kosmos-2.5/generation", "Kosmos2_5ForConditionalGeneration", **both, _feed=feeds.marked_patches)
+    case("kosmos-2.5/untied", "Kosmos2_5ForConditionalGeneration", **dict(both, text_config=dict(
+        text, tie_word_embeddings=False)), tie_word_embeddings=False, _feed=feeds.marked_patches)
+    case("kosmos-2.5/model", "Kosmos2_5Model", **both, _feed=feeds.marked_patches)
+
+
 def minicpm(case):
     tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5, num_channels=2,
                  image_size=24, patch_size=3)
@@ -516,5 +537,5 @@ def queried(config, batch, length, fused, grids):
                            "why": "texts x images of the whole batch: not a sum over samples"}}
 
 
-DIFFERENCES = {"deepseek_ocr2": queried_cells, "deepseek_ocr2_vision": queried_cells, "got_ocr2": sam, "got_ocr2_vision": sam, "pp_chart2table": sam, "pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
+DIFFERENCES = {"kosmos-2.5": plain_tower, "deepseek_ocr2": queried_cells, "deepseek_ocr2_vision": queried_cells, "got_ocr2": sam, "got_ocr2_vision": sam, "pp_chart2table": sam, "pix2struct": plain_text_core, "pix2struct_text_model": plain_text_core, "donut-swin": windows, "vision-encoder-decoder": of_encoder, "florence2": davit, "florence_vision": davit,
                "lighton_ocr": one_sequence, "minicpmv4_6": hybrid, "minicpmv4_7": hybrid, "minicpm_ocr": hybrid}
