@@ -144,6 +144,10 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
     CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
     CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
     CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    CHECK(mask::merged_pairs(2).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
+    CHECK(mask::merged_pairs(2).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
+    CHECK(mask::merged_pairs(2).pairs(grid{0, 4, 10}) == 0);
+    CHECK(mask::merged_squares(2).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
     for (std::uint32_t side = 1; side <= 3; ++side) {
         for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
             INFO("side " << side << ", window " << window);

@@ -120,6 +120,14 @@ class mask : public rule {
     }
     /// 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return unit_rules::clips{}; }
+    /// Merged patches of every second frame, with whose patches those of the frame behind it go.
+    [[nodiscard]] static constexpr mask merged_pairs(std::int64_t side) {
+        return make_rule<unit_rules::merged_pairs>(side);
+    }
+    /// Merged patches that see each other within their frame.
+    [[nodiscard]] static constexpr mask merged_squares(std::int64_t side) {
+        return make_rule<unit_rules::merged_squares>(side);
+    }
     /// Patches, of which `side` x `side` are pooled into one in clips of several frames.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return make_rule<unit_rules::pooled_clips>(side);

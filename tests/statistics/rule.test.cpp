@@ -259,6 +259,8 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::pooled_patches(2),
                                 mask::clips(),
                                 mask::pooled_clips(2),
+                                mask::merged_pairs(2),
+                                mask::merged_squares(2),
                                 mask::later_image_tokens(4),
                                 mask::later_image_tokens(4, 512),
                                 mask::strided_frames(-3, 2),

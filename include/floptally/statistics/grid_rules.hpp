@@ -150,6 +150,38 @@ struct pooled_clips {
     }
 };
 
+/// Merged patches of every second frame, with whose patches those of the frame behind it go; an image has one frame. An odd
+/// rest of a clip is cut off.
+struct merged_pairs {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_pairs";
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return merged_patches{side, 0}.of_frame(g) * (g.t > 1 ? g.t / 2 : g.t);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// Merged patches that see each other within their frame.
+struct merged_squares {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_squares";
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t units = merged_patches{side, 0}.of_frame(g);
+        return units * units;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
 /// Cells after convolutions, of each side ⌊(patches − field)/stride⌋ + 1. To leave none is an error.
 struct strided_cells {
     std::int32_t field;
