@@ -19,6 +19,7 @@
 #include <floptally/models/bamba.hpp>
 #include <floptally/models/bart.hpp>
 #include <floptally/models/base.hpp>
+#include <floptally/models/beam.hpp>
 #include <floptally/models/beit.hpp>
 #include <floptally/models/bert-generation.hpp>
 #include <floptally/models/bert.hpp>
@@ -39,6 +40,7 @@
 #include <floptally/models/cohere2.hpp>
 #include <floptally/models/cohere2_moe.hpp>
 #include <floptally/models/cohere2_vision.hpp>
+#include <floptally/models/cohere_compass_text.hpp>
 #include <floptally/models/convbert.hpp>
 #include <floptally/models/convnext.hpp>
 #include <floptally/models/convnextv2.hpp>
@@ -81,7 +83,9 @@
 #include <floptally/models/falcon_mamba.hpp>
 #include <floptally/models/flaubert.hpp>
 #include <floptally/models/flex_olmo.hpp>
+#include <floptally/models/flint.hpp>
 #include <floptally/models/fnet.hpp>
+#include <floptally/models/fsmt.hpp>
 #include <floptally/models/gemma.hpp>
 #include <floptally/models/gemma2.hpp>
 #include <floptally/models/gemma3.hpp>
@@ -155,10 +159,12 @@
 #include <floptally/models/kimi_k25_vision.hpp>
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
+#include <floptally/models/kolibri1.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lfm2.hpp>
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
+#include <floptally/models/lfm3.hpp>
 #include <floptally/models/llama.hpp>
 #include <floptally/models/llama4.hpp>
 #include <floptally/models/llama4_text.hpp>
@@ -214,6 +220,7 @@
 #include <floptally/models/olmo_hybrid.hpp>
 #include <floptally/models/olmoe.hpp>
 #include <floptally/models/openai-gpt.hpp>
+#include <floptally/models/openai_privacy_filter.hpp>
 #include <floptally/models/opt.hpp>
 #include <floptally/models/ovis2.hpp>
 #include <floptally/models/ovis2_vision.hpp>
@@ -286,6 +293,7 @@
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
+#include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
 #include <floptally/models/unispeech-sat.hpp>
 #include <floptally/models/unispeech.hpp>
@@ -345,6 +353,7 @@ inline constexpr model_page model_pages[] = {
     {"bamba", {models::bamba, sizeof models::bamba - 1}},
     {"bart", {models::bart, sizeof models::bart - 1}},
     {"base", {models::base, sizeof models::base - 1}},
+    {"beam", {models::beam, sizeof models::beam - 1}},
     {"beit", {models::beit, sizeof models::beit - 1}},
     {"bert", {models::bert, sizeof models::bert - 1}},
     {"bert-generation", {models::bert_generation, sizeof models::bert_generation - 1}},
@@ -365,6 +374,7 @@ inline constexpr model_page model_pages[] = {
     {"cohere2", {models::cohere2, sizeof models::cohere2 - 1}},
     {"cohere2_moe", {models::cohere2_moe, sizeof models::cohere2_moe - 1}},
     {"cohere2_vision", {models::cohere2_vision, sizeof models::cohere2_vision - 1}},
+    {"cohere_compass_text", {models::cohere_compass_text, sizeof models::cohere_compass_text - 1}},
     {"convbert", {models::convbert, sizeof models::convbert - 1}},
     {"convnext", {models::convnext, sizeof models::convnext - 1}},
     {"convnextv2", {models::convnextv2, sizeof models::convnextv2 - 1}},
@@ -407,7 +417,9 @@ inline constexpr model_page model_pages[] = {
     {"falcon_mamba", {models::falcon_mamba, sizeof models::falcon_mamba - 1}},
     {"flaubert", {models::flaubert, sizeof models::flaubert - 1}},
     {"flex_olmo", {models::flex_olmo, sizeof models::flex_olmo - 1}},
+    {"flint", {models::flint, sizeof models::flint - 1}},
     {"fnet", {models::fnet, sizeof models::fnet - 1}},
+    {"fsmt", {models::fsmt, sizeof models::fsmt - 1}},
     {"gemma", {models::gemma, sizeof models::gemma - 1}},
     {"gemma2", {models::gemma2, sizeof models::gemma2 - 1}},
     {"gemma3", {models::gemma3, sizeof models::gemma3 - 1}},
@@ -481,10 +493,12 @@ inline constexpr model_page model_pages[] = {
     {"kimi_k25_vision", {models::kimi_k25_vision, sizeof models::kimi_k25_vision - 1}},
     {"kimi_linear", {models::kimi_linear, sizeof models::kimi_linear - 1}},
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
+    {"kolibri1", {models::kolibri1, sizeof models::kolibri1 - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lfm2", {models::lfm2, sizeof models::lfm2 - 1}},
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
+    {"lfm3", {models::lfm3, sizeof models::lfm3 - 1}},
     {"llama", {models::llama, sizeof models::llama - 1}},
     {"llama4", {models::llama4, sizeof models::llama4 - 1}},
     {"llama4_text", {models::llama4_text, sizeof models::llama4_text - 1}},
@@ -540,6 +554,7 @@ inline constexpr model_page model_pages[] = {
     {"olmo_hybrid", {models::olmo_hybrid, sizeof models::olmo_hybrid - 1}},
     {"olmoe", {models::olmoe, sizeof models::olmoe - 1}},
     {"openai-gpt", {models::openai_gpt, sizeof models::openai_gpt - 1}},
+    {"openai_privacy_filter", {models::openai_privacy_filter, sizeof models::openai_privacy_filter - 1}},
     {"opt", {models::opt, sizeof models::opt - 1}},
     {"ovis2", {models::ovis2, sizeof models::ovis2 - 1}},
     {"ovis2_vision", {models::ovis2_vision, sizeof models::ovis2_vision - 1}},
@@ -613,6 +628,7 @@ inline constexpr model_page model_pages[] = {
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
+    {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},
     {"unispeech", {models::unispeech, sizeof models::unispeech - 1}},
     {"unispeech-sat", {models::unispeech_sat, sizeof models::unispeech_sat - 1}},
