@@ -13,6 +13,7 @@
 #include <floptally/models/audioflamingo3.hpp>
 #include <floptally/models/audioflamingo3_encoder.hpp>
 #include <floptally/models/axk1.hpp>
+#include <floptally/models/axk2.hpp>
 #include <floptally/models/aya_vision.hpp>
 #include <floptally/models/baichuan.hpp>
 #include <floptally/models/bailing_hybrid.hpp>
@@ -66,6 +67,7 @@
 #include <floptally/models/distilbert.hpp>
 #include <floptally/models/doge.hpp>
 #include <floptally/models/dots1.hpp>
+#include <floptally/models/dpr.hpp>
 #include <floptally/models/electra.hpp>
 #include <floptally/models/ernie.hpp>
 #include <floptally/models/ernie4_5.hpp>
@@ -130,6 +132,7 @@
 #include <floptally/models/granitemoeshared.hpp>
 #include <floptally/models/gte.hpp>
 #include <floptally/models/helium.hpp>
+#include <floptally/models/hrm_text.hpp>
 #include <floptally/models/hubert.hpp>
 #include <floptally/models/hunyuan_v1_dense.hpp>
 #include <floptally/models/hunyuan_v1_moe.hpp>
@@ -144,6 +147,7 @@
 #include <floptally/models/idefics3.hpp>
 #include <floptally/models/idefics3_vision.hpp>
 #include <floptally/models/ijepa.hpp>
+#include <floptally/models/imagegpt.hpp>
 #include <floptally/models/internlm.hpp>
 #include <floptally/models/internlm2.hpp>
 #include <floptally/models/internlm3.hpp>
@@ -161,6 +165,7 @@
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
 #include <floptally/models/laguna.hpp>
+#include <floptally/models/layoutlm.hpp>
 #include <floptally/models/lfm2.hpp>
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
@@ -178,6 +183,7 @@
 #include <floptally/models/mamba.hpp>
 #include <floptally/models/mamba2.hpp>
 #include <floptally/models/marian.hpp>
+#include <floptally/models/markuplm.hpp>
 #include <floptally/models/mbart.hpp>
 #include <floptally/models/megatron-bert.hpp>
 #include <floptally/models/mellum.hpp>
@@ -293,6 +299,7 @@
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
+#include <floptally/models/tapas.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
 #include <floptally/models/unispeech-sat.hpp>
@@ -347,6 +354,7 @@ inline constexpr model_page model_pages[] = {
     {"audioflamingo3", {models::audioflamingo3, sizeof models::audioflamingo3 - 1}},
     {"audioflamingo3_encoder", {models::audioflamingo3_encoder, sizeof models::audioflamingo3_encoder - 1}},
     {"axk1", {models::axk1, sizeof models::axk1 - 1}},
+    {"axk2", {models::axk2, sizeof models::axk2 - 1}},
     {"aya_vision", {models::aya_vision, sizeof models::aya_vision - 1}},
     {"baichuan", {models::baichuan, sizeof models::baichuan - 1}},
     {"bailing_hybrid", {models::bailing_hybrid, sizeof models::bailing_hybrid - 1}},
@@ -400,6 +408,7 @@ inline constexpr model_page model_pages[] = {
     {"distilbert", {models::distilbert, sizeof models::distilbert - 1}},
     {"doge", {models::doge, sizeof models::doge - 1}},
     {"dots1", {models::dots1, sizeof models::dots1 - 1}},
+    {"dpr", {models::dpr, sizeof models::dpr - 1}},
     {"electra", {models::electra, sizeof models::electra - 1}},
     {"ernie", {models::ernie, sizeof models::ernie - 1}},
     {"ernie4_5", {models::ernie4_5, sizeof models::ernie4_5 - 1}},
@@ -464,6 +473,7 @@ inline constexpr model_page model_pages[] = {
     {"granitemoeshared", {models::granitemoeshared, sizeof models::granitemoeshared - 1}},
     {"gte", {models::gte, sizeof models::gte - 1}},
     {"helium", {models::helium, sizeof models::helium - 1}},
+    {"hrm_text", {models::hrm_text, sizeof models::hrm_text - 1}},
     {"hubert", {models::hubert, sizeof models::hubert - 1}},
     {"hunyuan_v1_dense", {models::hunyuan_v1_dense, sizeof models::hunyuan_v1_dense - 1}},
     {"hunyuan_v1_moe", {models::hunyuan_v1_moe, sizeof models::hunyuan_v1_moe - 1}},
@@ -478,6 +488,7 @@ inline constexpr model_page model_pages[] = {
     {"idefics3", {models::idefics3, sizeof models::idefics3 - 1}},
     {"idefics3_vision", {models::idefics3_vision, sizeof models::idefics3_vision - 1}},
     {"ijepa", {models::ijepa, sizeof models::ijepa - 1}},
+    {"imagegpt", {models::imagegpt, sizeof models::imagegpt - 1}},
     {"internlm", {models::internlm, sizeof models::internlm - 1}},
     {"internlm2", {models::internlm2, sizeof models::internlm2 - 1}},
     {"internlm3", {models::internlm3, sizeof models::internlm3 - 1}},
@@ -495,6 +506,7 @@ inline constexpr model_page model_pages[] = {
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
     {"kolibri1", {models::kolibri1, sizeof models::kolibri1 - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
+    {"layoutlm", {models::layoutlm, sizeof models::layoutlm - 1}},
     {"lfm2", {models::lfm2, sizeof models::lfm2 - 1}},
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
@@ -512,6 +524,7 @@ inline constexpr model_page model_pages[] = {
     {"mamba", {models::mamba, sizeof models::mamba - 1}},
     {"mamba2", {models::mamba2, sizeof models::mamba2 - 1}},
     {"marian", {models::marian, sizeof models::marian - 1}},
+    {"markuplm", {models::markuplm, sizeof models::markuplm - 1}},
     {"mbart", {models::mbart, sizeof models::mbart - 1}},
     {"megatron-bert", {models::megatron_bert, sizeof models::megatron_bert - 1}},
     {"mellum", {models::mellum, sizeof models::mellum - 1}},
@@ -628,6 +641,7 @@ inline constexpr model_page model_pages[] = {
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
+    {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},
     {"unispeech", {models::unispeech, sizeof models::unispeech - 1}},

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of 2026 and texts left out before: kolibri1, flint, beam, lfm3, ultrabert, cohere_compass_text, fsmt."""
+"""Texts of 2026 and texts left out before: kolibri1, flint, beam, lfm3, ultrabert, cohere_compass_text, axk2,
+hrm_text, openai_privacy_filter, fsmt; and kin of older ones: layoutlm, tapas, dpr, markuplm, imagegpt."""
 
 S, F, CONV = "sliding_attention", "full_attention", "conv"
 LABELS = {"0": "A", "1": "B", "2": "C"}
@@ -53,9 +54,9 @@ def decoders(case, base, gqa):
     case("lfm3/model", "Lfm3Model", **dict(lfm, num_hidden_layers=2))
 
     rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 2, 2]}
-    compass = dict(gqa, rope_parameters={F: rope, S: rope})
+    compass = dict(gqa, rope_parameters={F: rope, S: rope}, sliding_window=5)
     case("cohere_compass_text/full", "CohereCompassForCausalLM", **compass)
-    case("cohere_compass_text/windows", "CohereCompassForCausalLM", **compass, layer_types=[S, F], sliding_window=5,
+    case("cohere_compass_text/windows", "CohereCompassForCausalLM", **compass, layer_types=[S, F],
          attention_bias=True, head_dim=16, tie_word_embeddings=False)
     case("cohere_compass_text/model", "CohereCompassTextModel", **compass)
     case("cohere_compass_text/classification", "CohereCompassTextForSequenceClassification", **compass, num_labels=3,
@@ -81,6 +82,53 @@ def encoders(case, base, gqa):
     case("openai_privacy_filter/model", "OpenAIPrivacyFilterModel", **private)
 
 
+def deeper(case, base):
+    axk = dict(base, num_hidden_layers=3, num_key_value_heads=4, q_lora_rank=14, kv_lora_rank=10, qk_nope_head_dim=8,
+               qk_rope_head_dim=4, v_head_dim=6, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=14,
+               index_n_heads=3, index_head_dim=8, index_topk=5, gated_norm_rank=7)
+    case("axk2/plain", "AXK2ForCausalLM", **axk)
+    case("axk2/groups", "AXK2ForCausalLM", **axk, n_group=2, topk_group=1, attention_bias=True, num_experts=6)
+    case("axk2/every-second", "AXK2ForCausalLM", **axk, first_k_dense_replace=0, moe_layer_freq=2)
+    case("axk2/layer-types-model", "AXK2Model", **axk, mlp_layer_types=["sparse", "sparse", "dense"])
+    case("axk2/classification", "AXK2ForSequenceClassification", **axk, num_labels=3, pad_token_id=0)
+    case("axk2/token-classification", "AXK2ForTokenClassification", **axk, num_labels=3)
+
+    hrm = dict(base, head_dim=10)
+    case("hrm_text/usual", "HrmTextForCausalLM", **hrm)
+    case("hrm_text/cycles", "HrmTextForCausalLM", **hrm, H_cycles=3, L_cycles=4, L_bp_cycles=[2, 4], attention_bias=True,
+         mlp_bias=True, tie_word_embeddings=True, prefix_lm=False)
+    case("hrm_text/once", "HrmTextForCausalLM", **hrm, H_cycles=1, L_cycles=1, L_bp_cycles=[1])
+    case("hrm_text/model", "HrmTextModel", **hrm, L_bp_cycles=[3, 3])
+
+
+def kin_of_bert(case, base):
+    bert = dict(base, max_position_embeddings=40)
+    boxes = dict(bert, max_2d_position_embeddings=30)
+    case("layoutlm/masked", "LayoutLMForMaskedLM", **boxes)
+    case("layoutlm/masked-untied", "LayoutLMForMaskedLM", **boxes, tie_word_embeddings=False)
+    case("layoutlm/model", "LayoutLMModel", **boxes)
+    case("layoutlm/classification", "LayoutLMForSequenceClassification", **boxes, num_labels=3)
+    case("layoutlm/token-classification", "LayoutLMForTokenClassification", **boxes, num_labels=3)
+    case("layoutlm/question-answering", "LayoutLMForQuestionAnswering", **boxes)
+    cells = dict(bert, type_vocab_sizes=[3, 9, 9, 2, 9, 9, 5])
+    case("tapas/masked", "TapasForMaskedLM", **cells)
+    case("tapas/model", "TapasModel", **cells)
+    case("tapas/classification", "TapasForSequenceClassification", **cells, num_labels=3)
+    for side in ("ContextEncoder", "QuestionEncoder"):
+        case("dpr/" + side.lower(), "DPR" + side, **bert, _loss=["pooler_output"])
+        case("dpr/projected-" + side.lower(), "DPR" + side, **bert, projection_dim=14, _loss=["pooler_output"])
+    pages = dict(bert, max_depth=5, xpath_unit_hidden_size=6, max_xpath_tag_unit_embeddings=13, tag_pad_id=12,
+                 max_xpath_subs_unit_embeddings=17, subs_pad_id=16)
+    case("markuplm/model", "MarkupLMModel", **pages)
+    case("markuplm/classification", "MarkupLMForSequenceClassification", **pages, num_labels=3)
+    case("markuplm/token-classification", "MarkupLMForTokenClassification", **pages, num_labels=3)
+    case("markuplm/question-answering", "MarkupLMForQuestionAnswering", **pages)
+    colours = dict(vocab_size=61, n_embd=48, n_layer=2, n_head=4, n_positions=40)
+    case("imagegpt/modeling", "ImageGPTForCausalImageModeling", **colours)
+    case("imagegpt/model", "ImageGPTModel", **colours, n_inner=70)
+    case("imagegpt/classification", "ImageGPTForImageClassification", **colours, num_labels=3)
+
+
 def two_sides(case):
     fsmt = dict(src_vocab_size=67, tgt_vocab_size=61, d_model=48, encoder_layers=2, decoder_layers=3, langs=["en", "de"],
                 encoder_attention_heads=4, decoder_attention_heads=6, encoder_ffn_dim=70, decoder_ffn_dim=66,
@@ -94,5 +142,7 @@ def cases(case):
     base = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=4)
     gqa = dict(base, num_key_value_heads=2)
     decoders(case, base, gqa)
+    deeper(case, base)
     encoders(case, base, gqa)
+    kin_of_bert(case, base)
     two_sides(case)
