@@ -5,6 +5,9 @@
 #include <string_view>
 
 #include <floptally/models/afmoe.hpp>
+#include <floptally/models/aimv2.hpp>
+#include <floptally/models/aimv2_text_model.hpp>
+#include <floptally/models/aimv2_vision_model.hpp>
 #include <floptally/models/albert.hpp>
 #include <floptally/models/apertus.hpp>
 #include <floptally/models/arcee.hpp>
@@ -66,6 +69,7 @@
 #include <floptally/models/dinov3_vit.hpp>
 #include <floptally/models/distilbert.hpp>
 #include <floptally/models/doge.hpp>
+#include <floptally/models/donut-swin.hpp>
 #include <floptally/models/dots1.hpp>
 #include <floptally/models/dpr.hpp>
 #include <floptally/models/electra.hpp>
@@ -184,6 +188,7 @@
 #include <floptally/models/mamba2.hpp>
 #include <floptally/models/marian.hpp>
 #include <floptally/models/markuplm.hpp>
+#include <floptally/models/maskformer-swin.hpp>
 #include <floptally/models/mbart.hpp>
 #include <floptally/models/megatron-bert.hpp>
 #include <floptally/models/mellum.hpp>
@@ -205,6 +210,8 @@
 #include <floptally/models/mistral_large4.hpp>
 #include <floptally/models/mistral_large4_text.hpp>
 #include <floptally/models/mixtral.hpp>
+#include <floptally/models/mlcd.hpp>
+#include <floptally/models/mlcd_vision_model.hpp>
 #include <floptally/models/mllama.hpp>
 #include <floptally/models/mllama_text_model.hpp>
 #include <floptally/models/mllama_vision_model.hpp>
@@ -238,8 +245,10 @@
 #include <floptally/models/phi.hpp>
 #include <floptally/models/phi3.hpp>
 #include <floptally/models/phimoe.hpp>
+#include <floptally/models/pixio.hpp>
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
+#include <floptally/models/poolformer.hpp>
 #include <floptally/models/qwen.hpp>
 #include <floptally/models/qwen2.hpp>
 #include <floptally/models/qwen2_5_omni_audio_encoder.hpp>
@@ -274,7 +283,9 @@
 #include <floptally/models/qwen4_exp_text.hpp>
 #include <floptally/models/qwen4_exp_vision.hpp>
 #include <floptally/models/recurrent_gemma.hpp>
+#include <floptally/models/regnet.hpp>
 #include <floptally/models/rembert.hpp>
+#include <floptally/models/resnet.hpp>
 #include <floptally/models/roberta-prelayernorm.hpp>
 #include <floptally/models/roberta.hpp>
 #include <floptally/models/roc_bert.hpp>
@@ -300,6 +311,7 @@
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
 #include <floptally/models/tapas.hpp>
+#include <floptally/models/tipsv2_vision_model.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
 #include <floptally/models/unispeech-sat.hpp>
@@ -312,6 +324,8 @@
 #include <floptally/models/vit.hpp>
 #include <floptally/models/vit_mae.hpp>
 #include <floptally/models/vit_msn.hpp>
+#include <floptally/models/vitpose_backbone.hpp>
+#include <floptally/models/vivit.hpp>
 #include <floptally/models/vjepa2.hpp>
 #include <floptally/models/voxtral.hpp>
 #include <floptally/models/voxtral_encoder.hpp>
@@ -345,6 +359,9 @@ struct model_page {
 
 inline constexpr model_page model_pages[] = {
     {"afmoe", {models::afmoe, sizeof models::afmoe - 1}},
+    {"aimv2", {models::aimv2, sizeof models::aimv2 - 1}},
+    {"aimv2_text_model", {models::aimv2_text_model, sizeof models::aimv2_text_model - 1}},
+    {"aimv2_vision_model", {models::aimv2_vision_model, sizeof models::aimv2_vision_model - 1}},
     {"albert", {models::albert, sizeof models::albert - 1}},
     {"apertus", {models::apertus, sizeof models::apertus - 1}},
     {"arcee", {models::arcee, sizeof models::arcee - 1}},
@@ -407,6 +424,7 @@ inline constexpr model_page model_pages[] = {
     {"dinov3_vit", {models::dinov3_vit, sizeof models::dinov3_vit - 1}},
     {"distilbert", {models::distilbert, sizeof models::distilbert - 1}},
     {"doge", {models::doge, sizeof models::doge - 1}},
+    {"donut-swin", {models::donut_swin, sizeof models::donut_swin - 1}},
     {"dots1", {models::dots1, sizeof models::dots1 - 1}},
     {"dpr", {models::dpr, sizeof models::dpr - 1}},
     {"electra", {models::electra, sizeof models::electra - 1}},
@@ -525,6 +543,7 @@ inline constexpr model_page model_pages[] = {
     {"mamba2", {models::mamba2, sizeof models::mamba2 - 1}},
     {"marian", {models::marian, sizeof models::marian - 1}},
     {"markuplm", {models::markuplm, sizeof models::markuplm - 1}},
+    {"maskformer-swin", {models::maskformer_swin, sizeof models::maskformer_swin - 1}},
     {"mbart", {models::mbart, sizeof models::mbart - 1}},
     {"megatron-bert", {models::megatron_bert, sizeof models::megatron_bert - 1}},
     {"mellum", {models::mellum, sizeof models::mellum - 1}},
@@ -546,6 +565,8 @@ inline constexpr model_page model_pages[] = {
     {"mistral_large4", {models::mistral_large4, sizeof models::mistral_large4 - 1}},
     {"mistral_large4_text", {models::mistral_large4_text, sizeof models::mistral_large4_text - 1}},
     {"mixtral", {models::mixtral, sizeof models::mixtral - 1}},
+    {"mlcd", {models::mlcd, sizeof models::mlcd - 1}},
+    {"mlcd_vision_model", {models::mlcd_vision_model, sizeof models::mlcd_vision_model - 1}},
     {"mllama", {models::mllama, sizeof models::mllama - 1}},
     {"mllama_text_model", {models::mllama_text_model, sizeof models::mllama_text_model - 1}},
     {"mllama_vision_model", {models::mllama_vision_model, sizeof models::mllama_vision_model - 1}},
@@ -579,8 +600,10 @@ inline constexpr model_page model_pages[] = {
     {"phi", {models::phi, sizeof models::phi - 1}},
     {"phi3", {models::phi3, sizeof models::phi3 - 1}},
     {"phimoe", {models::phimoe, sizeof models::phimoe - 1}},
+    {"pixio", {models::pixio, sizeof models::pixio - 1}},
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
+    {"poolformer", {models::poolformer, sizeof models::poolformer - 1}},
     {"qwen", {models::qwen, sizeof models::qwen - 1}},
     {"qwen2", {models::qwen2, sizeof models::qwen2 - 1}},
     {"qwen2_5_omni_audio_encoder", {models::qwen2_5_omni_audio_encoder, sizeof models::qwen2_5_omni_audio_encoder - 1}},
@@ -616,7 +639,9 @@ inline constexpr model_page model_pages[] = {
     {"qwen4_exp_text", {models::qwen4_exp_text, sizeof models::qwen4_exp_text - 1}},
     {"qwen4_exp_vision", {models::qwen4_exp_vision, sizeof models::qwen4_exp_vision - 1}},
     {"recurrent_gemma", {models::recurrent_gemma, sizeof models::recurrent_gemma - 1}},
+    {"regnet", {models::regnet, sizeof models::regnet - 1}},
     {"rembert", {models::rembert, sizeof models::rembert - 1}},
+    {"resnet", {models::resnet, sizeof models::resnet - 1}},
     {"roberta", {models::roberta, sizeof models::roberta - 1}},
     {"roberta-prelayernorm", {models::roberta_prelayernorm, sizeof models::roberta_prelayernorm - 1}},
     {"roc_bert", {models::roc_bert, sizeof models::roc_bert - 1}},
@@ -642,6 +667,7 @@ inline constexpr model_page model_pages[] = {
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
+    {"tipsv2_vision_model", {models::tipsv2_vision_model, sizeof models::tipsv2_vision_model - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},
     {"unispeech", {models::unispeech, sizeof models::unispeech - 1}},
@@ -654,6 +680,8 @@ inline constexpr model_page model_pages[] = {
     {"vit", {models::vit, sizeof models::vit - 1}},
     {"vit_mae", {models::vit_mae, sizeof models::vit_mae - 1}},
     {"vit_msn", {models::vit_msn, sizeof models::vit_msn - 1}},
+    {"vitpose_backbone", {models::vitpose_backbone, sizeof models::vitpose_backbone - 1}},
+    {"vivit", {models::vivit, sizeof models::vivit - 1}},
     {"vjepa2", {models::vjepa2, sizeof models::vjepa2 - 1}},
     {"voxtral", {models::voxtral, sizeof models::voxtral - 1}},
     {"voxtral_encoder", {models::voxtral_encoder, sizeof models::voxtral_encoder - 1}},

@@ -152,8 +152,10 @@ def image_batch(config, count, grid=None, patch=None):
     import torch
     vision = vision_of(config)
     patch = pair(patch or getattr(vision, "patch_size", None) or vision.tubelet_size[1:])
-    size = getattr(vision, "image_size", None) or vision.crop_size
-    height, width = pair(size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    if grid is None:
+        height, width = pair(getattr(vision, "image_size", None) or vision.crop_size)
+    else:
+        height, width = grid[1] * patch[0], grid[2] * patch[1]
     return (torch.randn(count, channels_of(vision), height, width),
             [[1, height // patch[0], width // patch[1]] for _ in range(count)])
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More towers of vision: aimv2, mlcd, pixio, tipsv2, vivit, vitpose; convolutions: resnet, regnet; levels: poolformer."""
+
+import feeds
+from cases.vision import contrasted, windows
+
+
+def grouped(config, batch, length, fused, grids):
+    """The weight gradient of a convolution in groups, counted as if every group were read by all."""
+    backward, before, side = 0, config.embedding_size, 1
+    for level, (depth, width) in enumerate(zip(config.depths, config.hidden_sizes)):
+        side *= 2 if level > 0 or config.downsample_in_first_stage else 1
+        groups = max(1, width // config.groups_width)
+        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
+        backward += depth * (groups - 1) * 2 * 9 * width // groups * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a weight gradient of groups as one over all channels"}}
+
+
+DIFFERENCES = {"regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
+
+
+def towers(case):
+    tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
+                 patch_size=7, num_channels=2)
+    case("aimv2_vision_model/model", "Aimv2VisionModel", **tower, use_head=False, _feed=feeds.pixels)
+    case("aimv2_vision_model/pooling-behind-the-loss", "Aimv2VisionModel", **tower, _attention=("sdpa",),
+         _feed=feeds.pixels)
+    case("aimv2_vision_model/biases-native", "Aimv2VisionModel", **tower, qkv_bias=True, mlp_bias=True, is_native=True,
+         use_head=False, _samples=((2, (1, 3, 5)),), _feed=feeds.pixels)
+    text = dict(vocab_size=101, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=54,
+                max_position_embeddings=19, eos_token_id=2)
+    case("aimv2_text_model/model", "Aimv2TextModel", **text, _inputs=attended)
+    case("aimv2_text_model/biases", "Aimv2TextModel", **text, qkv_bias=True, mlp_bias=True, _inputs=attended)
+    case("aimv2/model", "Aimv2Model", text_config=text, vision_config=tower, projection_dim=26, _attention=("sdpa",),
+         _loss=["logits_per_image"], _feed=feeds.contrastive, _inputs=attended_texts, _differences=contrasted(26))
+    case("mlcd_vision_model/model", "MLCDVisionModel", **tower, _feed=feeds.pixels)
+    case("mlcd/model", "MLCDVisionModel", **tower, _feed=feeds.pixels)
+    dino = {key: value for key, value in tower.items() if key != "intermediate_size"}
+    case("pixio/model", "PixioModel", **dino, mlp_ratio=3, n_cls_tokens=3, _feed=feeds.pixels)
+    case("pixio/any-size", "PixioModel", **dino, qkv_bias=False, _feed=feeds.pixels,
+         _samples=((2, (1, 3, 5)), (1, (1, 6, 2))))
+    case("tipsv2_vision_model/model", "Tipsv2VisionModel", **dino, mlp_ratio=3, num_register_tokens=2,
+         _feed=feeds.pixels)
+    case("tipsv2_vision_model/gated", "Tipsv2VisionModel", **dino, use_swiglu_ffn=True, _feed=feeds.pixels)
+    video = {key: value for key, value in tower.items() if key != "patch_size"}
+    video.update(num_frames=4, tubelet_size=[2, 7, 7])
+    case("vivit/classification", "VivitForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
+    case("vivit/model", "VivitModel", **video, pooler_output_size=26, _feed=feeds.frames)
+    case("vivit/no-biases", "VivitModel", **dict(video, tubelet_size=[1, 14, 7]), qkv_bias=False, _feed=feeds.frames)
+    pose = dict(dino, image_size=[28, 21], patch_size=[7, 7], mlp_ratio=3)
+    case("vitpose_backbone/backbone", "VitPoseBackbone", **pose, _loss=["feature_maps"], _feed=feeds.pixels)
+    case("vitpose_backbone/no-biases", "VitPoseBackbone", **pose, qkv_bias=False, _loss=["feature_maps"],
+         _feed=feeds.pixels)
+
+
+def attended(config, batch, length):
+    """Without a mask of the tokenizer the class sees later tokens too."""
+    import torch
+    return {"attention_mask": torch.ones(batch, length, dtype=torch.long)}
+
+
+def attended_texts(config, batch, length, grids):
+    return attended(config, batch, length)
+
+
+def levels(case):
+    halves = feeds.variant(feeds.pixels, (2, (1, 12, 16)), (1, (1, 19, 23)), patch=2)
+    net = dict(num_channels=2, embedding_size=12, hidden_sizes=[16, 24, 40], depths=[2, 1, 2])
+    for kind in ("basic", "bottleneck"):
+        case("resnet/" + kind, "ResNetForImageClassification", **net, layer_type=kind, num_labels=5, _feed=halves)
+        case("resnet/downsampled-early-" + kind, "ResNetModel", **net, layer_type=kind, downsample_in_first_stage=True,
+             downsample_in_bottleneck=True, _feed=halves)
+    for kind in ("x", "y"):
+        case("regnet/" + kind, "RegNetForImageClassification", **net, layer_type=kind, groups_width=8, num_labels=5,
+             _feed=halves)
+        case("regnet/late-" + kind, "RegNetModel", **net, layer_type=kind, groups_width=50,
+             downsample_in_first_stage=False, _feed=halves)
+    pool = dict(num_channels=2, hidden_sizes=[12, 20, 28, 36], depths=[1, 2, 1, 1])
+    fours = feeds.variant(feeds.pixels, (2, (1, 12, 16)), (1, (1, 9, 13)), patch=4)
+    case("poolformer/classification", "PoolFormerForImageClassification", **pool, num_labels=5, _feed=fours)
+    case("poolformer/model", "PoolFormerModel", **pool, use_layer_scale=False, mlp_ratio=3.0, _feed=fours)
+    case("poolformer/strides", "PoolFormerModel", **pool, strides=[4, 3, 1, 2], patch_sizes=[7, 5, 3, 3],
+         padding=[2, 2, 1, 1], _feed=fours)
+    swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
+                window_size=5, mlp_ratio=3.0)
+    case("donut-swin/classification", "DonutSwinForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
+    case("donut-swin/model", "DonutSwinModel", **swin, qkv_bias=False, _feed=feeds.pixels)
+    case("maskformer-swin/model", "MaskFormerSwinModel", **swin, _feed=feeds.pixels)
+
+
+def cases(case):
+    towers(case)
+    levels(case)
