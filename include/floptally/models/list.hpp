@@ -120,6 +120,7 @@
 #include <floptally/models/glm_ocr_vision.hpp>
 #include <floptally/models/glmasr.hpp>
 #include <floptally/models/glmasr_encoder.hpp>
+#include <floptally/models/glpn.hpp>
 #include <floptally/models/gpt-sw3.hpp>
 #include <floptally/models/gpt2.hpp>
 #include <floptally/models/gpt_bigcode.hpp>
@@ -249,6 +250,7 @@
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
 #include <floptally/models/poolformer.hpp>
+#include <floptally/models/pvt_v2.hpp>
 #include <floptally/models/qwen.hpp>
 #include <floptally/models/qwen2.hpp>
 #include <floptally/models/qwen2_5_omni_audio_encoder.hpp>
@@ -292,6 +294,7 @@
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
 #include <floptally/models/seed_oss.hpp>
+#include <floptally/models/segformer.hpp>
 #include <floptally/models/sew.hpp>
 #include <floptally/models/siglip.hpp>
 #include <floptally/models/siglip2.hpp>
@@ -311,6 +314,7 @@
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
 #include <floptally/models/tapas.hpp>
+#include <floptally/models/timesformer.hpp>
 #include <floptally/models/tipsv2_vision_model.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
@@ -475,6 +479,7 @@ inline constexpr model_page model_pages[] = {
     {"glm_ocr_vision", {models::glm_ocr_vision, sizeof models::glm_ocr_vision - 1}},
     {"glmasr", {models::glmasr, sizeof models::glmasr - 1}},
     {"glmasr_encoder", {models::glmasr_encoder, sizeof models::glmasr_encoder - 1}},
+    {"glpn", {models::glpn, sizeof models::glpn - 1}},
     {"gpt-sw3", {models::gpt_sw3, sizeof models::gpt_sw3 - 1}},
     {"gpt2", {models::gpt2, sizeof models::gpt2 - 1}},
     {"gpt_bigcode", {models::gpt_bigcode, sizeof models::gpt_bigcode - 1}},
@@ -604,6 +609,7 @@ inline constexpr model_page model_pages[] = {
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
     {"poolformer", {models::poolformer, sizeof models::poolformer - 1}},
+    {"pvt_v2", {models::pvt_v2, sizeof models::pvt_v2 - 1}},
     {"qwen", {models::qwen, sizeof models::qwen - 1}},
     {"qwen2", {models::qwen2, sizeof models::qwen2 - 1}},
     {"qwen2_5_omni_audio_encoder", {models::qwen2_5_omni_audio_encoder, sizeof models::qwen2_5_omni_audio_encoder - 1}},
@@ -648,6 +654,7 @@ inline constexpr model_page model_pages[] = {
     {"roformer", {models::roformer, sizeof models::roformer - 1}},
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
+    {"segformer", {models::segformer, sizeof models::segformer - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
     {"siglip", {models::siglip, sizeof models::siglip - 1}},
     {"siglip2", {models::siglip2, sizeof models::siglip2 - 1}},
@@ -667,6 +674,7 @@ inline constexpr model_page model_pages[] = {
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
+    {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
     {"tipsv2_vision_model", {models::tipsv2_vision_model, sizeof models::tipsv2_vision_model - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},

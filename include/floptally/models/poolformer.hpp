@@ -20,10 +20,7 @@ w      = .hidden_sizes[l]
 first  = place(.depths, i) == 0
 before = .hidden_sizes[l - 1]
 f      = floor(.mlp_ratio * w)
-s1     = .strides[1]
-s2     = size(.strides) > 2 ? .strides[2] : 1
-s3     = size(.strides) > 3 ? .strides[3] : 1
-side   = l == 0 ? 1 : l == 1 ? s1 : l == 2 ? s1*s2 : s1*s2*s3
+side   = (l > 0 ? .strides[1] : 1) * (l > 1 ? .strides[2] : 1) * (l > 2 ? .strides[3] : 1)
 here   = cells(1, side)
 scales = .use_layer_scale ? 2*w : 0
 k      = .patch_sizes[l]

@@ -17,7 +17,18 @@ def grouped(config, batch, length, fused, grids):
                             "why": "the counter takes a weight gradient of groups as one over all channels"}}
 
 
-DIFFERENCES = {"regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
+def depthwise(config, batch, length, fused, grids):
+    """The weight gradient of the depthwise convolution in the MLP, counted as dense."""
+    backward, side = 0, 1
+    for level, (depth, width, ratio) in enumerate(zip(config.depths, config.hidden_sizes, config.mlp_ratios)):
+        side *= config.strides[level] if level else 1
+        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
+        backward += depth * (ratio * width - 1) * 2 * 9 * ratio * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+DIFFERENCES = {"segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
 
 
 def towers(case):
@@ -89,6 +100,27 @@ def levels(case):
     case("maskformer-swin/model", "MaskFormerSwinModel", **swin, _feed=feeds.pixels)
 
 
+def reduced(case):
+    tiny = dict(num_channels=2, hidden_sizes=[8, 12, 20, 24], depths=[1, 2, 1, 1], num_attention_heads=[1, 2, 5, 3])
+    fours = feeds.variant(feeds.pixels, (2, (1, 16, 24)), (1, (1, 19, 17)), patch=4)
+    case("segformer/segmentation", "SegformerForSemanticSegmentation", **tiny, decoder_hidden_size=14, num_labels=5,
+         _feed=feeds.variant(feeds.pixels, (2, (1, 16, 24)), (1, (1, 19, 33)), patch=4))
+    case("segformer/classification", "SegformerForImageClassification", **tiny, num_labels=5, _feed=fours)
+    case("segformer/ratios", "SegformerModel", **tiny, sr_ratios=[4, 3, 1, 1], mlp_ratios=[2, 3, 4, 4],
+         strides=[4, 3, 2, 1], patch_sizes=[7, 5, 3, 3], _feed=fours)
+    case("glpn/model", "GLPNModel", **tiny, _feed=fours)
+    case("pvt_v2/classification", "PvtV2ForImageClassification", **tiny, num_labels=5, mlp_ratios=[4, 3, 4, 4],
+         _feed=fours)
+    case("pvt_v2/pooled-keys", "PvtV2Model", **tiny, linear_attention=True, qkv_bias=False, _feed=fours)
+    clips = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=66, image_size=28,
+                 patch_size=7, num_channels=2, num_frames=3)
+    for kind in ("divided_space_time", "space_only", "joint_space_time"):
+        case("timesformer/" + kind, "TimesformerForVideoClassification", **clips, attention_type=kind, num_labels=5,
+             _feed=feeds.frames)
+    case("timesformer/model", "TimesformerModel", **clips, qkv_bias=False, _feed=feeds.frames)
+
+
 def cases(case):
+    reduced(case)
     towers(case)
     levels(case)
