@@ -298,9 +298,27 @@ TEST_CASE("cells that see all cells after more strides, and patches that see the
                 }
             }
             REQUIRE(mask::across_frames().pairs(grid{3, h, w}) == pairs);
+            for (const std::uint32_t window : {0U, 1U, 3U, 5U, 20U}) {
+                std::uint64_t lines = 0;
+                const std::uint32_t side = window == 0 ? 14 : window;
+                for (std::uint32_t row = 0; row < h; ++row) {
+                    for (std::uint32_t column = 0; column < w; ++column) {
+                        for (std::uint32_t other = 0; other < h; ++other) {
+                            lines += other / side == row / side ? 1 : 0;
+                        }
+                        for (std::uint32_t other = 0; other < w; ++other) {
+                            lines += other / side == column / side ? 1 : 0;
+                        }
+                    }
+                }
+                REQUIRE(mask::window_lines(window).pairs(grid{3, h, w}) == 3 * lines);
+            }
         }
     }
     CHECK(mask::reduced_pairs(1, 2, 3, 4).name() == "vision.reduced_pairs(3,4,1,2)");
+    CHECK(mask::window_lines(7).pairs(grid{1, 0, 5}) == 0);
+    CHECK(mask::window_lines().pairs(grid{1, 0, 5}) == 0);
+    CHECK(mask::window_lines(7).name() == "vision.window_lines(window_size=7)");
     CHECK(mask::across_frames().name() == "vision.across_frames");
     tally coarse{set_of({mask::reduced_pairs(1, 1, 4, 4)})};
     CHECK(error_of([&] {

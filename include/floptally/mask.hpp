@@ -152,6 +152,10 @@ class mask : public rule {
                                                       std::int64_t keys_stride) {
         return make_rule<mask_rules::reduced_pairs>(keys_field, keys_stride, field, stride);
     }
+    /// Rows and columns of windows, or of a frame.
+    [[nodiscard]] static constexpr mask window_lines(std::int64_t patches = 0) {
+        return make_rule<mask_rules::window_lines>(patches);
+    }
     /// Patches at one place of all frames.
     [[nodiscard]] static constexpr mask across_frames() { return make_rule<mask_rules::across_frames>(); }
     /// What is left of a frame's patches where a share of them, in parts per million, is left out at random.

@@ -103,6 +103,8 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::strided_cells(p.a, p.b);
     if (name == "reduced_pairs")
         return mask::reduced_pairs(p.c, p.d, p.a, p.b);
+    if (name == "window_lines")
+        return mask::window_lines(p.a);
     if (name == "across_frames")
         return mask::across_frames();
     if (name == "level_windows")

@@ -270,6 +270,8 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::level_windows(7, 2, false, true),
                                 mask::reduced_pairs(1, 2, 3, 4),
                                 mask::across_frames(),
+                                mask::window_lines(),
+                                mask::window_lines(7),
                                 mask::kept_patches(750'000, 1),
                                 mask::kept_squares(750'000, 1),
                                 measured("routed"),

@@ -48,6 +48,7 @@
 #include <floptally/models/convbert.hpp>
 #include <floptally/models/convnext.hpp>
 #include <floptally/models/convnextv2.hpp>
+#include <floptally/models/cpmant.hpp>
 #include <floptally/models/ctrl.hpp>
 #include <floptally/models/cwm.hpp>
 #include <floptally/models/data2vec-audio.hpp>
@@ -250,6 +251,7 @@
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
 #include <floptally/models/poolformer.hpp>
+#include <floptally/models/pvt.hpp>
 #include <floptally/models/pvt_v2.hpp>
 #include <floptally/models/qwen.hpp>
 #include <floptally/models/qwen2.hpp>
@@ -293,6 +295,8 @@
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
+#include <floptally/models/sam_hq_vision_model.hpp>
+#include <floptally/models/sam_vision_model.hpp>
 #include <floptally/models/seed_oss.hpp>
 #include <floptally/models/segformer.hpp>
 #include <floptally/models/sew.hpp>
@@ -328,6 +332,7 @@
 #include <floptally/models/vit.hpp>
 #include <floptally/models/vit_mae.hpp>
 #include <floptally/models/vit_msn.hpp>
+#include <floptally/models/vitdet.hpp>
 #include <floptally/models/vitpose_backbone.hpp>
 #include <floptally/models/vivit.hpp>
 #include <floptally/models/vjepa2.hpp>
@@ -407,6 +412,7 @@ inline constexpr model_page model_pages[] = {
     {"convbert", {models::convbert, sizeof models::convbert - 1}},
     {"convnext", {models::convnext, sizeof models::convnext - 1}},
     {"convnextv2", {models::convnextv2, sizeof models::convnextv2 - 1}},
+    {"cpmant", {models::cpmant, sizeof models::cpmant - 1}},
     {"ctrl", {models::ctrl, sizeof models::ctrl - 1}},
     {"cwm", {models::cwm, sizeof models::cwm - 1}},
     {"data2vec-audio", {models::data2vec_audio, sizeof models::data2vec_audio - 1}},
@@ -609,6 +615,7 @@ inline constexpr model_page model_pages[] = {
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
     {"poolformer", {models::poolformer, sizeof models::poolformer - 1}},
+    {"pvt", {models::pvt, sizeof models::pvt - 1}},
     {"pvt_v2", {models::pvt_v2, sizeof models::pvt_v2 - 1}},
     {"qwen", {models::qwen, sizeof models::qwen - 1}},
     {"qwen2", {models::qwen2, sizeof models::qwen2 - 1}},
@@ -653,6 +660,8 @@ inline constexpr model_page model_pages[] = {
     {"roc_bert", {models::roc_bert, sizeof models::roc_bert - 1}},
     {"roformer", {models::roformer, sizeof models::roformer - 1}},
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
+    {"sam_hq_vision_model", {models::sam_hq_vision_model, sizeof models::sam_hq_vision_model - 1}},
+    {"sam_vision_model", {models::sam_vision_model, sizeof models::sam_vision_model - 1}},
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
     {"segformer", {models::segformer, sizeof models::segformer - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
@@ -688,6 +697,7 @@ inline constexpr model_page model_pages[] = {
     {"vit", {models::vit, sizeof models::vit - 1}},
     {"vit_mae", {models::vit_mae, sizeof models::vit_mae - 1}},
     {"vit_msn", {models::vit_msn, sizeof models::vit_msn - 1}},
+    {"vitdet", {models::vitdet, sizeof models::vitdet - 1}},
     {"vitpose_backbone", {models::vitpose_backbone, sizeof models::vitpose_backbone - 1}},
     {"vivit", {models::vivit, sizeof models::vivit - 1}},
     {"vjepa2", {models::vjepa2, sizeof models::vjepa2 - 1}},

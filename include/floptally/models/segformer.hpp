@@ -59,7 +59,8 @@ require size(.depths) == 4: .depths must have four numbers
 require size(.hidden_sizes) == 4 and size(.patch_sizes) == 4 and size(.strides) == 4: .hidden_sizes must have four numbers, as patch_sizes and strides
 require size(.num_attention_heads) == 4 and size(.sr_ratios) == 4 and size(.mlp_ratios) == 4: .num_attention_heads must have four numbers, as sr_ratios and mlp_ratios
 require w % nheads == 0: .num_attention_heads must divide the width of its level ({w})
-require l == 0 or k % 2 == 1: .patch_sizes must be odd from the second level on: an even one makes a cell more
+fits   = l == 0 or k % 2 == 1
+require fits: .patch_sizes must be odd from the second level on: an even one makes a cell more
 )page";
 
 }  // namespace floptally::models

@@ -89,6 +89,26 @@ struct reduced_pairs {
     }
 };
 
+/// Each patch with the rows and with the columns of its window of `patches` x `patches`, or of the frame where that is
+/// 0: what positions of each axis by itself add to scores (Li et al., arXiv:2112.01526, section 4.1).
+struct window_lines {
+    std::int32_t patches;
+
+    static constexpr std::string_view name = "window_lines";
+    static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return g.w * squares(g.h) + g.h * squares(g.w);
+    }
+
+  private:
+    /// Of the pieces that windows make of an axis.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t squares(std::uint64_t cells) const {
+        const std::uint64_t side = patches == 0 ? cells : static_cast<std::uint64_t>(patches);
+        return side == 0 ? 0 : cells / side * side * side + cells % side * (cells % side);
+    }
+};
+
 /// Each patch sees those at its place in all frames of a clip (Bertasius et al., arXiv:2102.05095, section 3.3).
 struct across_frames {
     static constexpr std::string_view name = "across_frames";

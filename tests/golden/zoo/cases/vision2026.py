@@ -28,7 +28,31 @@ def depthwise(config, batch, length, fused, grids):
                             "why": "the counter takes a depthwise weight gradient as dense"}}
 
 
-DIFFERENCES = {"segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
+def whole_windows(config, batch, length, fused, grids):
+    """Windows at the border are filled with zeros, which are projected and attended as patches are."""
+    sam = hasattr(config, "global_attn_indexes")
+    relative = config.use_rel_pos if sam else config.use_relative_position_embeddings
+    cut = [layer for layer in range(config.num_hidden_layers) if config.window_size > 0
+           and (layer not in config.global_attn_indexes if sam else layer in config.window_block_indices)]
+    width, side = config.hidden_size, config.window_size
+    linears = cores = 0
+    for _, height, columns in grids if cut else ():
+        slots = -(-height // side) * side * -(-columns // side) * side
+        seen, lines = 1, 0
+        for axis, other in ((height, columns), (columns, height)):
+            squares = axis // side * side ** 2 + (axis % side) ** 2
+            seen *= squares
+            lines += other * squares
+        linears += 2 * (slots - height * columns) * 4 * width * width
+        cores += 2 * 2 * width * (slots * side * side - seen)
+        cores += 2 * width * (slots * 2 * side - lines) if relative else 0
+    extra = len(cut) * (linears + cores)
+    return {"padding": {"forward": extra, "backward": 2 * extra,
+                        "why": "every window is whole, and the zeros that fill it are computed"}}
+
+
+DIFFERENCES = {"sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
+               "segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
 
 
 def towers(case):
@@ -112,6 +136,10 @@ def reduced(case):
     case("pvt_v2/classification", "PvtV2ForImageClassification", **tiny, num_labels=5, mlp_ratios=[4, 3, 4, 4],
          _feed=fours)
     case("pvt_v2/pooled-keys", "PvtV2Model", **tiny, linear_attention=True, qkv_bias=False, _feed=fours)
+    case("pvt/classification", "PvtForImageClassification", **tiny, image_size=128, num_labels=5,
+         mlp_ratios=[4, 3, 4, 4], _feed=feeds.variant(feeds.pixels, (2, (1, 32, 32)), patch=4))
+    case("pvt/model", "PvtModel", **tiny, image_size=128, qkv_bias=False, sequence_reduction_ratios=[4, 3, 1, 1],
+         _feed=feeds.variant(feeds.pixels, (2, (1, 32, 32)), patch=4))
     clips = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, intermediate_size=66, image_size=28,
                  patch_size=7, num_channels=2, num_frames=3)
     for kind in ("divided_space_time", "space_only", "joint_space_time"):
@@ -120,7 +148,27 @@ def reduced(case):
     case("timesformer/model", "TimesformerModel", **clips, qkv_bias=False, _feed=feeds.frames)
 
 
+def windowed(case):
+    sam = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, image_size=77, patch_size=7, num_channels=2,
+               window_size=3, global_attn_indexes=[1], output_channels=12)
+    for name, prefix in (("sam", "Sam"), ("sam_hq", "SamHQ")):
+        kind = name + "_vision_model"
+        case(kind + "/model", prefix + "VisionModel", **sam, mlp_ratio=3.0, _attention=("eager",), _feed=feeds.pixels)
+        case(kind + "/bare", prefix + "VisionModel", **sam, mlp_dim=66, use_rel_pos=False, use_abs_pos=False,
+             qkv_bias=False, _attention=("eager",), _feed=feeds.pixels)
+        case(kind + "/no-windows", prefix + "VisionModel", **dict(sam, window_size=0), _attention=("eager",),
+             _feed=feeds.pixels)
+    det = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, image_size=56, patch_size=7, num_channels=2,
+               pretrain_image_size=28)
+    case("vitdet/plain", "VitDetModel", **det, mlp_ratio=3, _feed=feeds.pixels)
+    case("vitdet/windows", "VitDetModel", **det, window_size=3, window_block_indices=[0, 2], residual_block_indices=[1],
+         use_relative_position_embeddings=True, qkv_bias=False,
+         _feed=feeds.pixels)
+    case("vitdet/windows-of-no-layer", "VitDetModel", **det, window_size=3, _feed=feeds.pixels)
+
+
 def cases(case):
+    windowed(case)
     reduced(case)
     towers(case)
     levels(case)
