@@ -138,6 +138,7 @@
 #include <floptally/models/granitemoeshared.hpp>
 #include <floptally/models/gte.hpp>
 #include <floptally/models/helium.hpp>
+#include <floptally/models/hiera.hpp>
 #include <floptally/models/hrm_text.hpp>
 #include <floptally/models/hubert.hpp>
 #include <floptally/models/hunyuan_v1_dense.hpp>
@@ -502,6 +503,7 @@ inline constexpr model_page model_pages[] = {
     {"granitemoeshared", {models::granitemoeshared, sizeof models::granitemoeshared - 1}},
     {"gte", {models::gte, sizeof models::gte - 1}},
     {"helium", {models::helium, sizeof models::helium - 1}},
+    {"hiera", {models::hiera, sizeof models::hiera - 1}},
     {"hrm_text", {models::hrm_text, sizeof models::hrm_text - 1}},
     {"hubert", {models::hubert, sizeof models::hubert - 1}},
     {"hunyuan_v1_dense", {models::hunyuan_v1_dense, sizeof models::hunyuan_v1_dense - 1}},

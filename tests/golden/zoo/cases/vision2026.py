@@ -167,7 +167,18 @@ def windowed(case):
     case("vitdet/windows-of-no-layer", "VitDetModel", **det, window_size=3, _feed=feeds.pixels)
 
 
+def units(case):
+    hiera = dict(embed_dim=8, image_size=[64, 96], num_channels=2, depths=[1, 2, 2, 1], num_heads=[1, 2, 4, 2], mlp_ratio=3.0)
+    fours = feeds.variant(feeds.pixels, patch=4)
+    case("hiera/classification", "HieraForImageClassification", **hiera, num_labels=5, _feed=fours)
+    case("hiera/all-see-all", "HieraModel", **hiera, masked_unit_attention=[False] * 4, _feed=fours)
+    case("hiera/all-units", "HieraModel", **hiera, masked_unit_attention=[True] * 4, _feed=fours)
+    case("hiera/fewer-pools", "HieraModel", **dict(hiera, depths=[2, 1, 1], num_heads=[1, 2, 4]), num_query_pool=1,
+         masked_unit_attention=[True, True, False], _feed=fours)
+
+
 def cases(case):
+    units(case)
     windowed(case)
     reduced(case)
     towers(case)
