@@ -7,7 +7,7 @@ inline constexpr char axk2[] = R"page(
 page axk2 : deepseek_v32 prefix AXK2
 with vocab_size 163840, hidden_size 2048, intermediate_size 5120, num_hidden_layers 48, num_attention_heads 32
 with num_key_value_heads 32, q_lora_rank 384, kv_lora_rank 128, qk_nope_head_dim 64, qk_rope_head_dim 32, v_head_dim 64
-with n_routed_experts 128, n_group number?, topk_group number?, moe_intermediate_size 512, first_k_dense_replace 1 from 0, moe_layer_freq 1
+with n_routed_experts 128, n_group any?, topk_group any?, moe_intermediate_size 512, first_k_dense_replace 1 from 0, moe_layer_freq 1
 with index_n_heads 16, index_head_dim 128, gated_norm_rank 16, head_dim any?
 without num_nextn_predict_layers
 sparse = given(.mlp_layer_types) ? .mlp_layer_types[i] == "sparse" : i >= .first_k_dense_replace and i % .moe_layer_freq == 0

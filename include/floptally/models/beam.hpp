@@ -8,7 +8,7 @@ page beam : qwen3_moe prefix Beam
 with vocab_size 151936, hidden_size 5120, intermediate_size 20480, num_hidden_layers 52, num_attention_heads 48
 with num_key_value_heads 8, head_dim 128, sliding_window 512?
 with layer_types list? each of full_attention attention sliding_attention, mlp_layer_types list? each of dense sparse
-with num_experts 256, num_experts_per_tok 8, moe_intermediate_size 2560, n_group 8?, topk_group 4?
+with num_experts 256, num_experts_per_tok 8, moe_intermediate_size 2560, n_group any?, topk_group any?
 without use_sliding_window, decoder_sparse_step, mlp_only_layers
 experts = .num_experts
 norms  = 4*h                      # before and after each half

@@ -17,7 +17,7 @@ class ForConditionalGeneration: head out v, words
 class Model: head out v, words
 
 page fsmt.encoder : bart.encoder prefix FSMT
-with src_vocab_size 42024, tgt_vocab_size 42024, tie_word_embeddings no, pad_token_id 1 from 0
+with tgt_vocab_size 42024, tie_word_embeddings no, pad_token_id 1 from 0
 without vocab_size
 v      = .vocab_size // .tgt_vocab_size
 first_norm = 0

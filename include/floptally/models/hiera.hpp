@@ -51,6 +51,7 @@ class Model: norm count 2*h
 require .embed_dim_multiplier == 2.0: .embed_dim_multiplier is not supported; must be 2
 require size(.query_stride) == 2 and .query_stride[0] == 2 and .query_stride[1] == 2: .query_stride is not supported; must be [2, 2]
 require size(.image_size) == 2 and size(.patch_size) == 2 and size(.patch_stride) == 2: .image_size must be [height, width], as patch_size and patch_stride
+require .patch_padding[0] == .patch_size[0] / 2 and .patch_padding[1] == .patch_size[1] / 2: .patch_padding must be half of patch_size
 require size(.num_heads) == size(.depths) and size(.masked_unit_attention) == size(.depths): .depths must have as many numbers as num_heads and masked_unit_attention
 require not masked or unit > 0: .masked_unit_size must be whole at every level that attends by units
 require w % nheads == 0: .num_heads must divide the width of its level ({w})

@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char poolformer[] = R"page(
 page poolformer : base.tower prefix PoolFormer
 with num_channels 3, hidden_sizes [64, 128, 320, 512] of numbers, depths [2, 2, 6, 2] of numbers, num_encoder_blocks 4
-with patch_size 16, stride 16, pool_size 3, mlp_ratio 4.0 to 1024, use_layer_scale yes
+with patch_size any?, stride any?, pool_size any?, mlp_ratio 4.0 to 1024, use_layer_scale yes
 with patch_sizes [7, 3, 3, 3] of numbers, strides [4, 2, 2, 2] of numbers, padding [2, 1, 1, 1] from 0 of numbers
 without hidden_size, num_hidden_layers, num_attention_heads, intermediate_size
 layers = sum(.depths)
@@ -31,6 +31,7 @@ class ForImageClassification:
   head out labels, bias, per_sequence
   norm count 2*h
 class Model:
+require .num_encoder_blocks == 4: .num_encoder_blocks is not supported; must be 4
 require size(.depths) == 4: .depths must have four numbers
 require size(.hidden_sizes) == 4 and size(.patch_sizes) == 4 and size(.strides) == 4 and size(.padding) == 4: .hidden_sizes must have four numbers, as patch_sizes, strides and padding
 require l == 0 or k == 2 * .padding[l] + 1: .padding must keep the cells: half of patch_sizes, from the second level on

@@ -11,7 +11,7 @@ without decoder_hidden_size, reshape_last_stage, sr_ratios
 # Patches beside each other, with positions at each level; at the last one a class token joins them.
 final_norm = 2*h
 rows   = .image_size / .patch_sizes[0]
-along  = l == 0 ? rows : .image_size / power(2, l + 1) / k
+along  = .image_size / power(2, l + 1) / k
 stride1 = .patch_sizes[1]
 stride2 = stride1 * .patch_sizes[2]
 stride3 = stride2 * .patch_sizes[3]

@@ -55,6 +55,7 @@ class ForSemanticSegmentation:
   linear in .hidden_sizes[3], out d, as decode_head linear_c4, from x, bias d, units cells(1, stride3)
   linear in 4*d, out d, as decode_head linear_fuse, from x, norm 2*d
   linear in d, out labels, head, as lm_head classifier, from x, bias labels, split replicated
+require .num_encoder_blocks == 4: .num_encoder_blocks is not supported; must be 4
 require size(.depths) == 4: .depths must have four numbers
 require size(.hidden_sizes) == 4 and size(.patch_sizes) == 4 and size(.strides) == 4: .hidden_sizes must have four numbers, as patch_sizes and strides
 require size(.num_attention_heads) == 4 and size(.sr_ratios) == 4 and size(.mlp_ratios) == 4: .num_attention_heads must have four numbers, as sr_ratios and mlp_ratios
