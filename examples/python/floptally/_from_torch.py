@@ -19,7 +19,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._core import Cost, Error, Mask, cost
+from ._core import Cost, Error, Mask
+from ._cost import cost, unwrapped
 from ._torch_rows import Names, Size, Table, shown
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def from_torch(
 
     from . import _torch_trace
 
-    model = _torch_trace.unwrapped(model)
+    model = unwrapped(model)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     copy = _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy)

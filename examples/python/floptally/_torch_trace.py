@@ -269,16 +269,6 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     return made
 
 
-def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The model inside torch.compile's and data parallelism's wrappers."""
-    for name in ("_orig_mod", "module"):
-        inner = getattr(model, name, None)
-        wrapper = type(model).__name__ in ("OptimizedModule", "DistributedDataParallel", "DataParallel")
-        if wrapper and isinstance(inner, torch.nn.Module):
-            return unwrapped(inner)
-    return model
-
-
 def run_step(
     model: torch.nn.Module,
     mode: FakeTensorMode,
