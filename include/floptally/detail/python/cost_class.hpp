@@ -69,7 +69,7 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline shown_report count(const model_cost& model, const std::shared_ptr<const python_services>& with,
                                         const py::object& how, const py::object& plan, const py::kwargs& batch) {
-    const training_plan as = to_plan(plan);
+    const training_plan as = to_plan(plan, model);
     const auto folded = model.folded(to_convention(how), as);
     const mask_set masks = model.masks(*folded);
     const tally sum = input_arguments(batch, masks, "flops").counted(model.model(), masks);
@@ -97,7 +97,7 @@ row.)");
                const std::string& seen) {
                 const integers numbers(lengths, "lengths");
                 const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
-                const auto folded = model.folded(to_convention(how), to_plan(plan));
+                const auto folded = model.folded(to_convention(how), to_plan(plan, model));
                 std::vector<flops> costs;
                 numbers.view().visit(
                     [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(*folded, all, as); }); });
@@ -131,13 +131,18 @@ row.)");
         .def(
             "keep",
             [](const model_cost& c, const mask& word) {
-                model_config with = c.model();
-                with.cost.keep(word);
-                return model_cost(std::move(with));
+                model_config wider = c.model();
+                wider.cost.keep(word);
+                return model_cost(std::move(wider), c.plan());
             },
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
             "Mask.measured(\"loss_tokens\").")
+        .def_property_readonly(
+            "plan", [](const model_cost& c) { return c.plan(); },
+            "What runs and what trains where no plan is given: everything, or what a model with adapters says.")
+        .def("planned", &model_cost::with_plan, py::arg("plan"),
+             "The same model, counted by this plan wherever none is given.")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
@@ -146,7 +151,8 @@ row.)");
                                    .cost = times * c.of(),
                                    .notes = c.model().notes,
                                    .parts = {},
-                                   .towers = c.model().towers});
+                                   .towers = c.model().towers},
+                                  c.plan());
             },
             py::is_operator())
         .def(
@@ -158,10 +164,12 @@ row.)");
              })
         .def(py::pickle(
             [](const py::object& self) {
-                return py::make_tuple(model_state(self.cast<const model_cost&>().model()), attributes_of(self));
+                const auto& c = self.cast<const model_cost&>();
+                return py::make_tuple(model_state(c.model()), c.plan(), attributes_of(self));
             },
             [](const py::tuple& state) {
-                return std::pair(model_cost(model_of_state(state[0])), state[1].cast<py::dict>());
+                return std::pair(model_cost(model_of_state(state[0]), state[1].cast<training_plan>()),
+                                 state[2].cast<py::dict>());
             }));
     type.attr("__hash__") = py::none();
     module.def(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -193,9 +194,11 @@ class input_arguments {
             sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
         }
-        if (const auto words = take("measured")) {
+        const auto words = take("measured");
+        if (words) {
             input_.tallies.push_back(measured_words(*words, masks));
         }
+        add_pass(words, masks);
         if (const auto counted = take("tally")) {
             if (!py::isinstance<tally>(*counted)) {
                 throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
@@ -206,6 +209,19 @@ class input_arguments {
                                          names_of(tally{masks}.masks()) +
                                          ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
             }
+            input_.tallies.push_back(sum);
+        }
+    }
+
+    /// What is given as samples is one pass of the model, unless `measured` says how many there were; a tally has its
+    /// own.
+    void add_pass(const std::optional<py::object>& words, const mask_set& masks) {
+        const py::str name(passes_word.data(), passes_word.size());
+        const bool said = words && words->contains(name);
+        const bool kept = std::any_of(masks.begin(), masks.end(), [](const rule& one) { return counts_passes(one); });
+        if (kept && !said && input_.names_any()) {
+            tally sum{masks};
+            sum.add_measured(passes_word, 1, 1);
             input_.tallies.push_back(sum);
         }
     }

@@ -52,7 +52,7 @@ class held_meter {
                const py::object& clock, const py::object& counted, const py::object& reduce,
                const std::optional<std::string>& precisions)
         : model(measured),
-          plan(to_plan(as)),
+          plan(to_plan(as, measured)),
           of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
              to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
         if (precisions) {
