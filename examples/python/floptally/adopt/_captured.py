@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from .. import Convention, Cost, Error, Plan, cost, from_torch
 from ..callbacks import batch_arguments
+from ..callbacks._adapter import BATCH_KEYS
 from ._count import Count
 
 Inputs = dict[str, Any]
@@ -45,8 +47,28 @@ class Captured:
             given = from_torch(self.model, inputs)
         count = Count(given if given is not None else cost(self.model), convention, plan)
         if "input_ids" in inputs or "inputs_embeds" in inputs:
-            return count.batch(**batch_arguments(inputs))
+            return count.batch(**batch_arguments(on_host(inputs)))
         return count.lengths(_rows(inputs))
+
+
+def on_host(inputs: Mapping[str, Any]) -> Inputs:
+    """What `batch_arguments` reads of a batch, wherever its tensors are. Of tokens that is their shape."""
+    import numpy as np
+
+    found: Inputs = {}
+    for key in BATCH_KEYS:
+        value = inputs.get(key)
+        if value is None:
+            continue
+        kind = getattr(getattr(value, "device", None), "type", "cpu")
+        if key in ("input_ids", "inputs_embeds", "decoder_input_ids"):
+            value = np.empty(tuple(value.shape[:2]), dtype=bool)
+        elif kind == "meta":
+            raise Error(key, "must have values to be read, got a tensor on meta")
+        elif hasattr(value, "detach"):
+            value = value.detach().cpu()
+        found[key] = value
+    return found
 
 
 def _rows(inputs: Inputs) -> list[int]:

@@ -13,8 +13,9 @@ from ._fields import Fields, as_integer, as_lengths
 
 __all__ = ["get_flops_formula_for_hf_config"]
 
-#: Its formula of these types counts routers.
+#: Its formulas that are not as of any other type: of hybrids with routers, of gpt-oss the attended pairs without them.
 HYBRIDS = ("nemotron_h",)
+ATTENDED = ("gpt_oss",)
 
 
 def get_flops_formula_for_hf_config(
@@ -27,8 +28,7 @@ def get_flops_formula_for_hf_config(
         convention: of the count; that of Automodel's formula by default.
         plan: what trains and what runs again, where that is not all and nothing.
     """
-    model = cost(config)
-    count = Count(model, convention or _own(model), plan)
+    count = _own(cost(config), plan) if convention is None else Count(cost(config), convention, plan)
 
     def formula(config: Any = config, gbs: int = 1, seq_len: int | None = None, *, lengths: Any = None) -> int:
         """FLOPs of `gbs` sequences of `seq_len` tokens, or of sequences of `lengths`."""
@@ -40,5 +40,8 @@ def get_flops_formula_for_hf_config(
     return formula
 
 
-def _own(model: Cost) -> str:
-    return "nemo_automodel_hybrid" if model.model_type in HYBRIDS else "nemo_automodel"
+def _own(model: Cost, plan: Plan | None) -> Count:
+    if model.model_type in ATTENDED:
+        rows = [row for row in model.rows if row.kind != "router"]
+        return Count(Cost.from_rows(rows, model_type=model.model_type, notes=model.notes), "exact", plan)
+    return Count(model, "nemo_automodel_hybrid" if model.model_type in HYBRIDS else "nemo_automodel", plan)

@@ -143,7 +143,7 @@ def _elementwise(config: Any) -> list[tuple[str, int]]:
         if getattr(config, "bias", False) is True and hasattr(config, "out_features"):
             found.append(("bias", config.out_features))
         if hasattr(config, "sliding_window_size"):  # gpt-oss: one sink a head
-            found.append(("bias", config.n_heads))
+            found.append(("bias", Fields(config).integer("n_heads")))
         for field in dataclass_fields(config):
             if field.name == "q_norm" and getattr(config, "q_lora_rank", None) == 0:
                 continue  # queries of full rank have none

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from .. import Convention, Cost, Error, Plan, cost
 from ..callbacks import batch_arguments
+from ._captured import on_host
 from ._count import counted
 
 __all__ = ["floating_point_ops"]
@@ -28,10 +29,10 @@ def floating_point_ops(
         convention: of the count; the Trainer's own by default.
         plan: what trains and what runs again, where that is not all and nothing.
     """
-    model = getattr(self, "model", self)
+    model = self if hasattr(self, "config") else self.model  # models have a `model` too
     count = counted(_cost_of(model), convention, plan)
     if convention != "hf_6nd":
-        return count.batch(**batch_arguments(inputs))
+        return count.batch(**batch_arguments(on_host(inputs)))
     main = getattr(model, "main_input_name", "input_ids")
     if inputs.get(main) is None:
         raise Error(main, f"must be among the inputs, got {', '.join(map(str, inputs)) or 'nothing'}")
