@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import subprocess
 import sys
 import types
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 import floptally
-from conftest import LLAMA_3_8B, golden
+from conftest import LLAMA_3_8B, SOURCE, golden
 from floptally import adopt
 from floptally.adopt import automodel, lightning, maxtext, megatron, megatron_bridge, nanogpt, torchtitan, verl
 
@@ -618,8 +619,113 @@ def test_deepspeed_beside_the_original(monkeypatch: pytest.MonkeyPatch, capsys: 
         FlopsProfiler(plain, cost=floptally.Cost.from_rows([("x", "count", "linear", 10, 5)]))
 
 
-# ---- the numbers of docs/adopt.md ----
+# ---- docs/adopt.md ----
+
+PAGE = (SOURCE / "docs" / "adopt.md").read_text()
+#: What DeepSpeed's profiler adds up for one forward of 8192 tokens: LlamaForCausalLM on meta, deepspeed 0.19.8.
+DEEPSPEED_FORWARD = 158_144_453_935_104
 
 
-def test_a_first_step_of_llama(llama: floptally.Cost) -> None:
-    assert llama == floptally.cost(LLAMA_3_8B)
+def llama_step(lengths: list[int] | None) -> dict[str, tuple[int, int]]:
+    """FLOPs before and exactly by each drop-in, of one sequence of 8192 tokens or of documents that are packed in it."""
+    documents = lengths or [8192]
+    cost = floptally.cost(LLAMA_3_8B)
+    exact = cost.flops(lengths=documents)
+    counter = verl.FlopsCounter(LLAMA_3_8B, accelerator=H100), verl.FlopsCounter(LLAMA_3_8B, convention="exact", accelerator=H100)
+    args = arguments("megatron", named("megatron", "llama-3-8b/bshd"))
+    cfg = container(named("megatron_bridge", "llama-3-8b/configured"))
+    sums = sum(documents), sum(n * n for n in documents)
+    formula = automodel.get_flops_formula_for_hf_config
+    config = arguments("maxtext", named("maxtext", "llama-3-8b"))
+    tflops = functools.partial(maxtext.calculate_tflops_training_per_device, config, log=False)
+    found = {
+        "verl": tuple(round(one.estimate_flops(documents, 1.0)[0] * 1e12) for one in counter),
+        "Megatron-LM": tuple(
+            megatron.num_floating_point_operations(args, 1, sums[1], sums[0], convention=name) for name in ("megatron", "exact")
+        ),
+        "Megatron-Bridge": tuple(
+            megatron_bridge.num_floating_point_operations(cfg, len(documents), *sums, convention=name)
+            for name in ("megatron_bridge", "exact")
+        ),
+        "torchtitan": (PEERS["torchtitan/llama-3-8b/1x8192"]["expected"], exact.total),
+        "NeMo Automodel": (
+            formula(LLAMA_3_8B)(LLAMA_3_8B, gbs=1, seq_len=8192),
+            formula(LLAMA_3_8B, convention="exact")(LLAMA_3_8B, lengths=documents),
+        ),
+        "Lightning": (cost.flops(lengths=[8192], convention="torch_flop_counter").total, exact.total),
+        "DeepSpeed": (DEEPSPEED_FORWARD, exact.useful.forward),
+        "transformers": (cost.flops(lengths=[8192], convention="hf_6nd").total, exact.total),
+    }
+    if lengths is None:  # it knows nothing of documents
+        found["MaxText"] = tuple(round(tflops(convention=name)[0] * 10**12) for name in ("maxtext", "exact"))
+    return found  # type: ignore[return-value]
+
+
+def dashboard() -> tuple[list[list[Any]], list[list[Any]]]:
+    """The rows of both tables, in the page's order."""
+    peak = floptally.accelerator(H100).peak_tflops("bf16") * 1e12
+    tables = []
+    for lengths in (None, [512] * 16):
+        rows = []
+        for name, (before, after) in sorted(llama_step(lengths).items(), key=lambda row: -row[1][0] * (1 + 2 * (row[0] == "DeepSpeed"))):
+            times = 3 if name == "DeepSpeed" else 1
+            mfu = [f"{100 * times * flops / peak:.2f}%" for flops in (before, after)]
+            rows.append([name, before, mfu[0], after, mfu[1], f"{100 * (after / before - 1):+.2f}%"])
+        tables.append(rows)
+    return tables[0], tables[1]
+
+
+def gpt2_sentence() -> str:
+    model = gpt(named("nanogpt", "gpt2"))
+    before = nanogpt.estimate_mfu(model, 480, 3.0)
+    exact = nanogpt.estimate_mfu(model, 480, 3.0, convention="exact")
+    h100 = nanogpt.estimate_mfu(model, 480, 3.0, convention="exact", accelerator=H100)
+    return (
+        f"nanoGPT's GPT-2, 480 sequences of 1024 tokens in three seconds: {100 * before:.2f}% before, {100 * exact:.2f}% exactly,\n"
+        f"and {100 * h100:.2f}% of an H100."
+    )
+
+
+def test_the_tables_of_the_page() -> None:
+    shown = re.findall(r"^\| ([A-Z]?\w[\w -]*) \| ([\d ]+) \| ([\d.]+%) \| ([\d ]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$", PAGE, re.MULTILINE)
+    rows = [[name, int(a.replace(" ", "")), b, int(c.replace(" ", "")), d, e] for name, a, b, c, d, e in shown]
+    whole, packed = dashboard()
+    assert rows == whole + packed
+    assert len(whole) == 9 and gpt2_sentence() in PAGE
+
+
+def test_what_deepspeed_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
+    transformers = pytest.importorskip("transformers")
+    # Whether positions begin again is asked of their values, which a tensor on meta has not.
+    monkeypatch.setattr("transformers.masking_utils.find_packed_sequence_indices", lambda *given, **more: None)
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**{k: v for k, v in LLAMA_3_8B.items() if k != "model_type"}))
+        tokens = torch.zeros(1, 8192, dtype=torch.long)
+    found = profiler.get_model_profile(model, kwargs={"input_ids": tokens}, print_profile=False, as_string=False, warm_up=0)
+    assert found[0] == DEEPSPEED_FORWARD
+
+
+def diffs() -> list[Any]:
+    titles = re.findall(r"^## (.*?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    found = [(title, re.findall(r"^```diff\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)) for title, text in titles]
+    return [pytest.param(blocks, id=title) for title, blocks in found if blocks]
+
+
+@pytest.mark.parametrize("blocks", diffs())
+def test_a_diff_has_six_lines_at_most_and_its_names_are_there(blocks: list[str]) -> None:
+    assert len(blocks) == 1 and len(blocks[0].splitlines()) <= 6
+    added = [line[1:] for line in blocks[0].splitlines() if line.startswith("+")]
+    imports = [line for line in added if line.startswith("from floptally.")]
+    assert len(imports) == 1
+    if "deepspeed" in imports[0]:
+        pytest.importorskip("deepspeed")
+    exec(imports[0], {})
+    assert any('convention="exact"' in line for line in added)
+
+
+def test_every_trainer_has_its_diff() -> None:
+    assert len(diffs()) == len(adopt.__all__)
+    for name in adopt.__all__:
+        assert f"from floptally.adopt.{name} import" in PAGE
