@@ -16,7 +16,21 @@ What a trainer's arguments say is read field by field; what cannot be counted fr
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import (
+        automodel,
+        deepspeed,
+        lightning,
+        maxtext,
+        megatron,
+        megatron_bridge,
+        nanogpt,
+        torchtitan,
+        transformers,
+        verl,
+    )
 
 __all__ = [
     "automodel", "deepspeed", "lightning", "maxtext", "megatron", "megatron_bridge", "nanogpt", "torchtitan",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import Any
 
 from .. import Cost, cost
@@ -48,12 +47,23 @@ class Model:
         return _cost(json.dumps(self._json), tuple(sorted(self._weights.items())))
 
 
-@lru_cache(maxsize=64)
+_costs: dict[tuple[str, tuple[tuple[str, tuple[int, int]], ...]], Cost] = {}
+
+
 def _cost(description: str, weights: tuple[tuple[str, tuple[int, int]], ...]) -> Cost:
+    """The same object for the same description, so that a trainer's step does not read its model anew."""
+    found = _costs.get((description, weights))
+    if found is not None:
+        return found
     model = cost(json.loads(description))
     rows = [
         ("bias" if kind == "bias" else "norm", "tokens", kind, 2 * passed, stored)
         for kind, (stored, passed) in weights
         if stored
     ]
-    return model + Cost.from_rows(rows) if rows else model
+    if rows:
+        model = model + Cost.from_rows(rows)
+    if len(_costs) >= 64:
+        _costs.clear()
+    _costs[description, weights] = model
+    return model

@@ -5,74 +5,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepspeed.profiling.flops_profiler import FlopsProfiler as _FlopsProfiler
-from deepspeed.profiling.flops_profiler.profiler import macs_to_string, number_to_string
-
-from .. import Convention, Cost, Error, Plan
-from ._captured import Captured
+from .. import Convention, Cost
 
 __all__ = ["FlopsProfiler"]
 
 
-class FlopsProfiler(_FlopsProfiler):
+def FlopsProfiler(
+    model: Any,
+    ds_engine: Any = None,
+    recompute_fwd_factor: float = 0.0,
+    *,
+    convention: str | Convention | None = None,
+    cost: Cost | None = None,
+) -> Any:
     """DeepSpeed's profiler, whose total and summary are a count of what is attended.
 
     Without a convention it is DeepSpeed's own, which adds up the calls that it patches. With one, the first forward
-    between `start_profile` and `stop_profile` says the batch, and `get_total_flops`, `get_total_macs` and every line of the
-    summary that is made of them are that count; the lines of single modules stay as they were.
+    after `start_profile` says the batch, and `get_total_flops`, `get_total_macs` and every line of the summary that is
+    made of them are that count; the lines of single modules stay as they were.
 
-    model, ds_engine, recompute_fwd_factor: as DeepSpeed's.
-    convention: ``"exact"``, or another name.
-    cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
+    Args:
+        model, ds_engine, recompute_fwd_factor: as DeepSpeed's.
+        convention: ``"exact"``, or another name.
+        cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
     """
+    from ._deepspeed import CountingProfiler
 
-    def __init__(
-        self,
-        model: Any,
-        ds_engine: Any = None,
-        recompute_fwd_factor: float = 0.0,
-        *,
-        convention: str | Convention | None = None,
-        cost: Cost | None = None,
-    ) -> None:
-        super().__init__(model, ds_engine, recompute_fwd_factor)
-        if convention is None and cost is not None:
-            raise Error("cost", "is not used without a convention")
-        self._convention = convention
-        self._cost = cost
-        self._captured = Captured(model)
-        self._forward: int | None = None
-
-    def start_profile(self, ignore_list: Any = None) -> None:
-        super().start_profile(ignore_list)
-        self._forward = None
-        if self._convention is not None:
-            self._captured.begin()
-
-    def stop_profile(self) -> None:
-        self._captured.end()
-        super().stop_profile()
-
-    def end_profile(self) -> None:
-        self._captured.end()
-        super().end_profile()
-
-    def get_total_flops(self, as_string: bool = False) -> Any:
-        """FLOPs of one forward."""
-        if self._convention is None:
-            return super().get_total_flops(as_string)
-        flops = self._counted(self._convention)
-        return number_to_string(flops) if as_string else flops
-
-    def get_total_macs(self, as_string: bool = False) -> Any:
-        """Half of them."""
-        if self._convention is None:
-            return super().get_total_macs(as_string)
-        macs = self._counted(self._convention) // 2
-        return macs_to_string(macs) if as_string else macs
-
-    def _counted(self, convention: str | Convention) -> int:
-        if self._forward is None:
-            self.stop_profile()  # what is patched and hooked now would count the counting
-            self._forward = self._captured.flops(convention, given=self._cost, plan=Plan(phase="forward"))
-        return self._forward
+    return CountingProfiler(model, ds_engine, recompute_fwd_factor, convention=convention, cost=cost)
