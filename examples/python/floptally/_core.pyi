@@ -223,7 +223,7 @@ class Cost:
     @property
     def rows(self) -> list[Row]: ...
     def keep(self, word: Mask) -> Cost: ...
-    def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost: ...
+    def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = ...) -> Cost: ...
     def __add__(self, other: Cost) -> Cost: ...
     def __rmul__(self, times: int) -> Cost: ...
     def __eq__(self, other: object) -> bool: ...
@@ -536,6 +536,9 @@ class Assignment:
     def loads(self) -> list[Any]:
         """The load of each rank, exact where costs are ints; a tuple of several."""
     @property
+    def is_optimum(self) -> bool:
+        """Whether no assignment has a smaller largest load, where that is known."""
+    @property
     def report(self) -> dict[str, Any]:
         """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
         speed-up."""
@@ -553,13 +556,15 @@ def balance(
     capacity: SupportsIndex | None = None,
     groups: Integers | None = None,
     budget: SupportsIndex | None = None,
+    fineness: SupportsIndex = 1024,
 ) -> Assignment:
     """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
 
     costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
     mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
     most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget:
-    exchanges to look at, 0 for the seeds alone.
+    exchanges to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within
+    1 / fineness of the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.
     """
 
 class ParallelLayout:
