@@ -317,6 +317,27 @@ def test_a_plan_says_what_runs_and_what_trains(llama: floptally.Cost) -> None:
     assert train.executed_total - train.padded_total == core // 2
 
 
+def test_redundant_work_of_a_layout_is_executed_by_each_rank_and_useful_once() -> None:
+    cost = floptally.cost(VLM)
+    layout = floptally.ParallelLayout(rank=0, dp=3, cp=2, tp=4)
+    plan = layout.with_redundant_work({"vision.*": ["cp", "tp"]}, plan=floptally.Plan(recompute="full"))
+    assert plan == floptally.Plan(recompute="full", repeated={"vision.*": 8})
+    once = cost.flops(lengths=[99], images=1, plan=floptally.Plan(recompute="full"))
+    work = cost.flops(lengths=[99], images=1, plan=plan)
+    vision = sum(one.total for name, one in once.executed.components.items() if name.startswith("vision."))
+    assert (work.total, work.padded_total) == (once.total, once.padded_total)
+    assert work.executed_total == once.executed_total + 7 * vision
+    # Of names that fit the same the last one holds, in the order of the dict.
+    rules = {"vision.*": ["cp"], "*": ["tp"]}
+    assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(rules)).executed_total == (
+        4 * cost.flops(lengths=[99], images=1).executed_total
+    )
+    with pytest.raises(floptally.Error, match="^redundant_work: ep is no axis of its own"):
+        layout.with_redundant_work({"moe.*": ["ep"]})
+    with pytest.raises(floptally.Error, match="^redundant_work: must be {name:"):
+        layout.with_redundant_work({"vision.*": "cp"})  # type: ignore[dict-item]
+
+
 def test_lora_and_frozen_weights_are_walked_layer_by_layer(llama: floptally.Cost) -> None:
     train = llama.flops(lengths=[4096])
     frozen = floptally.Rule("*", "frozen")

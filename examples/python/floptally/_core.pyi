@@ -594,6 +594,9 @@ class ParallelLayout:
         """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
     def group(self, axes: Sequence[str]) -> list[int]:
         """The ranks that differ from this one along these axes only, itself among them."""
+    def with_redundant_work(self, rules: dict[str, list[str]], *, plan: Plan | None = None) -> Plan:
+        """The plan of all ranks, {"vision.*": ["cp"]}: what is named all ranks along these axes run, each the whole of it. It
+        is executed by each and useful once."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
