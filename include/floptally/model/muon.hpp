@@ -139,7 +139,6 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
     }
     model_part made{.name = "optimizer", .role = part_role::anywhere};
     const std::uint64_t step = checked_multiply(how.iterations, once, "optimizer.muon");
-    made.cost.keep(measured(muon::word));  // also where it steps nothing: whoever adds steps need not know
     made.cost.add_row("optimizer.muon", {},
                       cost_row{.what = statistic::routed,
                                .kind = term::optimizer,
