@@ -42,6 +42,7 @@ class model_cost {
         other.plan_ = std::move(plan);
         return other;
     }
+    [[nodiscard]] const std::shared_ptr<const model_config>& shared() const { return model_; }
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
     /// Folding is the dear part of a count: the last few are kept.

@@ -115,7 +115,7 @@ struct metered_step {
 [[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
                                                const std::shared_ptr<const python_services>& with) {
     const tally batch = m.span(span).totals.batch;
-    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with};
+    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with, m.model.shared()};
 }
 
 inline void bind_totals(py::module_& module) {
