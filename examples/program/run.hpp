@@ -39,6 +39,8 @@ inline void add_mfu_options(cxxopts::Options& options) {
         "gpus", "how many took part", cxxopts::value<std::string>(), "N")(
         "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
         "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
+        "peak-kind", "what the peak is: datasheet, boost or measured", cxxopts::value<std::string>(), "KIND")(
+        "clock-mhz", "of the boost peak of --accelerator", cxxopts::value<std::string>(), "MHZ")(
         "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16")(
         "precisions", "of components and layers: mlp=fp8,@1-30=fp8", cxxopts::value<std::string>(), "LIST");
 }
@@ -55,6 +57,11 @@ inline double parse_positive(const std::string& text, const std::string& field) 
     return *value;
 }
 
+inline std::optional<double> clock_of(const arguments& args) {
+    const auto clock = args.text("clock-mhz");
+    return clock ? std::optional(parse_positive(*clock, "clock_mhz")) : std::nullopt;
+}
+
 inline floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
     floptally::mfu_report mfu;
     mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
@@ -64,13 +71,17 @@ inline floptally::mfu_report measure(const arguments& args, const floptally::rep
     if (!peak && !accelerator) {
         throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
     }
+    const auto kind = args.text("peak-kind");
     const floptally::chosen_peak chosen =
         floptally::choose_peak(accelerator, peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
-                               args.text("precision").value_or("bf16"));
+                               args.text("precision").value_or("bf16"),
+                               kind ? floptally::peak_kind_named(*kind) : floptally::peak_kind::unsaid, clock_of(args));
     mfu.step.peak_tflops = chosen.tflops;
     mfu.accelerator = chosen.accelerator;
     mfu.precision = chosen.precision;
     mfu.peak_source = chosen.source;
+    mfu.peak_kind = chosen.kind;
+    mfu.peak_quality = chosen.quality;
     mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
     return mfu;
 }
@@ -90,10 +101,11 @@ inline std::string run_mfu(const arguments& args) {
     if (const auto precisions = args.text("precisions")) {
         const floptally::flop_counter cost(model, counted.counted_as, counted.plan);
         const floptally::measurement& step = counted.mfu->step;
-        counted.mfu->mixed = floptally::mixed_precision(
-                                 cost, model.parts, counted.plan,
-                                 floptally::precision_rules(*precisions, args.text("accelerator")), step.peak_tflops)
-                                 .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
+        counted.mfu->mixed =
+            floptally::mixed_precision(
+                cost, model.parts, counted.plan,
+                floptally::precision_rules(*precisions, args.text("accelerator"), clock_of(args)), step.peak_tflops)
+                .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
     }
     return show(args, counted);
 }
@@ -133,7 +145,8 @@ inline std::string run_accelerators(const arguments& args) {
                 peaks[std::string(floptally::name(which))] = peak;
             }
         }
-        table += '\n';
+        const std::string_view doubt = floptally::remark(part.quality);
+        table += fmt::format("{}{}\n", doubt.empty() ? "" : "  ", doubt);
         json names = json::array();
         for (const std::string_view driver_name : part.driver_names) {
             if (!driver_name.empty()) {
@@ -146,6 +159,8 @@ inline std::string run_accelerators(const arguments& args) {
                           {"driver_names", names},
                           {"dense_tflops", peaks},
                           {"source", {{"title", part.source.title}, {"url", part.source.url}}},
+                          {"quality", floptally::name(part.quality)},
+                          {"flops_per_clock", part.flops_per_clock == 0 ? json() : json(part.flops_per_clock)},
                           {"note", part.note}});
     }
     return args.as_json() ? json{{"version", floptally::version}, {"accelerators", listed}}.dump(2) + "\n" : table;

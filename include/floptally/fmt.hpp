@@ -176,9 +176,10 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
          "real tokens, all GPUs");
     line("step", fmt::format("{:g} s", mfu.step.seconds),
          fmt::format("on {} {}", mfu.step.gpus, mfu.step.gpus == 1 ? "GPU" : "GPUs"));
+    const bool plain = mfu.peak_kind == peak_kind::unsaid || mfu.peak_kind == peak_kind::datasheet;
     line("peak", fmt::format("{:g} TFLOP/s", mfu.step.peak_tflops),
-         fmt::format("{}{}{} dense: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
-                     mfu.peak_source));
+         fmt::format("{}{}{} dense{}{}: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
+                     plain ? "" : ", ", plain ? "" : name(mfu.peak_kind), mfu.peak_source));
 }
 
 }  // namespace detail

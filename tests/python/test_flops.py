@@ -420,6 +420,29 @@ def test_a_step_that_was_measured_has_an_mfu(llama: floptally.Cost) -> None:
         work.measure(1, gpus=0, peak_tflops=989)
 
 
+def test_a_peak_says_its_kind_and_how_good_its_source_is() -> None:
+    model = floptally.cost({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+                            "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256})
+    work = floptally.flops(model, lengths=[8])
+    plain = work.measure(1, gpus=1, accelerator="H100 SXM").to_dict()["mfu"]
+    assert plain["peak_kind"] == "datasheet" and "peak_quality" not in plain
+    boost = work.measure(1, gpus=1, accelerator="H100 SXM", clock_mhz=1980).to_dict()["mfu"]
+    assert boost["peak_kind"] == "boost" and boost["peak_tflops"] == pytest.approx(132 * 4096 * 1980e-6)
+    assert work.measure(1, gpus=1, peak_tflops=748, peak_kind="measured").to_dict()["mfu"]["peak_kind"] == "measured"
+    quoted = work.measure(1, gpus=1, accelerator="NVIDIA H20")
+    assert quoted.to_dict()["mfu"]["peak_quality"] == "third_party"
+    assert any(note.startswith("the peak is quoted by a third party: ") for note in quoted.notes)
+    assert "quoted by a third party" in quoted._repr_html_()
+    meter = floptally.Meter(model, gpus=1, accelerator="NVIDIA H20")
+    assert (meter.peak_kind, meter.peak_quality) == ("datasheet", "third_party")
+    with pytest.raises(floptally.Error, match="clock_mhz: is missing"):
+        work.measure(1, gpus=1, accelerator="H100 SXM", peak_kind="boost")
+    with pytest.raises(floptally.Error, match="clock_mhz: "):
+        floptally.Meter(model, gpus=1, accelerator="TPU v4", clock_mhz=1000)
+    assert floptally.accelerator("H100 SXM").quality == "vendor_document"
+    assert floptally.accelerator("H100 SXM").boost_tflops(1830) == pytest.approx(989.4, rel=1e-4)
+
+
 def test_accelerators_have_sources_and_refuse_look_alikes() -> None:
     h100 = floptally.accelerator("NVIDIA H100 80GB HBM3")
     assert (h100.name, h100.vendor, h100.peak_tflops(), h100.peak_tflops("fp8")) == ("H100 SXM", "NVIDIA", 989, 1978.9)
