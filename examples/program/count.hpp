@@ -35,6 +35,7 @@ inline void add_flops_options(cxxopts::Options& options) {
                            cxxopts::value<std::string>(), "N")(
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
+        "indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
         "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
         "padded-vocab-size", "of the lm_head as kernels run it, in the padded view", cxxopts::value<std::string>(),
         "N")("mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
@@ -68,7 +69,8 @@ inline floptally::training_plan read_plan(const arguments& args) {
     floptally::training_plan plan{
         .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names)),
-        .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0};
+        .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0,
+        .indexer = static_cast<floptally::indexer_training>(args.choice("indexer", floptally::indexer_training_names))};
     if (const auto names = args.text("recompute-components")) {
         for (const std::string& name : comma_separated({*names})) {
             if (name.empty() || name.size() > floptally::component_name::capacity) {

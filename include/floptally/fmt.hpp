@@ -188,8 +188,12 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
 [[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
     std::string text = fmt::format(
-        "{}: {}, recompute {}\nconvention {}: {}\n\n", r.model_type, passes[static_cast<std::size_t>(r.plan.counted)],
-        recompute_names[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
+        "{}: {}, recompute {}{}{}\nconvention {}: {}\n\n", r.model_type,
+        passes[static_cast<std::size_t>(r.plan.counted)], recompute_names[static_cast<std::size_t>(r.plan.recomputed)],
+        r.plan.indexer == indexer_training::frozen ? "" : ", indexer ",
+        r.plan.indexer == indexer_training::frozen ? ""
+                                                   : indexer_training_names[static_cast<std::size_t>(r.plan.indexer)],
+        r.counted_as.name, r.counted_as.summary);
     const std::size_t width = detail::name_width(r);
     detail::append_statistics(text, r, width);
     text += '\n';

@@ -420,6 +420,22 @@ def test_a_step_that_was_measured_has_an_mfu(llama: floptally.Cost) -> None:
         work.measure(1, gpus=0, peak_tflops=989)
 
 
+def test_an_indexer_trains_by_a_loss_of_its_own() -> None:
+    model = floptally.cost({"model_type": "deepseek_v32", "hidden_size": 64, "intermediate_size": 96,
+                            "moe_intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+                            "num_key_value_heads": 4, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 16,
+                            "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 4, "n_shared_experts": 1,
+                            "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1,
+                            "index_n_heads": 3, "index_head_dim": 8, "index_topk": 5, "vocab_size": 128})
+    totals = [floptally.flops(model, lengths=[40], plan=floptally.Plan(indexer=how)).total
+              for how in ("frozen", "sparse_loss", "dense_loss", "warm_up")]
+    assert totals == sorted(set(totals)) and totals[0] == floptally.flops(model, lengths=[40]).total
+    plan = floptally.Plan(indexer="warm_up")
+    assert plan.indexer == "warm_up" and pickle.loads(pickle.dumps(plan)) == plan != floptally.Plan()
+    with pytest.raises(floptally.Error, match="indexer: "):
+        floptally.Plan(indexer="yes")
+
+
 def test_a_peak_says_its_kind_and_how_good_its_source_is() -> None:
     model = floptally.cost({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
                             "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256})
