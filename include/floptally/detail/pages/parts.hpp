@@ -95,7 +95,8 @@ namespace floptally::detail::pages {
                .gated = !p.on("plain"),
                .latent_size = p.number("latent"),
                .zero_experts = p.number("zero"),
-               .routed_is_measured = p.on("measured")}
+               .routed_is_measured = p.on("measured"),
+               .expert_bias = p.number("expert_bias")}
         .cost(p.place());
 }
 [[gnu::cold]] inline cost mamba_of(const part_call& p) {
