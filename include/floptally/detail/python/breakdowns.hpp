@@ -99,15 +99,18 @@ struct view_flops {
 /// The same with a time and a peak.
 [[nodiscard]] inline shown_report measured(const shown_report& r, const py::object& seconds, const py::object& gpus,
                                            const py::object& part, const py::object& peak_tflops,
-                                           const std::string& used, const std::optional<std::string>& precisions) {
-    const chosen_peak peak = to_peak(part, peak_tflops, used);
+                                           const std::string& used, const std::optional<std::string>& precisions,
+                                           const std::optional<std::string>& kind, const py::object& clock_mhz) {
+    const chosen_peak peak = to_peak(part, peak_tflops, used, kind, clock_mhz);
     mfu_report mfu{.utilization = {},
                    .step = {.seconds = to_number(seconds, "seconds"),
                             .gpus = to_count(gpus, "gpus", 1),
                             .peak_tflops = peak.tflops},
                    .accelerator = peak.accelerator,
                    .precision = peak.precision,
-                   .peak_source = peak.source};
+                   .peak_source = peak.source,
+                   .peak_kind = peak.kind,
+                   .peak_quality = peak.quality};
     mfu.utilization = utilize(r.counted.work, r.counted.batch, mfu.step);
     if (precisions) {
         const flop_counter whole(*r.model, r.counted.counted_as, r.counted.plan);
@@ -181,9 +184,10 @@ what a fused attention backward computes again. str() is a table, in a notebook 
             "Sequences, tokens, squares and pairs, useful and padded.")
         .def("measure", &measured, py::arg("seconds"), py::kw_only(), py::arg("gpus"),
              py::arg("accelerator") = py::none(), py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16",
-             py::arg("precisions") = py::none(),
+             py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(), py::arg("clock_mhz") = py::none(),
              "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
-             "precisions: as a Meter has them, for mixed_mfu.")
+             "precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, "
+             "measured); clock_mhz: of the accelerator's boost peak.")
         .def("to_dict", &json_of, "What the program prints as JSON: counts are decimal strings.")
         .def("__str__", [](const shown_report& r) { return r.with->to_table(r.counted); })
         .def("_repr_html_", [](const shown_report& r) { return to_html(r.counted, r.with->readable); })
