@@ -980,8 +980,11 @@ def test_the_lines_of_the_page_run(capsys):
     from test_readme import blocks
 
     lines = [block for block in blocks("docs/python.md") if "floptally.from_torch" in block]
-    assert len(lines) == 1
+    assert len(lines) == 2
     scope = {}
     exec(compile(lines[0], "docs/python.md", "exec"), scope)
     assert capsys.readouterr().out.splitlines()[0] == "['*.qkv', '*', '*.out']"
     assert scope["window"].masks == [Mask.sliding_window(512)]
+    exec(compile(lines[1], "docs/python.md", "exec"), scope)
+    said = [int(line.rpartition(" ")[2].rpartition(":")[2]) for line in lines[1].splitlines() if "# " in line]
+    assert [int(line) for line in capsys.readouterr().out.splitlines()] == said

@@ -42,7 +42,7 @@ def options(one: dict[str, Any]) -> dict[str, Any]:
 def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[int]) -> tuple[int, int, int]:
     """Forward, backward, and what of the backward is too much, under FlopCounterMode and nothing else.
 
-    On fake tensors, unless "numbers" are needed to build it or data decide. The counter takes the weight gradient of each
+    On fake tensors, unless "numbers" are asked for by its forward or data decide. The counter takes the weight gradient of each
     group of a convolution over the channels of all.
     """
     import torch
@@ -50,7 +50,7 @@ def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[in
     from torch.utils.flop_counter import FlopCounterMode, conv_backward_flop
 
     from floptally._from_torch import prepare_transformers, split
-    from floptally._torch_trace import eager_kernels
+    from floptally._torch_trace import eager_kernels, fake_copy
 
     excess = 0
 
@@ -58,15 +58,17 @@ def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[in
         nonlocal excess
         groups, needed = args[9], args[10]
         if needed[1]:
-            weights = conv_backward_flop(*args[:10], [False, True, False], *args[11:], out_shape=out_shape)
+            weights = conv_backward_flop(*args[:10], [False, True, False], out_val=out_shape)
             excess += weights - weights // groups
-        return conv_backward_flop(*args, out_shape=out_shape)
+        return int(conv_backward_flop(*args, out_val=out_shape))
 
     real = one.get("real", False) or one.get("numbers", False)
     own = {torch.ops.aten.convolution_backward: watched}
-    with contextlib.nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True), eager_kernels():
-        model, inputs, loss = built(one, names)
-        prepare_transformers(model, real)
+    model, inputs, loss = built(one, names)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    model = model if real else fake_copy(model, mode)
+    prepare_transformers(model, real)
+    with contextlib.nullcontext() if real else mode, eager_kernels():
         args, kwargs = split(inputs(*size))
         with FlopCounterMode(display=False) as forward:
             value = loss(model(*args, **kwargs))
