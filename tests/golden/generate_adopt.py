@@ -46,23 +46,77 @@ MEGATRON = dict(
     window_size=None, window_attn_skip_freq=None,
 )  # fmt: skip
 
-LLAMA_3_8B = dict(num_layers=32, hidden_size=4096, ffn_hidden_size=14336, num_attention_heads=32,
-                  group_query_attention=True, num_query_groups=8, kv_channels=128, seq_length=8192, vocab_size=128256,
-                  padded_vocab_size=128256)
-DEEPSEEK_V3 = dict(num_layers=61, hidden_size=7168, ffn_hidden_size=18432, num_attention_heads=128,
-                   num_query_groups=128, kv_channels=128, seq_length=4096, vocab_size=129280, padded_vocab_size=129280,
-                   num_experts=256, moe_layer_freq=[0] * 3 + [1] * 58, moe_ffn_hidden_size=2048, moe_router_topk=8,
-                   moe_shared_expert_intermediate_size=2048, multi_latent_attention=True, q_lora_rank=1536,
-                   kv_lora_rank=512, qk_head_dim=128, qk_pos_emb_head_dim=64, v_head_dim=128)
-QWEN3_NEXT = dict(num_layers=8, hidden_size=2048, ffn_hidden_size=5120, num_attention_heads=16,
-                  group_query_attention=True, num_query_groups=2, kv_channels=256, seq_length=4096, vocab_size=151936,
-                  padded_vocab_size=151936, num_experts=512, moe_ffn_hidden_size=512, moe_router_topk=10,
-                  moe_shared_expert_intermediate_size=512, attention_output_gate=True,
-                  experimental_attention_variant="gated_delta_net", linear_attention_freq=4, linear_key_head_dim=128,
-                  linear_value_head_dim=128, linear_num_key_heads=16, linear_num_value_heads=32)
-HYBRID = dict(num_layers=6, hidden_size=1024, ffn_hidden_size=4096, num_attention_heads=8, group_query_attention=True,
-              num_query_groups=2, kv_channels=128, swiglu=False, mamba_num_heads=32, mamba_head_dim=64,
-              mamba_state_dim=128, mamba_num_groups=8)
+LLAMA_3_8B = dict(
+    num_layers=32,
+    hidden_size=4096,
+    ffn_hidden_size=14336,
+    num_attention_heads=32,
+    group_query_attention=True,
+    num_query_groups=8,
+    kv_channels=128,
+    seq_length=8192,
+    vocab_size=128256,
+    padded_vocab_size=128256,
+)
+DEEPSEEK_V3 = dict(
+    num_layers=61,
+    hidden_size=7168,
+    ffn_hidden_size=18432,
+    num_attention_heads=128,
+    num_query_groups=128,
+    kv_channels=128,
+    seq_length=4096,
+    vocab_size=129280,
+    padded_vocab_size=129280,
+    num_experts=256,
+    moe_layer_freq=[0] * 3 + [1] * 58,
+    moe_ffn_hidden_size=2048,
+    moe_router_topk=8,
+    moe_shared_expert_intermediate_size=2048,
+    multi_latent_attention=True,
+    q_lora_rank=1536,
+    kv_lora_rank=512,
+    qk_head_dim=128,
+    qk_pos_emb_head_dim=64,
+    v_head_dim=128,
+)
+QWEN3_NEXT = dict(
+    num_layers=8,
+    hidden_size=2048,
+    ffn_hidden_size=5120,
+    num_attention_heads=16,
+    group_query_attention=True,
+    num_query_groups=2,
+    kv_channels=256,
+    seq_length=4096,
+    vocab_size=151936,
+    padded_vocab_size=151936,
+    num_experts=512,
+    moe_ffn_hidden_size=512,
+    moe_router_topk=10,
+    moe_shared_expert_intermediate_size=512,
+    attention_output_gate=True,
+    experimental_attention_variant="gated_delta_net",
+    linear_attention_freq=4,
+    linear_key_head_dim=128,
+    linear_value_head_dim=128,
+    linear_num_key_heads=16,
+    linear_num_value_heads=32,
+)
+HYBRID = dict(
+    num_layers=6,
+    hidden_size=1024,
+    ffn_hidden_size=4096,
+    num_attention_heads=8,
+    group_query_attention=True,
+    num_query_groups=2,
+    kv_channels=128,
+    swiglu=False,
+    mamba_num_heads=32,
+    mamba_head_dim=64,
+    mamba_state_dim=128,
+    mamba_num_groups=8,
+)
 MEGATRON_MODELS = {
     "gpt": dict(swiglu=False),
     "llama-3-8b": LLAMA_3_8B,
@@ -138,7 +192,9 @@ class Clone:
         self._git = ["git", "-C", str(folder / self.repository.split("/")[1])]
 
     def text(self, path: str) -> str:
-        return subprocess.run([*self._git, "show", f"{self.commit}:{path}"], capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            [*self._git, "show", f"{self.commit}:{path}"], capture_output=True, text=True, check=True
+        ).stdout
 
     def definitions(self, path: str, wanted, namespace) -> None:
         """Functions and classes of a file, as if it had nothing else."""
@@ -232,7 +288,12 @@ def bridge_cases(clone: Clone, core: Clone):
             sums = {"seqlen_sum": sum(packed), "seqlen_squared_sum": sum(n * n for n in packed)}
             calls["packed"] = ({"batch_size": 2, **sums}, packed)
         for kind, (call, lengths) in calls.items():
-            case = {"id": f"{name}/{kind}", "arguments": bridge_model(changes), "call": call, "expected": count(cfg, **call)}
+            case = {
+                "id": f"{name}/{kind}",
+                "arguments": bridge_model(changes),
+                "call": call,
+                "expected": count(cfg, **call),
+            }
             yield {**case, "lengths": lengths} if lengths else case
 
 

@@ -112,7 +112,10 @@ def test_windows_ask_for_the_lengths() -> None:
     assert caught.value.field == "seqlen_squared_sum_in_batch"
     exact = megatron.num_floating_point_operations(args, 4, convention="exact", lengths=packed)
     full = megatron.num_floating_point_operations(
-        arguments("megatron", named("megatron", "windows/packed"), window_size=None), 4, convention="exact", lengths=packed
+        arguments("megatron", named("megatron", "windows/packed"), window_size=None),
+        4,
+        convention="exact",
+        lengths=packed,
     )
     beyond = sum((n - 128) * (n - 127) // 2 for n in packed if n > 128)  # pairs that the window leaves out
     assert full - exact == 12 * beyond * args.hidden_size * args.num_layers
@@ -141,7 +144,11 @@ def test_megatron_arguments_that_cannot_be_counted(changes: dict[str, Any], fiel
 
 def test_sums_that_no_lengths_have() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
-    for squares, text in ((99, "must be a sum of squares of lengths that add up to 100"), (10001, "must be a sum"), (0.5, "whole")):
+    for squares, text in (
+        (99, "must be a sum of squares of lengths that add up to 100"),
+        (10001, "must be a sum"),
+        (0.5, "whole"),
+    ):
         with pytest.raises(floptally.Error, match=text) as caught:
             megatron.num_floating_point_operations(args, 1, squares, 100)
         assert caught.value.field == "seqlen_squared_sum_in_batch"
@@ -262,7 +269,9 @@ def peer_config(case: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("name", [name for name in PEERS if name.startswith("verl/") and "vl" not in name])
 def test_verl_by_its_goldens(name: str) -> None:
     case = PEERS[name]
-    achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(case["batch"]["seqlens"], 2.0)
+    achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
+        case["batch"]["seqlens"], 2.0
+    )
     norms = 0
     if name.startswith("verl/test/apertus/"):  # counts the norms of queries and keys as matrices
         model = case["model"]
@@ -369,7 +378,10 @@ def test_verl_images_are_grids_of_any_shape() -> None:
     from_sums = counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
     from_grids = counter.estimate_flops(VERL_LENGTHS, 1.0, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)])
     assert from_sums == from_grids
-    assert from_sums[0] * 1e12 == floptally.flops(config, lengths=VERL_LENGTHS, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)]).total
+    assert (
+        from_sums[0] * 1e12
+        == floptally.flops(config, lengths=VERL_LENGTHS, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)]).total
+    )
     assert from_sums[0] > counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=None)[0]
     with pytest.raises(floptally.Error, match=r"images_seqlens\[1\]: must be whole cells of 2 x 2 patches, got 6"):
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
@@ -395,7 +407,12 @@ def test_verl_towers_with_windows_ask_for_grids() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in PEERS if n.startswith("automodel/") and isinstance(PEERS[n]["model"], str) and PEERS[n]["model"] in MODELS]
+    "name",
+    [
+        n
+        for n in PEERS
+        if n.startswith("automodel/") and isinstance(PEERS[n]["model"], str) and PEERS[n]["model"] in MODELS
+    ],
 )
 def test_automodel_by_its_goldens(name: str) -> None:
     case = PEERS[name]
@@ -423,7 +440,10 @@ AUTOMODEL_MODELS: dict[str, tuple[dict[str, Any], int]] = {
     # For a class without a formula two matrices of a gated MLP.
     "mistral": (TINY, 6 * 600 * 4 * 64 * 96),
     # The dense layer before its lm_head.
-    "bert": (dict(vocab_size=1000, hidden_size=64, intermediate_size=256, num_hidden_layers=4, num_attention_heads=4), 6 * 600 * 64 * 64),
+    "bert": (
+        dict(vocab_size=1000, hidden_size=64, intermediate_size=256, num_hidden_layers=4, num_attention_heads=4),
+        6 * 600 * 64 * 64,
+    ),
     # Its formula has windows of 128 whatever the configuration says.
     "gpt_oss": (dict(TINY, num_local_experts=8, num_experts_per_tok=2, **{**WINDOWS, "sliding_window": 128}), 0),
 }
@@ -431,7 +451,9 @@ AUTOMODEL_MODELS: dict[str, tuple[dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("model_type", AUTOMODEL_MODELS)
 def test_automodel_beside_the_original(model_type: str) -> None:
-    original = pytest.importorskip("nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed")
+    original = pytest.importorskip(
+        "nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed"
+    )
     from transformers import AutoConfig
 
     given, less = AUTOMODEL_MODELS[model_type]
@@ -494,7 +516,9 @@ def test_torchtitan_without_it(llama: floptally.Cost) -> None:
     config = types.SimpleNamespace(dim=4096, vocab_size=128256, layers=[layer] * 32, enable_weight_tying=False)
     assert torchtitan.flops_per_token(config, [8192], convention="exact") * 8192 == llama.flops(lengths=[8192]).total
     norms = 6 * 65 * 4096  # which this config does not have
-    assert torchtitan.flops_per_token(config, [8192]) + norms == PEERS["torchtitan/llama-3-8b/1x8192"]["expected"] // 8192
+    assert (
+        torchtitan.flops_per_token(config, [8192]) + norms == PEERS["torchtitan/llama-3-8b/1x8192"]["expected"] // 8192
+    )
     assert isinstance(torchtitan.flops_per_token(config, [3, 4], convention="exact"), float)
     for changes, text in (
         ({"layers": []}, "config.layers: must have a layer"),
@@ -565,12 +589,17 @@ def small_llama(torch: Any, device: str = "meta") -> tuple[Any, Any]:
         return transformers.LlamaForCausalLM(transformers.LlamaConfig(**TINY)), torch.zeros(2, 24, dtype=torch.long)
 
 
-@pytest.mark.parametrize(("device", "convention"), [("cpu", "torch_flop_counter"), ("meta", "torch_flop_counter_eager")])
+@pytest.mark.parametrize(
+    ("device", "convention"), [("cpu", "torch_flop_counter"), ("meta", "torch_flop_counter_eager")]
+)
 def test_measure_flops_beside_the_original(device: str, convention: str) -> None:
     torch = pytest.importorskip("torch")
     throughput = pytest.importorskip("lightning.fabric.utilities.throughput", reason="lightning is not installed")
     model, tokens = small_llama(torch, device)  # attention is one fused operator on a CPU, and none on meta
-    for given in ((model, lambda: model(input_ids=tokens).logits), (model, lambda: model(tokens, None).logits, torch.sum)):
+    for given in (
+        (model, lambda: model(input_ids=tokens).logits),
+        (model, lambda: model(tokens, None).logits, torch.sum),
+    ):
         assert lightning.measure_flops(*given) == throughput.measure_flops(*given)
         assert lightning.measure_flops(*given, convention=convention) == throughput.measure_flops(*given)
 
@@ -582,8 +611,12 @@ def test_measure_flops_exactly() -> None:
     assert lightning.measure_flops(model, forward, torch.sum, convention="exact") == step.total
     assert lightning.measure_flops(model, forward, convention="exact") == step.useful.forward
     with torch.device("meta"):
-        plain, x = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8)), torch.ones(6, 32)
-    assert lightning.measure_flops(plain, lambda: plain(x), torch.sum, convention="exact") == 6 * (4 * 32 * 64 + 6 * 64 * 8)
+        plain, x = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8)), torch.ones(
+            6, 32
+        )
+    assert lightning.measure_flops(plain, lambda: plain(x), torch.sum, convention="exact") == 6 * (
+        4 * 32 * 64 + 6 * 64 * 8
+    )
     own = floptally.Cost.from_rows([("x", "count", "linear", 10, 5)])
     assert lightning.measure_flops(plain, lambda: plain(x), convention="exact", cost=own) == 60
     with pytest.raises(floptally.Error, match="model: was not run"):
@@ -598,7 +631,9 @@ def test_deepspeed_beside_the_original(monkeypatch: pytest.MonkeyPatch, capsys: 
     from floptally.adopt.deepspeed import FlopsProfiler
 
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**TINY))
-    given = dict(model=model, kwargs={"input_ids": torch.zeros(2, 24, dtype=torch.long)}, as_string=False, detailed=False)
+    given = dict(
+        model=model, kwargs={"input_ids": torch.zeros(2, 24, dtype=torch.long)}, as_string=False, detailed=False
+    )
     theirs = profiler.get_model_profile(**given)
     monkeypatch.setattr(profiler, "FlopsProfiler", FlopsProfiler)
     assert profiler.get_model_profile(**given) == theirs
@@ -631,7 +666,9 @@ def llama_step(lengths: list[int] | None) -> dict[str, tuple[int, int]]:
     documents = lengths or [8192]
     cost = floptally.cost(LLAMA_3_8B)
     exact = cost.flops(lengths=documents)
-    counter = verl.FlopsCounter(LLAMA_3_8B, accelerator=H100), verl.FlopsCounter(LLAMA_3_8B, convention="exact", accelerator=H100)
+    counter = verl.FlopsCounter(LLAMA_3_8B, accelerator=H100), verl.FlopsCounter(
+        LLAMA_3_8B, convention="exact", accelerator=H100
+    )
     args = arguments("megatron", named("megatron", "llama-3-8b/bshd"))
     cfg = container(named("megatron_bridge", "llama-3-8b/configured"))
     sums = sum(documents), sum(n * n for n in documents)
@@ -641,7 +678,8 @@ def llama_step(lengths: list[int] | None) -> dict[str, tuple[int, int]]:
     found = {
         "verl": tuple(round(one.estimate_flops(documents, 1.0)[0] * 1e12) for one in counter),
         "Megatron-LM": tuple(
-            megatron.num_floating_point_operations(args, 1, sums[1], sums[0], convention=name) for name in ("megatron", "exact")
+            megatron.num_floating_point_operations(args, 1, sums[1], sums[0], convention=name)
+            for name in ("megatron", "exact")
         ),
         "Megatron-Bridge": tuple(
             megatron_bridge.num_floating_point_operations(cfg, len(documents), *sums, convention=name)
@@ -667,7 +705,9 @@ def dashboard() -> tuple[list[list[Any]], list[list[Any]]]:
     tables = []
     for lengths in (None, [512] * 16):
         rows = []
-        for name, (before, after) in sorted(llama_step(lengths).items(), key=lambda row: -row[1][0] * (1 + 2 * (row[0] == "DeepSpeed"))):
+        for name, (before, after) in sorted(
+            llama_step(lengths).items(), key=lambda row: -row[1][0] * (1 + 2 * (row[0] == "DeepSpeed"))
+        ):
             times = 3 if name == "DeepSpeed" else 1
             mfu = [f"{100 * times * flops / peak:.2f}%" for flops in (before, after)]
             rows.append([name, before, mfu[0], after, mfu[1], f"{100 * (after / before - 1):+.2f}%"])
@@ -687,7 +727,11 @@ def gpt2_sentence() -> str:
 
 
 def test_the_tables_of_the_page() -> None:
-    shown = re.findall(r"^\| ([A-Z]?\w[\w -]*) \| ([\d ]+) \| ([\d.]+%) \| ([\d ]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$", PAGE, re.MULTILINE)
+    shown = re.findall(
+        r"^\| ([A-Z]?\w[\w -]*) \| ([\d ]+) \| ([\d.]+%) \| ([\d ]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$",
+        PAGE,
+        re.MULTILINE,
+    )
     rows = [[name, int(a.replace(" ", "")), b, int(c.replace(" ", "")), d, e] for name, a, b, c, d, e in shown]
     whole, packed = dashboard()
     assert rows == whole + packed
@@ -701,9 +745,13 @@ def test_what_deepspeed_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whether positions begin again is asked of their values, which a tensor on meta has not.
     monkeypatch.setattr("transformers.masking_utils.find_packed_sequence_indices", lambda *given, **more: None)
     with torch.device("meta"):
-        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**{k: v for k, v in LLAMA_3_8B.items() if k != "model_type"}))
+        model = transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(**{k: v for k, v in LLAMA_3_8B.items() if k != "model_type"})
+        )
         tokens = torch.zeros(1, 8192, dtype=torch.long)
-    found = profiler.get_model_profile(model, kwargs={"input_ids": tokens}, print_profile=False, as_string=False, warm_up=0)
+    found = profiler.get_model_profile(
+        model, kwargs={"input_ids": tokens}, print_profile=False, as_string=False, warm_up=0
+    )
     assert found[0] == DEEPSPEED_FORWARD
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import Convention, Cost, Error, Plan, Tally
 
-
 #: Lengths at which a count that any mask limits is no polynomial: the last is above every window.
 _PROBES = (5, 4096, 2**20 + 1, 2**25)
 

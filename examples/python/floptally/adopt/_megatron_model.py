@@ -46,19 +46,17 @@ class _Reader:
         mtp = self.fields.integer("mtp_num_layers", 0, least=0)
         experts = self._moe_layers(layers)
         is_linear = self._linear_layers(layers)
-        windowed = self._windowed_layers(layers)
-        for i in range(layers):
-            self.model.layer(
-                *self._mixer(is_linear[i], windowed[i]), *(self._experts() if experts[i] else self._mlp())
-            )
+        kinds = list(zip(is_linear, self._windowed_layers(layers), experts, strict=True))
+        parts = {kind: [*self._mixer(*kind[:2]), *(self._experts() if kind[2] else self._mlp())] for kind in set(kinds)}
+        for kind in kinds:
+            self.model.layer(*parts[kind])
+        projection = linear("mtp.projection", 2 * self.hidden, self.hidden)
         for _ in range(mtp):  # a copy of the last layer behind a projection of two hidden states
-            self.model.layer(
-                linear("mtp.projection", 2 * self.hidden, self.hidden),
-                *self._mixer(is_linear[-1], windowed[-1]),
-                *(self._experts() if experts[-1] else self._mlp()),
-                self._mtp_logits(),
-            )
+            self.model.layer(projection, *parts[kinds[-1]], self._mtp_logits())
             self.model.weights("latent_norm", 3 * self.hidden)
+        if self.fields.flag("multi_latent_attention"):
+            latent = sum(not one for one, _, _ in kinds) + mtp * (not is_linear[-1])
+            self.model.weights("latent_norm", latent * self._latent_norms())
 
     def _hybrid(self, pattern: str) -> None:
         stages, *depths = pattern.split("/")
@@ -150,7 +148,6 @@ class _Reader:
     def _latent_attention(self) -> list[Part]:
         query_rank = self.fields.integer("q_lora_rank", 0, least=0)
         latent = self.fields.integer("kv_lora_rank")
-        self.model.weights("latent_norm", query_rank + latent)
         part: Part = {
             "type": "mla",
             "num_heads": self.heads,
@@ -161,6 +158,10 @@ class _Reader:
             "v_head_dim": self.fields.integer("v_head_dim"),
         }
         return [part]
+
+    def _latent_norms(self) -> int:
+        """The weights of the norms inside latent attention, which Megatron counts."""
+        return self.fields.integer("q_lora_rank", 0, least=0) + self.fields.integer("kv_lora_rank")
 
     def _gated_delta_net(self) -> list[Part]:
         part: Part = {

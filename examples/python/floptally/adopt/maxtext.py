@@ -39,9 +39,7 @@ def calculate_tflops_training_per_device(
     """
     fields = Fields(config)
     count = counted(read(config), convention, plan)
-    work = count.cost.flops(
-        convention=convention, plan=plan, lengths=[fields.integer("max_target_length")]
-    )
+    work = count.cost.flops(convention=convention, plan=plan, lengths=[fields.integer("max_target_length")])
     batch = fields.get("per_device_batch_size")
     if isinstance(batch, bool) or not isinstance(batch, (int, float)) or not 0 < batch < float("inf"):
         raise Error("per_device_batch_size", f"must be a number of sequences above 0, got {batch!r}")
@@ -56,8 +54,8 @@ def calculate_tflops_training_per_device(
     found = tuple(float(value / 10**12) for value in (total, weights, of_attention))
     if log:
         print(
-            f"Per train step on one device: {found[0]:.2f} TFLOPs, {100 * found[1] / found[0]:.2f}% of products with weights, "
-            f"{100 * found[2] / found[0]:.2f}% of attention ({work.convention})"
+            f"Per train step on one device: {found[0]:.2f} TFLOPs, "
+            f"{100 * found[1] / found[0]:.2f}% of products with weights, {100 * found[2] / found[0]:.2f}% of attention ({work.convention})"
         )
     return found[0], found[1], found[2]
 

@@ -40,8 +40,13 @@ def num_floating_point_operations(
         lengths: n of each sequence, in place of all the sums: needed where windows make the pairs no sum of squares.
     """
     if num_vision_patches:
-        raise Error("num_vision_patches", f"does not say how images are divided: add the tower apart, got {num_vision_patches}")
-    for field, value in (("cross_seqlen_sum", cross_seqlen_sum), ("cross_seqlen_product_sum", cross_seqlen_product_sum)):
+        raise Error(
+            "num_vision_patches", f"does not say how images are divided: add the tower apart, got {num_vision_patches}"
+        )
+    for field, value in (
+        ("cross_seqlen_sum", cross_seqlen_sum),
+        ("cross_seqlen_product_sum", cross_seqlen_product_sum),
+    ):
         if value:
             raise Error(field, f"is of models with cross attention, which are not read, got {value}")
     own = convention == "megatron_bridge"

@@ -44,7 +44,7 @@ def estimate_mfu(
     plan: Plan | None = None,
     accelerator: str = A100,
 ) -> float:
-    """MFU as a fraction: ``GPT.estimate_mfu = floptally.adopt.nanogpt.estimate_mfu``.
+    """MFU as a fraction, as a function or in place of the method of that name.
 
     Args:
         self: a GPT, whose config is read.

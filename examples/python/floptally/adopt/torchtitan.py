@@ -24,7 +24,7 @@ def get_nparams_and_flops(
     convention: str | Convention = "torchtitan",
     plan: Plan | None = None,
 ) -> tuple[int, int | float]:
-    """(parameters, FLOPs of a token): ``Llama3Model.Config.get_nparams_and_flops = floptally.adopt.torchtitan.get_nparams_and_flops``.
+    """(parameters, FLOPs of a token), as a function or in place of the method of a model's Config.
 
     Args:
         self: the model's config.
@@ -36,7 +36,9 @@ def get_nparams_and_flops(
     count = counted(read(self), convention, plan)
     parameters = sum(one.numel() for one in model.parameters())
     if parameters != count.cost.parameters:
-        raise Error("model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}")
+        raise Error(
+            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}"
+        )
     return parameters, _per_token(count, [as_integer("seq_len", seq_len, least=1)])
 
 
@@ -45,7 +47,7 @@ def flops_per_token(
 ) -> int | float:
     """The mean over the tokens of sequences of these lengths: what the metrics multiply by tokens per second.
 
-        metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
+    metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
     """
     return _per_token(counted(read(model_config), convention, plan), as_lengths("lengths", lengths))
 

@@ -20,12 +20,12 @@ _costs: WeakKeyDictionary[Any, Cost] = WeakKeyDictionary()
 def floating_point_ops(
     self: Any, inputs: Mapping[str, Any], *, convention: str | Convention = "hf_6nd", plan: Plan | None = None
 ) -> int:
-    """FLOPs of one forward and backward pass: ``Trainer.floating_point_ops = floptally.adopt.transformers.floating_point_ops``.
+    """FLOPs of one forward and backward pass, as a function or in place of the method of that name.
 
     Args:
         self: a Trainer, or a model of transformers.
-        inputs: a batch, as the model's forward takes it. By the Trainer's own convention all slots of its rows count; by
-            any other what ``floptally.callbacks.batch_arguments`` reads of it: real tokens, and packed documents apart.
+        inputs: a batch, as the model's forward takes it. By the Trainer's own convention all slots of its rows count,
+            by any other what ``floptally.callbacks.batch_arguments`` reads of it: real tokens, and packed documents apart.
         convention: of the count; the Trainer's own by default.
         plan: what trains and what runs again, where that is not all and nothing.
     """

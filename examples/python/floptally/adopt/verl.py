@@ -71,7 +71,9 @@ class FlopsCounter:
             square = self._count.batch(lengths=text, grid_thw=[(1, 64 * side, 64 * side)])
             self._shaped = square != self._count.batch(lengths=text, grid_thw=[(1, side, 64 * 64 * side)])
         if self._shaped:
-            raise Error("images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw=")
+            raise Error(
+                "images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw="
+            )
         grids = []
         for i, patches in enumerate(as_lengths("images_seqlens", images_seqlens)):
             if patches % side**2:
