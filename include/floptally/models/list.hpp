@@ -152,6 +152,8 @@
 #include <floptally/models/gpt_oss.hpp>
 #include <floptally/models/gptj.hpp>
 #include <floptally/models/granite.hpp>
+#include <floptally/models/granite4_vision.hpp>
+#include <floptally/models/granite4_vision_text.hpp>
 #include <floptally/models/granite_swa.hpp>
 #include <floptally/models/granitemoe.hpp>
 #include <floptally/models/granitemoe_swa.hpp>
@@ -193,6 +195,7 @@
 #include <floptally/models/kimi_k25_vision.hpp>
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
+#include <floptally/models/kosmos-2.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lfm2.hpp>
 #include <floptally/models/lfm2_moe.hpp>
@@ -541,6 +544,8 @@ inline constexpr model_page model_pages[] = {
     {"gpt_oss", {models::gpt_oss, sizeof models::gpt_oss - 1}},
     {"gptj", {models::gptj, sizeof models::gptj - 1}},
     {"granite", {models::granite, sizeof models::granite - 1}},
+    {"granite4_vision", {models::granite4_vision, sizeof models::granite4_vision - 1}},
+    {"granite4_vision_text", {models::granite4_vision_text, sizeof models::granite4_vision_text - 1}},
     {"granite_swa", {models::granite_swa, sizeof models::granite_swa - 1}},
     {"granitemoe", {models::granitemoe, sizeof models::granitemoe - 1}},
     {"granitemoe_swa", {models::granitemoe_swa, sizeof models::granitemoe_swa - 1}},
@@ -582,6 +587,7 @@ inline constexpr model_page model_pages[] = {
     {"kimi_k25_vision", {models::kimi_k25_vision, sizeof models::kimi_k25_vision - 1}},
     {"kimi_linear", {models::kimi_linear, sizeof models::kimi_linear - 1}},
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
+    {"kosmos-2", {models::kosmos_2, sizeof models::kosmos_2 - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lfm2", {models::lfm2, sizeof models::lfm2 - 1}},
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
