@@ -81,6 +81,8 @@ GRIDS = {
     "merged_patches": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, b).value,
     "pooled_patches": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value if t else 0,
     "pooled_clips": lambda t, h, w, a, b, c, d: t * (f.merged_patches(U64(h), U64(w), a, 0).value if t > 1 else h * w),
+    "merged_pairs": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value * (t // 2 if t > 1 else t),
+    "merged_squares": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, 0).value ** 2,
     "clip_squares": lambda t, h, w, a, b, c, d: f.clip_squares(U64(t), U64(h * w), a).value,
     "later_image_tokens": lambda t, h, w, a, b, c, d: t * f.later_within(U64(h // a * (w // a)), I64(b)).value,
     "strided_cells": lambda t, h, w, a, b, c, d: t * (
@@ -152,6 +154,8 @@ def questions(rounds):
             ("merged_patches", side, draw.upto(3), 0, 0),
             ("pooled_patches", side, 0, 0, 0),
             ("pooled_clips", side, 0, 0, 0),
+            ("merged_pairs", side, 0, 0, 0),
+            ("merged_squares", side, 0, 0, 0),
             ("later_image_tokens", side, draw.upto(PARAMETER, 1) if t % 2 else -1, 0, 0),
             ("strided_cells", draw.upto(99, -99), draw.upto(99, 1), 0, 0),
             ("reduced_pairs", draw.upto(99, 1), draw.upto(99, 1), draw.upto(99, 1), draw.upto(99, 1)),

@@ -95,6 +95,10 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::pooled_patches(p.a);
     if (name == "pooled_clips")
         return mask::pooled_clips(p.a);
+    if (name == "merged_pairs")
+        return mask::merged_pairs(p.a);
+    if (name == "merged_squares")
+        return mask::merged_squares(p.a);
     if (name == "clip_squares")
         return mask::clip_squares(p.a);
     if (name == "later_image_tokens")

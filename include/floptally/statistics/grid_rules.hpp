@@ -200,8 +200,8 @@ struct pooled_clips {
     }
 };
 
-/// Merged patches of every second frame, with whose patches those of the frame behind it go; an image has one frame. An odd
-/// rest of a clip is cut off.
+/// Merged patches of every second frame, with whose patches those of the frame behind it go; an image has one frame. An
+/// odd rest of a clip is cut off.
 struct merged_pairs {
     std::int32_t side;
 
