@@ -31,6 +31,7 @@
 #include <floptally/models/blip_2_vision_model.hpp>
 #include <floptally/models/bloom.hpp>
 #include <floptally/models/camembert.hpp>
+#include <floptally/models/canary.hpp>
 #include <floptally/models/clip.hpp>
 #include <floptally/models/clip_text_model.hpp>
 #include <floptally/models/clip_vision_model.hpp>
@@ -39,6 +40,7 @@
 #include <floptally/models/cohere2.hpp>
 #include <floptally/models/cohere2_moe.hpp>
 #include <floptally/models/cohere2_vision.hpp>
+#include <floptally/models/cohere_asr.hpp>
 #include <floptally/models/convbert.hpp>
 #include <floptally/models/convnext.hpp>
 #include <floptally/models/convnextv2.hpp>
@@ -82,13 +84,19 @@
 #include <floptally/models/flaubert.hpp>
 #include <floptally/models/flex_olmo.hpp>
 #include <floptally/models/fnet.hpp>
+#include <floptally/models/fun_asr_nano.hpp>
+#include <floptally/models/fun_asr_nano_encoder.hpp>
 #include <floptally/models/gemma.hpp>
 #include <floptally/models/gemma2.hpp>
 #include <floptally/models/gemma3.hpp>
 #include <floptally/models/gemma3_text.hpp>
+#include <floptally/models/gemma3n_audio.hpp>
 #include <floptally/models/gemma3n_text.hpp>
 #include <floptally/models/gemma4.hpp>
+#include <floptally/models/gemma4_audio.hpp>
 #include <floptally/models/gemma4_text.hpp>
+#include <floptally/models/gemma4_unified.hpp>
+#include <floptally/models/gemma4_unified_text.hpp>
 #include <floptally/models/gemma4_vision.hpp>
 #include <floptally/models/glm.hpp>
 #include <floptally/models/glm4.hpp>
@@ -119,6 +127,10 @@
 #include <floptally/models/gpt_oss.hpp>
 #include <floptally/models/gptj.hpp>
 #include <floptally/models/granite.hpp>
+#include <floptally/models/granite_speech.hpp>
+#include <floptally/models/granite_speech_encoder.hpp>
+#include <floptally/models/granite_speech_plus.hpp>
+#include <floptally/models/granite_speech_plus_encoder.hpp>
 #include <floptally/models/granite_swa.hpp>
 #include <floptally/models/granitemoe.hpp>
 #include <floptally/models/granitemoe_swa.hpp>
@@ -156,6 +168,8 @@
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/laguna.hpp>
+#include <floptally/models/lasr_ctc.hpp>
+#include <floptally/models/lasr_encoder.hpp>
 #include <floptally/models/lfm2.hpp>
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
@@ -200,9 +214,14 @@
 #include <floptally/models/modernbert-decoder.hpp>
 #include <floptally/models/modernbert.hpp>
 #include <floptally/models/moonshine.hpp>
+#include <floptally/models/moshi.hpp>
+#include <floptally/models/moss_transcribe_diarize.hpp>
+#include <floptally/models/moss_transcribe_diarize_audio.hpp>
 #include <floptally/models/mpnet.hpp>
 #include <floptally/models/mpt.hpp>
 #include <floptally/models/mt5.hpp>
+#include <floptally/models/musicflamingo.hpp>
+#include <floptally/models/musicgen.hpp>
 #include <floptally/models/mvp.hpp>
 #include <floptally/models/nanochat.hpp>
 #include <floptally/models/nemotron.hpp>
@@ -219,18 +238,24 @@
 #include <floptally/models/ovis2_vision.hpp>
 #include <floptally/models/paddleocr_vl.hpp>
 #include <floptally/models/paligemma.hpp>
+#include <floptally/models/parakeet_ctc.hpp>
 #include <floptally/models/parakeet_encoder.hpp>
 #include <floptally/models/pegasus.hpp>
 #include <floptally/models/persimmon.hpp>
 #include <floptally/models/phi.hpp>
 #include <floptally/models/phi3.hpp>
+#include <floptally/models/phi4_multimodal.hpp>
+#include <floptally/models/phi4_multimodal_vision.hpp>
 #include <floptally/models/phimoe.hpp>
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
 #include <floptally/models/qwen.hpp>
 #include <floptally/models/qwen2.hpp>
+#include <floptally/models/qwen2_5_omni.hpp>
 #include <floptally/models/qwen2_5_omni_audio_encoder.hpp>
+#include <floptally/models/qwen2_5_omni_text.hpp>
 #include <floptally/models/qwen2_5_omni_thinker.hpp>
+#include <floptally/models/qwen2_5_omni_vision_encoder.hpp>
 #include <floptally/models/qwen2_5_vl.hpp>
 #include <floptally/models/qwen2_5_vl_text.hpp>
 #include <floptally/models/qwen2_5_vl_vision.hpp>
@@ -250,7 +275,11 @@
 #include <floptally/models/qwen3_asr_encoder.hpp>
 #include <floptally/models/qwen3_moe.hpp>
 #include <floptally/models/qwen3_next.hpp>
+#include <floptally/models/qwen3_omni_moe.hpp>
 #include <floptally/models/qwen3_omni_moe_audio_encoder.hpp>
+#include <floptally/models/qwen3_omni_moe_text.hpp>
+#include <floptally/models/qwen3_omni_moe_thinker.hpp>
+#include <floptally/models/qwen3_omni_moe_vision_encoder.hpp>
 #include <floptally/models/qwen3_vl.hpp>
 #include <floptally/models/qwen3_vl_moe.hpp>
 #include <floptally/models/qwen3_vl_moe_text.hpp>
@@ -267,6 +296,8 @@
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
+#include <floptally/models/seamless_m4t.hpp>
+#include <floptally/models/seamless_m4t_v2.hpp>
 #include <floptally/models/seed_oss.hpp>
 #include <floptally/models/sew.hpp>
 #include <floptally/models/siglip.hpp>
@@ -300,6 +331,9 @@
 #include <floptally/models/vjepa2.hpp>
 #include <floptally/models/voxtral.hpp>
 #include <floptally/models/voxtral_encoder.hpp>
+#include <floptally/models/voxtral_realtime.hpp>
+#include <floptally/models/voxtral_realtime_encoder.hpp>
+#include <floptally/models/voxtral_realtime_text.hpp>
 #include <floptally/models/wav2vec2-bert.hpp>
 #include <floptally/models/wav2vec2-conformer.hpp>
 #include <floptally/models/wav2vec2.hpp>
@@ -357,6 +391,7 @@ inline constexpr model_page model_pages[] = {
     {"blip_2_vision_model", {models::blip_2_vision_model, sizeof models::blip_2_vision_model - 1}},
     {"bloom", {models::bloom, sizeof models::bloom - 1}},
     {"camembert", {models::camembert, sizeof models::camembert - 1}},
+    {"canary", {models::canary, sizeof models::canary - 1}},
     {"clip", {models::clip, sizeof models::clip - 1}},
     {"clip_text_model", {models::clip_text_model, sizeof models::clip_text_model - 1}},
     {"clip_vision_model", {models::clip_vision_model, sizeof models::clip_vision_model - 1}},
@@ -365,6 +400,7 @@ inline constexpr model_page model_pages[] = {
     {"cohere2", {models::cohere2, sizeof models::cohere2 - 1}},
     {"cohere2_moe", {models::cohere2_moe, sizeof models::cohere2_moe - 1}},
     {"cohere2_vision", {models::cohere2_vision, sizeof models::cohere2_vision - 1}},
+    {"cohere_asr", {models::cohere_asr, sizeof models::cohere_asr - 1}},
     {"convbert", {models::convbert, sizeof models::convbert - 1}},
     {"convnext", {models::convnext, sizeof models::convnext - 1}},
     {"convnextv2", {models::convnextv2, sizeof models::convnextv2 - 1}},
@@ -408,13 +444,19 @@ inline constexpr model_page model_pages[] = {
     {"flaubert", {models::flaubert, sizeof models::flaubert - 1}},
     {"flex_olmo", {models::flex_olmo, sizeof models::flex_olmo - 1}},
     {"fnet", {models::fnet, sizeof models::fnet - 1}},
+    {"fun_asr_nano", {models::fun_asr_nano, sizeof models::fun_asr_nano - 1}},
+    {"fun_asr_nano_encoder", {models::fun_asr_nano_encoder, sizeof models::fun_asr_nano_encoder - 1}},
     {"gemma", {models::gemma, sizeof models::gemma - 1}},
     {"gemma2", {models::gemma2, sizeof models::gemma2 - 1}},
     {"gemma3", {models::gemma3, sizeof models::gemma3 - 1}},
     {"gemma3_text", {models::gemma3_text, sizeof models::gemma3_text - 1}},
+    {"gemma3n_audio", {models::gemma3n_audio, sizeof models::gemma3n_audio - 1}},
     {"gemma3n_text", {models::gemma3n_text, sizeof models::gemma3n_text - 1}},
     {"gemma4", {models::gemma4, sizeof models::gemma4 - 1}},
+    {"gemma4_audio", {models::gemma4_audio, sizeof models::gemma4_audio - 1}},
     {"gemma4_text", {models::gemma4_text, sizeof models::gemma4_text - 1}},
+    {"gemma4_unified", {models::gemma4_unified, sizeof models::gemma4_unified - 1}},
+    {"gemma4_unified_text", {models::gemma4_unified_text, sizeof models::gemma4_unified_text - 1}},
     {"gemma4_vision", {models::gemma4_vision, sizeof models::gemma4_vision - 1}},
     {"glm", {models::glm, sizeof models::glm - 1}},
     {"glm4", {models::glm4, sizeof models::glm4 - 1}},
@@ -445,6 +487,11 @@ inline constexpr model_page model_pages[] = {
     {"gpt_oss", {models::gpt_oss, sizeof models::gpt_oss - 1}},
     {"gptj", {models::gptj, sizeof models::gptj - 1}},
     {"granite", {models::granite, sizeof models::granite - 1}},
+    {"granite_speech", {models::granite_speech, sizeof models::granite_speech - 1}},
+    {"granite_speech_encoder", {models::granite_speech_encoder, sizeof models::granite_speech_encoder - 1}},
+    {"granite_speech_plus", {models::granite_speech_plus, sizeof models::granite_speech_plus - 1}},
+    {"granite_speech_plus_encoder",
+     {models::granite_speech_plus_encoder, sizeof models::granite_speech_plus_encoder - 1}},
     {"granite_swa", {models::granite_swa, sizeof models::granite_swa - 1}},
     {"granitemoe", {models::granitemoe, sizeof models::granitemoe - 1}},
     {"granitemoe_swa", {models::granitemoe_swa, sizeof models::granitemoe_swa - 1}},
@@ -482,6 +529,8 @@ inline constexpr model_page model_pages[] = {
     {"kimi_linear", {models::kimi_linear, sizeof models::kimi_linear - 1}},
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
+    {"lasr_ctc", {models::lasr_ctc, sizeof models::lasr_ctc - 1}},
+    {"lasr_encoder", {models::lasr_encoder, sizeof models::lasr_encoder - 1}},
     {"lfm2", {models::lfm2, sizeof models::lfm2 - 1}},
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
@@ -526,9 +575,15 @@ inline constexpr model_page model_pages[] = {
     {"modernbert", {models::modernbert, sizeof models::modernbert - 1}},
     {"modernbert-decoder", {models::modernbert_decoder, sizeof models::modernbert_decoder - 1}},
     {"moonshine", {models::moonshine, sizeof models::moonshine - 1}},
+    {"moshi", {models::moshi, sizeof models::moshi - 1}},
+    {"moss_transcribe_diarize", {models::moss_transcribe_diarize, sizeof models::moss_transcribe_diarize - 1}},
+    {"moss_transcribe_diarize_audio",
+     {models::moss_transcribe_diarize_audio, sizeof models::moss_transcribe_diarize_audio - 1}},
     {"mpnet", {models::mpnet, sizeof models::mpnet - 1}},
     {"mpt", {models::mpt, sizeof models::mpt - 1}},
     {"mt5", {models::mt5, sizeof models::mt5 - 1}},
+    {"musicflamingo", {models::musicflamingo, sizeof models::musicflamingo - 1}},
+    {"musicgen", {models::musicgen, sizeof models::musicgen - 1}},
     {"mvp", {models::mvp, sizeof models::mvp - 1}},
     {"nanochat", {models::nanochat, sizeof models::nanochat - 1}},
     {"nemotron", {models::nemotron, sizeof models::nemotron - 1}},
@@ -545,18 +600,25 @@ inline constexpr model_page model_pages[] = {
     {"ovis2_vision", {models::ovis2_vision, sizeof models::ovis2_vision - 1}},
     {"paddleocr_vl", {models::paddleocr_vl, sizeof models::paddleocr_vl - 1}},
     {"paligemma", {models::paligemma, sizeof models::paligemma - 1}},
+    {"parakeet_ctc", {models::parakeet_ctc, sizeof models::parakeet_ctc - 1}},
     {"parakeet_encoder", {models::parakeet_encoder, sizeof models::parakeet_encoder - 1}},
     {"pegasus", {models::pegasus, sizeof models::pegasus - 1}},
     {"persimmon", {models::persimmon, sizeof models::persimmon - 1}},
     {"phi", {models::phi, sizeof models::phi - 1}},
     {"phi3", {models::phi3, sizeof models::phi3 - 1}},
+    {"phi4_multimodal", {models::phi4_multimodal, sizeof models::phi4_multimodal - 1}},
+    {"phi4_multimodal_vision", {models::phi4_multimodal_vision, sizeof models::phi4_multimodal_vision - 1}},
     {"phimoe", {models::phimoe, sizeof models::phimoe - 1}},
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
     {"qwen", {models::qwen, sizeof models::qwen - 1}},
     {"qwen2", {models::qwen2, sizeof models::qwen2 - 1}},
+    {"qwen2_5_omni", {models::qwen2_5_omni, sizeof models::qwen2_5_omni - 1}},
     {"qwen2_5_omni_audio_encoder", {models::qwen2_5_omni_audio_encoder, sizeof models::qwen2_5_omni_audio_encoder - 1}},
+    {"qwen2_5_omni_text", {models::qwen2_5_omni_text, sizeof models::qwen2_5_omni_text - 1}},
     {"qwen2_5_omni_thinker", {models::qwen2_5_omni_thinker, sizeof models::qwen2_5_omni_thinker - 1}},
+    {"qwen2_5_omni_vision_encoder",
+     {models::qwen2_5_omni_vision_encoder, sizeof models::qwen2_5_omni_vision_encoder - 1}},
     {"qwen2_5_vl", {models::qwen2_5_vl, sizeof models::qwen2_5_vl - 1}},
     {"qwen2_5_vl_text", {models::qwen2_5_vl_text, sizeof models::qwen2_5_vl_text - 1}},
     {"qwen2_5_vl_vision", {models::qwen2_5_vl_vision, sizeof models::qwen2_5_vl_vision - 1}},
@@ -576,8 +638,13 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_asr_encoder", {models::qwen3_asr_encoder, sizeof models::qwen3_asr_encoder - 1}},
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
+    {"qwen3_omni_moe", {models::qwen3_omni_moe, sizeof models::qwen3_omni_moe - 1}},
     {"qwen3_omni_moe_audio_encoder",
      {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
+    {"qwen3_omni_moe_text", {models::qwen3_omni_moe_text, sizeof models::qwen3_omni_moe_text - 1}},
+    {"qwen3_omni_moe_thinker", {models::qwen3_omni_moe_thinker, sizeof models::qwen3_omni_moe_thinker - 1}},
+    {"qwen3_omni_moe_vision_encoder",
+     {models::qwen3_omni_moe_vision_encoder, sizeof models::qwen3_omni_moe_vision_encoder - 1}},
     {"qwen3_vl", {models::qwen3_vl, sizeof models::qwen3_vl - 1}},
     {"qwen3_vl_moe", {models::qwen3_vl_moe, sizeof models::qwen3_vl_moe - 1}},
     {"qwen3_vl_moe_text", {models::qwen3_vl_moe_text, sizeof models::qwen3_vl_moe_text - 1}},
@@ -594,6 +661,8 @@ inline constexpr model_page model_pages[] = {
     {"roc_bert", {models::roc_bert, sizeof models::roc_bert - 1}},
     {"roformer", {models::roformer, sizeof models::roformer - 1}},
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
+    {"seamless_m4t", {models::seamless_m4t, sizeof models::seamless_m4t - 1}},
+    {"seamless_m4t_v2", {models::seamless_m4t_v2, sizeof models::seamless_m4t_v2 - 1}},
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
     {"siglip", {models::siglip, sizeof models::siglip - 1}},
@@ -627,6 +696,9 @@ inline constexpr model_page model_pages[] = {
     {"vjepa2", {models::vjepa2, sizeof models::vjepa2 - 1}},
     {"voxtral", {models::voxtral, sizeof models::voxtral - 1}},
     {"voxtral_encoder", {models::voxtral_encoder, sizeof models::voxtral_encoder - 1}},
+    {"voxtral_realtime", {models::voxtral_realtime, sizeof models::voxtral_realtime - 1}},
+    {"voxtral_realtime_encoder", {models::voxtral_realtime_encoder, sizeof models::voxtral_realtime_encoder - 1}},
+    {"voxtral_realtime_text", {models::voxtral_realtime_text, sizeof models::voxtral_realtime_text - 1}},
     {"wav2vec2", {models::wav2vec2, sizeof models::wav2vec2 - 1}},
     {"wav2vec2-bert", {models::wav2vec2_bert, sizeof models::wav2vec2_bert - 1}},
     {"wav2vec2-conformer", {models::wav2vec2_conformer, sizeof models::wav2vec2_conformer - 1}},
