@@ -177,6 +177,7 @@
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
 #include <floptally/models/lfm3.hpp>
+#include <floptally/models/lilt.hpp>
 #include <floptally/models/llama.hpp>
 #include <floptally/models/llama4.hpp>
 #include <floptally/models/llama4_text.hpp>
@@ -287,6 +288,7 @@
 #include <floptally/models/qwen4_exp.hpp>
 #include <floptally/models/qwen4_exp_text.hpp>
 #include <floptally/models/qwen4_exp_vision.hpp>
+#include <floptally/models/radio.hpp>
 #include <floptally/models/recurrent_gemma.hpp>
 #include <floptally/models/regnet.hpp>
 #include <floptally/models/rembert.hpp>
@@ -298,6 +300,7 @@
 #include <floptally/models/rwkv.hpp>
 #include <floptally/models/sam_hq_vision_model.hpp>
 #include <floptally/models/sam_vision_model.hpp>
+#include <floptally/models/sapiens2.hpp>
 #include <floptally/models/seed_oss.hpp>
 #include <floptally/models/segformer.hpp>
 #include <floptally/models/sew.hpp>
@@ -320,6 +323,7 @@
 #include <floptally/models/t5.hpp>
 #include <floptally/models/tapas.hpp>
 #include <floptally/models/timesformer.hpp>
+#include <floptally/models/tipsv2_text_model.hpp>
 #include <floptally/models/tipsv2_vision_model.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
@@ -542,6 +546,7 @@ inline constexpr model_page model_pages[] = {
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
     {"lfm3", {models::lfm3, sizeof models::lfm3 - 1}},
+    {"lilt", {models::lilt, sizeof models::lilt - 1}},
     {"llama", {models::llama, sizeof models::llama - 1}},
     {"llama4", {models::llama4, sizeof models::llama4 - 1}},
     {"llama4_text", {models::llama4_text, sizeof models::llama4_text - 1}},
@@ -653,6 +658,7 @@ inline constexpr model_page model_pages[] = {
     {"qwen4_exp", {models::qwen4_exp, sizeof models::qwen4_exp - 1}},
     {"qwen4_exp_text", {models::qwen4_exp_text, sizeof models::qwen4_exp_text - 1}},
     {"qwen4_exp_vision", {models::qwen4_exp_vision, sizeof models::qwen4_exp_vision - 1}},
+    {"radio", {models::radio, sizeof models::radio - 1}},
     {"recurrent_gemma", {models::recurrent_gemma, sizeof models::recurrent_gemma - 1}},
     {"regnet", {models::regnet, sizeof models::regnet - 1}},
     {"rembert", {models::rembert, sizeof models::rembert - 1}},
@@ -664,6 +670,7 @@ inline constexpr model_page model_pages[] = {
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
     {"sam_hq_vision_model", {models::sam_hq_vision_model, sizeof models::sam_hq_vision_model - 1}},
     {"sam_vision_model", {models::sam_vision_model, sizeof models::sam_vision_model - 1}},
+    {"sapiens2", {models::sapiens2, sizeof models::sapiens2 - 1}},
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
     {"segformer", {models::segformer, sizeof models::segformer - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
@@ -686,6 +693,7 @@ inline constexpr model_page model_pages[] = {
     {"t5", {models::t5, sizeof models::t5 - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
+    {"tipsv2_text_model", {models::tipsv2_text_model, sizeof models::tipsv2_text_model - 1}},
     {"tipsv2_vision_model", {models::tipsv2_vision_model, sizeof models::tipsv2_vision_model - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},

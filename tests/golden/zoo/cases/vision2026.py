@@ -78,6 +78,20 @@ def towers(case):
     case("tipsv2_vision_model/model", "Tipsv2VisionModel", **dino, mlp_ratio=3, num_register_tokens=2,
          _feed=feeds.pixels)
     case("tipsv2_vision_model/gated", "Tipsv2VisionModel", **dino, use_swiglu_ffn=True, _feed=feeds.pixels)
+    case("radio/model", "RadioModel", **dict(dino, num_channels=3), mlp_ratio=3.0, num_cls_tokens=2, num_registers=3, max_img_size=49,
+         summary_idxs=[0, 1], _feed=feeds.pixels)
+    case("radio/gated", "RadioModel", **dict(dino, num_channels=3), use_swiglu_ffn=True, qkv_bias=False, max_img_size=28, num_cls_tokens=1, num_registers=0,
+         summary_idxs=[0], _samples=((2, (1, 3, 2)),), _feed=feeds.pixels)
+    people = dict(tower, num_register_tokens=2)
+    case("sapiens2/model", "Sapiens2Model", **people, num_key_value_heads_per_layer=[5, 1, 5], _feed=feeds.pixels)
+    case("sapiens2/plain", "Sapiens2Model", **people, use_gated_mlp=False, use_qk_norm=False, use_mask_token=True,
+         key_bias=False, mlp_bias=False, _feed=feeds.pixels)
+    case("sapiens2/shared-between", "Sapiens2Model", **dict(people, hidden_size=48, num_attention_heads=4),
+         num_first_full_attention_layers=1, num_last_full_attention_layers=1, num_key_value_attention_heads=1,
+         _feed=feeds.pixels)
+    case("sapiens2/usual-share", "Sapiens2Model", **dict(people, hidden_size=64, num_attention_heads=16),
+         num_first_full_attention_layers=1, num_last_full_attention_layers=1, _feed=feeds.pixels)
+    case("tipsv2_text_model/model", "Tipsv2TextModel", **text)
     video = {key: value for key, value in tower.items() if key != "patch_size"}
     video.update(num_frames=4, tubelet_size=[2, 7, 7])
     case("vivit/classification", "VivitForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
