@@ -92,6 +92,7 @@
 #include <floptally/models/flex_olmo.hpp>
 #include <floptally/models/flint.hpp>
 #include <floptally/models/fnet.hpp>
+#include <floptally/models/focalnet.hpp>
 #include <floptally/models/fsmt.hpp>
 #include <floptally/models/gemma.hpp>
 #include <floptally/models/gemma2.hpp>
@@ -461,6 +462,7 @@ inline constexpr model_page model_pages[] = {
     {"flex_olmo", {models::flex_olmo, sizeof models::flex_olmo - 1}},
     {"flint", {models::flint, sizeof models::flint - 1}},
     {"fnet", {models::fnet, sizeof models::fnet - 1}},
+    {"focalnet", {models::focalnet, sizeof models::focalnet - 1}},
     {"fsmt", {models::fsmt, sizeof models::fsmt - 1}},
     {"gemma", {models::gemma, sizeof models::gemma - 1}},
     {"gemma2", {models::gemma2, sizeof models::gemma2 - 1}},

@@ -51,7 +51,19 @@ def whole_windows(config, batch, length, fused, grids):
                         "why": "every window is whole, and the zeros that fill it are computed"}}
 
 
-DIFFERENCES = {"sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
+def focal(config, batch, length, fused, grids):
+    """Weight gradients of the depthwise convolutions, counted as dense."""
+    backward = 0
+    for level, (depth, reaches, window) in enumerate(zip(config.depths, config.focal_levels, config.focal_windows)):
+        width, side = config.embed_dim * 2 ** level, 2 ** level
+        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
+        kernels = sum((window + 2 * reach) ** 2 for reach in range(reaches))
+        backward += depth * (width - 1) * 2 * kernels * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+DIFFERENCES = {"focalnet": focal, "sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
                "segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
 
 
@@ -182,6 +194,13 @@ def windowed(case):
 
 
 def units(case):
+    net = dict(image_size=32, patch_size=4, num_channels=2, embed_dim=6, depths=[1, 2], focal_levels=[2, 3],
+               focal_windows=[3, 5], mlp_ratio=3.0)
+    case("focalnet/classification", "FocalNetForImageClassification", **net, num_labels=5, _feed=feeds.pixels)
+    case("focalnet/convolved-patches", "FocalNetModel", **net, use_conv_embed=True, use_layerscale=True,
+         use_post_layernorm_in_modulation=True, _feed=feeds.pixels)
+    case("focalnet/far-any-size", "FocalNetModel", **dict(net, focal_levels=[1, 4]), _feed=feeds.pixels,
+         _samples=((2, (1, 9, 6)), (1, (1, 7, 11))))
     hiera = dict(embed_dim=8, image_size=[64, 96], num_channels=2, depths=[1, 2, 2, 1], num_heads=[1, 2, 4, 2], mlp_ratio=3.0)
     fours = feeds.variant(feeds.pixels, patch=4)
     case("hiera/classification", "HieraForImageClassification", **hiera, num_labels=5, _feed=fours)
