@@ -324,6 +324,7 @@
 #include <floptally/models/t5.hpp>
 #include <floptally/models/tapas.hpp>
 #include <floptally/models/timesformer.hpp>
+#include <floptally/models/tipsv2.hpp>
 #include <floptally/models/tipsv2_text_model.hpp>
 #include <floptally/models/tipsv2_vision_model.hpp>
 #include <floptally/models/ultrabert.hpp>
@@ -695,6 +696,7 @@ inline constexpr model_page model_pages[] = {
     {"t5", {models::t5, sizeof models::t5 - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
+    {"tipsv2", {models::tipsv2, sizeof models::tipsv2 - 1}},
     {"tipsv2_text_model", {models::tipsv2_text_model, sizeof models::tipsv2_text_model - 1}},
     {"tipsv2_vision_model", {models::tipsv2_vision_model, sizeof models::tipsv2_vision_model - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},

@@ -103,6 +103,8 @@ def towers(case):
          _feed=feeds.pixels)
     case("sapiens2/usual-share", "Sapiens2Model", **dict(people, hidden_size=64, num_attention_heads=16),
          num_first_full_attention_layers=1, num_last_full_attention_layers=1, _feed=feeds.pixels)
+    case("tipsv2/model", "Tipsv2Model", text_config=dict(text, hidden_size=40), vision_config=dict(dino, mlp_ratio=3),
+         _loss=["logits_per_image"], _feed=feeds.contrastive, _differences=contrasted(40))
     case("tipsv2_text_model/model", "Tipsv2TextModel", **text)
     video = {key: value for key, value in tower.items() if key != "patch_size"}
     video.update(num_frames=4, tubelet_size=[2, 7, 7])
