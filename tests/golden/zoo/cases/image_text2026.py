@@ -38,6 +38,7 @@ def cases(case):
     granite(case)
     kosmos(case)
     step(case)
+    one_stream(case)
     kosmos_documents(case)
     minicpm(case)
     borrowed(case)
@@ -491,6 +492,14 @@ def step(case):
                           moe_layers_enum=[1, 3], attention_other_setting={"num_attention_heads": 12}))
     case("step3p7/layers-as-text", "Step3p7Model", text_config=dict(text, moe_layers_enum="3,4"), **both,
          _feed=feeds.image_text)
+
+
+def one_stream(case):
+    vilt = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                image_size=28, patch_size=7, num_channels=2)
+    case("vilt/questions", "ViltForQuestionAnswering", **vilt, num_labels=5, _feed=feeds.one_stream)
+    case("vilt/retrieval", "ViltForImageAndTextRetrieval", **vilt, qkv_bias=False, _feed=feeds.one_stream)
+    case("vilt/model", "ViltModel", **vilt, _feed=feeds.one_stream)
 
 
 def minicpm(case):
