@@ -2,6 +2,7 @@
 //
 // The program as a process: what it prints, where, and its exit status. docs/command_line.md is the contract.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +90,9 @@ class work_folder {
             "num_key_value_heads": 2})");
         write("mistyped.json",
               R"({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "intermediate_sise": 7})");
+        write("experts.json", R"({"model_type": "experts", "vocab_size": 7, "hidden_size": 8, "num_attention_heads": 2,
+            "num_hidden_layers": 2, "intermediate_size": 6})");
+        write("experts.page", "page experts : llama\nfeed: experts of 4, top 2, inner 6, measured\n");
         write("mask.txt", "1,1,1,0\n0 1 1 1\n\n0,0,0,0\n");
         write("ragged.txt", "1,1\n1\n");
         write("hole.txt", "1,0,1\n");
@@ -150,13 +154,40 @@ struct refusal {
 };
 
 constexpr refusal refusals[] = {
-    {"", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
-    {"bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "bogus")"},
-    {"--bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "--bogus")"},
+    {"", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
+    {"bogus",
+     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+    {"--bogus",
+     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
-    {"''", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
+    {"''", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
     {"flops", "config: is missing; give --config FILE"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --convention megatron",
+     R"(convention: must be exact, whose views a waterfall is made of, got "megatron")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --tile 128",
+     R"(tile: must be ROWSxKEYS, as 128x128, got "128")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --idle-gpus 4",
+     R"(idle_gpus: must be an integer from 0 to 3, got "4")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --apart wait",
+     R"(apart: must be NAME=SECONDS, apart by commas, got "wait")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --vpp 2",
+     "pp: is missing; --vpp is of a pipeline"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2",
+     "microbatches: is missing; give --microbatches N"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
+     "--schedule x",
+     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
+     "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --rank-work 1,-2",
+     "rank_work[1]: must be at least 0, got -2"},
+    {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
+     "microbatches: is missing; give --microbatches N"},
+    {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12, got "1.5")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
+     "mfu: must be at most 100 %, got 400"},
     {"flops --config", "config: needs a value"},
     {"flops --config ''", R"(config: cannot read "")"},
     {"flops --config /no/such.json --lengths 5", R"(config: cannot read "/no/such.json")"},
@@ -184,6 +215,15 @@ constexpr refusal refusals[] = {
     {"flops --mtp 101 --config m.json --lengths 5", R"(mtp: must be an integer from 0 to 100, got "101")"},
     {"flops --mla latent --config m.json --lengths 5", R"(mla: must be one of expanded, absorbed, got "latent")"},
     {"flops --mla absorbed --config m.json --lengths 5", "mla: mistral has no latent attention to absorb"},
+    {"flops --config m.json --lengths 5 --routed 5", "routed: mistral counts no visits to experts that are measured"},
+    {"flops --config m.json --lengths 5 --routed 5:x",
+     R"(routed: must be an integer from 0 to 18446744073709551615, got "x")"},
+    {"flops --config m.json --lengths 5 --muon 0", R"(muon: must be an integer from 1 to 1000, got "0")"},
+    {"flops --config m.json --lengths 5 --muon-others mlp", "muon_others: needs --muon"},
+    {"flops --config m.json --lengths 5 --muon 5 --muon-others mlp,",
+     R"(muon_others: must be components apart by commas, got "mlp,")"},
+    {"flops --config m.json --lengths 5 --muon 5 --muon-others mlp,mpl",
+     R"(muon_others[1]: no weight of this model is named "mpl")"},
     {"flops --config m.json --lengths 5 --encoder-lengths 5",
      "encoder_lengths: mistral has no encoder beside its decoder"},
     {"flops --config encdec.json --lengths 5",
@@ -323,9 +363,9 @@ constexpr refusal refusals[] = {
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
-     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention ''",
-     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention exact --convention exact",
      "convention: is given 2 times; must be given once"},
     {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
@@ -387,6 +427,16 @@ constexpr refusal refusals[] = {
      R"(accelerator: no known part is called "foo"; `floptally accelerators` lists the known parts)"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator ''",
      "accelerator: the name is empty; `floptally accelerators` lists the known parts"},
+    {"flops --config m.json --lengths 5 --indexer best",
+     R"(indexer: must be one of frozen, sparse_loss, dense_loss, warm_up, got "best")"},
+    {"flops --config m.json --lengths 5 --indexer warm_up",
+     "indexer: no part of the model is an indexer whose loss is its own"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --peak-kind boost",
+     "clock_mhz: is missing: a boost peak is of a clock that the device reports"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --clock-mhz x",
+     R"(clock_mhz: must be a finite number above 0, got "x")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --peak-kind best",
+     R"(peak_kind: must be one of datasheet, boost, measured, got "best")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp3",
      R"(precision: must be one of fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4, got "fp3")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp4",
@@ -814,6 +864,47 @@ TEST_CASE("F27: rows by their attention mask or one length, and what their paddi
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
 }
 
+TEST_CASE("Muon's products are the optimizer's own, of the weights that train, once a step") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const auto iteration = [](std::uint64_t m, std::uint64_t n) { return 4 * m * m * n + 2 * m * m * m; };  // m <= n
+    const std::uint64_t attention = 2 * iteration(64, 64) + 2 * iteration(32, 64);
+    const std::uint64_t mlp = 3 * iteration(64, 128);
+    const auto work = [&](const std::string& options) {
+        const json report = run_json(count + options);
+        return number(report["flops"]["useful"]["total"]) -
+               number(run_json(count + options.substr(std::min(options.find("--rules"),
+                                                               options.size())))["flops"]["useful"]["total"]);
+    };
+    CHECK(work("--muon 5 ") == 5 * 2 * (attention + mlp));
+    CHECK(work("--muon 6 --muon-others 'attention.*' ") == 6 * 2 * mlp);
+    CHECK(work("--muon 5 --rules '*=frozen,mlp@1=trainable'") == 5 * mlp);
+    const std::uint64_t adapter = iteration(4, 64) + iteration(4, 64);
+    CHECK(work("--muon 5 --rules '*=frozen,*/q_proj=lora4'") == 5 * 2 * adapter);
+    CHECK(work("--muon 5 --rules '*=frozen'") == 0);
+    const json report = run_json(count + "--muon 5 --row-length 128 --convention megatron");
+    CHECK(total(report) == total(run_json(count + "--convention megatron")));
+    CHECK(run(count + "--muon 5").out.find("\n  measured(optimizer_steps) ") != std::string::npos);
+    // What is padded is not the optimizer's.
+    CHECK(run_json(count + "--muon 5 --row-length 128")["padding"]["in_slots"] ==
+          run_json(count + "--row-length 128")["padding"]["in_slots"]);
+    const json mfu = run_json(
+        "mfu --config small.json --lengths 100 --muon 5 --seconds 1 --gpus 1 --peak-tflops 1 "
+        "--precisions optimizer.muon=2");
+    CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
+}
+
+TEST_CASE("F27: experts whose visits are measured are told how many there were") {
+    const std::string count = "flops --config experts.json --page experts.page --lengths 5 ";
+    const json report = run_json(count + "--routed 7:9 --phase forward");
+    const auto expert = [](std::uint64_t visits) { return std::to_string(visits * 2 * 3 * 8 * 6); };
+    CHECK(forward_by_component(report)["moe.experts"] == expert(7));
+    CHECK(report["flops"]["padded"]["components"].dump().find("\"" + expert(9) + "\"") != std::string::npos);
+    CHECK(report.contains("padding") == false);
+    CHECK(run_json(count + "--routed 7 --phase forward --row-length 8").contains("padding"));
+    CHECK(run(count).status == 2);
+    CHECK(run(count + "--routed 7:6").err == "floptally: error: routed: 6 padded visits are fewer than 7\n");
+}
+
 TEST_CASE("F27: strict refuses a key that looks like structure and that nothing reads") {
     CHECK(run("flops --config mistyped.json --lengths 5").out.find("note: ") != std::string::npos);
     const outcome strict = run("flops --config mistyped.json --lengths 5 --strict");
@@ -898,7 +989,9 @@ TEST_CASE("mfu divides by the peak of the accelerator") {
     CHECK(mfu["precision"] == "bf16");
     CHECK(mfu["peak_tflops"] == 989.0);
     CHECK(mfu["peak_source"].get<std::string>().find("https://") != std::string::npos);
-    CHECK(mfu.size() == 11);
+    CHECK(mfu["peak_kind"] == "datasheet");
+    CHECK_FALSE(mfu.contains("peak_quality"));
+    CHECK(mfu.size() == 12);
     CHECK(run_json(step + "--accelerator 'NVIDIA H100 80GB HBM3'") == report);
     CHECK(run_json(step + "--accelerator 'h100 sxm' --precision BF16") == report);
     CHECK(run(step + "--accelerator 'H100 SXM'").out.find(" 21.32 %  useful FLOPs over the peak\n") !=
@@ -909,6 +1002,26 @@ TEST_CASE("mfu takes the peak of the precision that is asked for") {
     const json mfu = run_json(step + "--accelerator 'H100 SXM' --precision fp8")["mfu"];
     CHECK(mfu["precision"] == "fp8");
     CHECK(mfu["peak_tflops"].get<double>() > 1900);
+}
+
+TEST_CASE("mfu says what kind of peak it divides by, and how good its source is where that is no document") {
+    const json boost = run_json(step + "--accelerator 'H100 SXM' --clock-mhz 1980")["mfu"];
+    CHECK(near(boost["peak_tflops"], 132 * 4096 * 1980e-6));
+    CHECK(boost["peak_kind"] == "boost");
+    CHECK(
+        run(step + "--accelerator 'H100 SXM' --clock-mhz 1980").out.find("H100 SXM, bf16 dense, boost: NVIDIA H100") !=
+        std::string::npos);
+    const json measured = run_json(step + "--peak-tflops 780 --peak-kind measured")["mfu"];
+    CHECK(measured["peak_kind"] == "measured");
+    CHECK_FALSE(run_json(step + "--peak-tflops 780")["mfu"].contains("peak_kind"));
+    CHECK(run_json(step + "--accelerator 'NVIDIA H20'")["mfu"]["peak_quality"] == "third_party");
+    CHECK(run(step + "--accelerator 'NVIDIA H20'").out.find("the peak is quoted by a third party: ") !=
+          std::string::npos);
+    CHECK(run("accelerators").out.find("  quoted by a third party\n") != std::string::npos);
+    const std::string fp8_everywhere =
+        " --precisions attention.qkv=fp8,attention.core=fp8,attention.output=fp8,mlp=fp8,lm_head=fp8";
+    const json mixed = run_json(step + "--accelerator 'H100 SXM' --clock-mhz 1980" + fp8_everywhere)["mfu"];
+    CHECK(near(mixed["mixed_precision"]["peak_tflops"], 132 * 4096 * 1980e-6 * 1978.9 / 989));
 }
 
 TEST_CASE("a given --peak-tflops wins over --accelerator, whatever its name") {
@@ -944,6 +1057,85 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
     CHECK(report["mfu"]["useful"].get<double>() < report["mfu"]["padded"].get<double>());
     CHECK(report["mfu"]["padded"].get<double>() < report["mfu"]["executed"].get<double>());
     CHECK(report["mfu"]["tokens_per_second"] == 100.0);
+}
+
+// ---- where the time went ----
+
+TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is that of mfu") {
+    const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
+    const std::string known =
+        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 --apart data_wait=0.02,optimizer=0.01 "
+        "--repeated 'lm_head=2' ";
+    const json made = run_json("waterfall --config llama.json --lengths 8192 " + options + known);
+    std::int64_t sum = 0;
+    std::vector<std::string> names;
+    for (const json& line : made["lines"]) {
+        sum += std::stoll(line["gpu_nanoseconds"].get<std::string>());
+        names.push_back(line["step"].get<std::string>());
+        CHECK(line["known"] == true);
+    }
+    CHECK(sum == 2'000'000'000);
+    CHECK(names == std::vector<std::string>{"useful", "precision", "padding", "fused_backward", "recompute", "repeated",
+                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "apart", "apart",
+                                            "kernels"});
+    CHECK(near(made["mfu"], 421651971833856.0 / (2 * 989e12)));
+    const json little = run_json("waterfall --config llama.json --lengths 8192 " + options);
+    CHECK(little["mfu"] == made["mfu"]);
+    CHECK(
+        little["lines"].back()["assumed"] ==
+        "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
+        "idle GPUs");
+    const std::string table = run("waterfall --config llama.json --lengths 8192 " + options + known).out;
+    CHECK(table.find("peak ") != std::string::npos);
+    CHECK(table.find("\nmeasured MFU ") != std::string::npos);
+    CHECK(table.find(" 21.32  real tokens") != std::string::npos);
+}
+
+TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
+    const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
+    const auto of = [](const json& made, const std::string& step) {
+        for (const json& line : made["lines"]) {
+            if (line["step"] == step) {
+                return line["share_of_peak"].get<double>();
+            }
+        }
+        return -1.0;
+    };
+    const json uneven = run_json(options + "--rank-work 3,1,1,1");
+    CHECK(near(of(uneven, "imbalance"), 0.5));
+    const json faster = run_json(options + "--precisions mlp=1978");
+    const json work = run_json("flops --config llama.json --lengths 8192")["flops"]["useful"];
+    for (const json& component : work["components"]) {
+        if (component["name"] == "mlp") {
+            CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
+        }
+    }
+}
+
+TEST_CASE("whatif: other choices at the kernels that the step has, and a bound") {
+    const std::string step_options = "--config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    const json made = run_json("whatif " + step_options +
+                               "--pp 4 --microbatches 8 --recompute full --then-recompute none "
+                               "--then-schedule zero_bubble");
+    CHECK(made["measured"] == run_json("waterfall " + step_options + "--pp 4 --microbatches 8 --recompute full"));
+    CHECK(made["then"]["seconds"].get<double>() < 0.5);
+    CHECK(made["bound"]["seconds"].get<double>() < made["then"]["seconds"].get<double>());
+    CHECK(near(made["bound"]["kernel_rate"], 1));
+    const json same = run_json("whatif " + step_options + "--pp 4 --microbatches 8");
+    CHECK(near(same["then"]["seconds"], 0.5));
+    CHECK(run("whatif " + step_options).out.find("\nbound: kernels at their peak ") != std::string::npos);
+}
+
+TEST_CASE("plan: a run's days, exact and by 6ND") {
+    const json made =
+        run_json("plan --config llama.json --lengths 8192 --tokens 8e12 --gpus 1024 --peak-tflops 989 --mfu 40");
+    CHECK(made["tokens"] == "8000000000000");
+    const double flops = 421651971833856.0 / 8192 * 8e12;
+    CHECK(near(made["exact"]["flops"], flops));
+    CHECK(near(made["exact"]["gpu_hours"], flops / (989e12 * 0.4) / 3600));
+    CHECK(near(made["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
+    CHECK(near(made["6ND"]["flops"], 6 * static_cast<double>(number(made["parameters"])) * 8e12));
+    CHECK(made["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
 }
 
 // ---- the rest ----
@@ -985,8 +1177,19 @@ TEST_CASE("every command explains its options") {
     for (const char* option : {"--seconds", "--gpus", "--accelerator", "--peak-tflops", "--precision"}) {
         measuring.emplace_back(option);
     }
-    for (const row& r : {row{"flops", counting}, row{"mfu", measuring}, row{"models", {"--format"}},
-                         row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
+    std::vector<std::string> taking_apart = measuring;
+    for (const char* option :
+         {"--apart", "--rank-work", "--idle-gpus", "--tile", "--pp", "--vpp", "--microbatches", "--schedule"}) {
+        taking_apart.emplace_back(option);
+    }
+    std::vector<std::string> changing = taking_apart;
+    for (const char* option : {"--then-recompute", "--then-pp", "--then-schedule", "--then-gpus", "--then-apart"}) {
+        changing.emplace_back(option);
+    }
+    for (const row& r :
+         {row{"flops", counting}, row{"mfu", measuring}, row{"waterfall", taking_apart}, row{"whatif", changing},
+          row{"plan", {"--config", "--lengths", "--tokens", "--mfu", "--gpus"}}, row{"models", {"--format"}},
+          row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
         for (const char* help : {" --help", " -h", " --help --format json"}) {
             INFO(r.command << help);
             const outcome result = run(std::string(r.command) + help);

@@ -60,11 +60,14 @@ inline std::string figure(flops work, figures style) {
     return style == figures::exact ? to_string(work) : readable(work);
 }
 
+/// What a rule's amount is called: pairs, but of a word that the caller measured.
+inline std::string label_of(const rule& m) { return m.is_measured() ? m.name() : "pairs, " + m.name(); }
+
 /// The widest name of a report's first column.
 inline std::size_t name_width(const report& r) {
     std::size_t width = 28;
     for (const rule& m : r.masks) {
-        width = std::max(width, std::string_view("pairs, ").size() + m.name().size());
+        width = std::max(width, label_of(m).size());
     }
     for (const component_flops& c : r.work.components()) {
         width = std::max(width, c.name.view().size());
@@ -102,7 +105,7 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
     words("vision.frames", "vision.patches", modality::vision);
     words("audio.clips", "audio.frames", modality::audio);
     for (const rule& m : r.masks) {
-        line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
+        line(label_of(m), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }
 }
 
@@ -176,9 +179,10 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
          "real tokens, all GPUs");
     line("step", fmt::format("{:g} s", mfu.step.seconds),
          fmt::format("on {} {}", mfu.step.gpus, mfu.step.gpus == 1 ? "GPU" : "GPUs"));
+    const bool plain = mfu.peak_kind == peak_kind::unsaid || mfu.peak_kind == peak_kind::datasheet;
     line("peak", fmt::format("{:g} TFLOP/s", mfu.step.peak_tflops),
-         fmt::format("{}{}{} dense: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
-                     mfu.peak_source));
+         fmt::format("{}{}{} dense{}{}: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
+                     plain ? "" : ", ", plain ? "" : name(mfu.peak_kind), mfu.peak_source));
 }
 
 }  // namespace detail
@@ -187,8 +191,12 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
 [[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
     std::string text = fmt::format(
-        "{}: {}, recompute {}\nconvention {}: {}\n\n", r.model_type, passes[static_cast<std::size_t>(r.plan.counted)],
-        recompute_names[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
+        "{}: {}, recompute {}{}{}\nconvention {}: {}\n\n", r.model_type,
+        passes[static_cast<std::size_t>(r.plan.counted)], recompute_names[static_cast<std::size_t>(r.plan.recomputed)],
+        r.plan.indexer == indexer_training::frozen ? "" : ", indexer ",
+        r.plan.indexer == indexer_training::frozen ? ""
+                                                   : indexer_training_names[static_cast<std::size_t>(r.plan.indexer)],
+        r.counted_as.name, r.counted_as.summary);
     const std::size_t width = detail::name_width(r);
     detail::append_statistics(text, r, width);
     text += '\n';

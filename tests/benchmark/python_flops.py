@@ -3,7 +3,8 @@
 
     python tests/benchmark/python_flops.py
 
-Prints the median of 21 repetitions, in microseconds a call, as the tables of docs/performance.md. The other counters
+Prints the tables of docs/performance.md as they stand there: the median of 21 repetitions, in microseconds a call, with
+the commit of this file's repository, of which the installed floptally has to be. The other counters
 are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's dependencies
 `ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of Megatron-Bridge only
 the file with the formula is run, because the package itself imports transformer-engine and mamba-ssm, which need CUDA:
@@ -17,6 +18,7 @@ import importlib.util
 import pathlib
 import random
 import statistics
+import subprocess
 import sys
 import timeit
 import types
@@ -49,9 +51,18 @@ def microseconds(call: Callable[[], Any], repetitions: int = 21) -> float:
     return statistics.median(timeit.repeat(call, number=number, repeat=repetitions)) / number * 1e6
 
 
-def show(name: str, taken: float, base: float | None = None) -> None:
-    ratio = "" if base is None else f" {taken / base:8.1f} x |"
-    print(f"| {name:58} | {taken:10.2f} |{ratio}", flush=True)
+SIZES = (1, 16, 4096)
+
+
+def figure(taken: float) -> str:
+    return f"{taken:.0f}" if taken >= 10 else f"{taken:.1f}"
+
+
+def table(title: str, rows: dict[str, list[str]]) -> None:
+    """A row for each thing that is timed, a column for each number of sequences."""
+    print(f"\n| `python_flops.py`: {title} | 1 sequence | 16 | 4096 |\n| --- | ---: | ---: | ---: |")
+    for name, figures in rows.items():
+        print(f"| {name} | {' | '.join(figures)} |", flush=True)
 
 
 def verl_counter() -> Any:
@@ -124,64 +135,81 @@ def megatron_config(length: int) -> Any:
 
 def counts() -> None:
     cost = floptally.cost(LLAMA_3_8B)
+    rows: dict[str, list[str]] = {}
+    base: list[float] = []
+
+    def timed(name: str, column: int, call: Callable[[], Any], *, is_other: bool = False) -> None:
+        taken = microseconds(call)
+        if column == len(base):
+            base.append(taken)
+        ratio = taken / base[column]
+        of_ours = f" ({ratio:.1f} x)" if ratio >= 0.1 else f" ({ratio:.2f} x)"
+        rows.setdefault(name, []).append(figure(taken) + (of_ours if is_other else ""))
+
+    left_out = []
     generator = random.Random(0)
-    print("| FLOPs of a step, Llama-3-8B | microseconds | of floptally |\n| --- | ---: | ---: |")
-    for sequences in (1, 16, 4096):
+    for column, sequences in enumerate(SIZES):
         lengths = [generator.randrange(1, 8192) for _ in range(sequences)]
         array = numpy.array(lengths, numpy.int32)
-        base = microseconds(lambda: floptally.flops(cost, lengths=lengths).total)
-        show(f"floptally.flops(cost), {sequences} lengths in a list", base, base)
-        show(f"floptally.flops(cost), {sequences} lengths in NumPy", microseconds(
-            lambda: floptally.flops(cost, lengths=array).total), base)
-        show(f"floptally.flops(config), {sequences} lengths in a list", microseconds(
-            lambda: floptally.flops(LLAMA_3_8B, lengths=lengths).total), base)
+        timed("`floptally.flops(cost, lengths=list)`", column, lambda: floptally.flops(cost, lengths=lengths).total)
+        timed("`floptally.flops(cost, lengths=array)`", column, lambda: floptally.flops(cost, lengths=array).total)
+        timed(
+            "`floptally.flops(config, lengths=list)`: reads the config again",
+            column,
+            lambda: floptally.flops(LLAMA_3_8B, lengths=lengths).total,
+        )
         try:
             counter = verl_counter()
             theirs = counter.estimate_flops(lengths, 1.0)[0]
             ours = floptally.flops(cost, lengths=lengths, convention="verl").total / 1e12
             assert abs(theirs - ours) <= 1e-9 * ours, (theirs, ours)
-            show(f"verl FlopsCounter.estimate_flops, {sequences} lengths in a list",
-                 microseconds(lambda: counter.estimate_flops(lengths, 1.0)), base)
+            name = "verl `FlopsCounter.estimate_flops(list)`"
+            timed(name, column, lambda: counter.estimate_flops(lengths, 1.0), is_other=True)
         except ImportError as missing:
-            print(f"verl cannot be imported: {missing}")
+            left_out.append(f"verl cannot be imported: {missing}")
         try:
             formula, config = megatron_bridge_formula(), megatron_config(8192)
             theirs = formula(config, sequences)
             ours = floptally.flops(cost, lengths=[8192] * sequences, convention="megatron").total
             assert abs(theirs - ours) <= 1e-9 * ours, (theirs, ours)
-            show(f"Megatron-Bridge's formula, {sequences} x 8192 tokens",
-                 microseconds(lambda: formula(config, sequences)), base)
+            name = "Megatron-Bridge's formula: one length for all"
+            timed(name, column, lambda: formula(config, sequences), is_other=True)
         except (ImportError, StopIteration) as missing:
-            print(f"Megatron-Bridge's formula cannot be imported: {missing!r}")
+            left_out.append(f"Megatron-Bridge's formula cannot be imported: {missing!r}")
+    table("FLOPs of a step", rows)
+    print("\n".join(dict.fromkeys(left_out)))
 
 
 def microbatches() -> None:
-    print("\n| meter.add of a microbatch, packed | microseconds |\n| --- | ---: |")
-    for config, name in ((LLAMA_3_8B, "Llama-3-8B"), ({**LLAMA_3_8B, "model_type": "mistral",
-                                                       "architectures": ["MistralForCausalLM"],
-                                                       "sliding_window": 4096}, "with a window")):
-        meter = floptally.Meter(floptally.cost(config), gpus=8, counted="all_gpus", accelerator="H100 SXM")
-        for sequences in (1, 16, 4096):
-            generator = random.Random(0)
-            bounds = [0]
-            for _ in range(sequences):
-                bounds.append(bounds[-1] + generator.randrange(1, 8192))
-            forms: dict[str, Any] = {
-                "a list": bounds,
-                "NumPy int32": numpy.array(bounds, numpy.int32),
-                "NumPy int64": numpy.array(bounds, numpy.int64),
-            }
-            try:
-                import torch
+    window = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 4096}
+    dense, windowed = (
+        floptally.Meter(floptally.cost(config), gpus=8, counted="all_gpus", accelerator="H100 SXM")
+        for config in (LLAMA_3_8B, {**LLAMA_3_8B, **window})
+    )
+    rows: dict[str, list[str]] = {}
 
-                forms["a torch int32 tensor"] = torch.tensor(bounds, dtype=torch.int32)
-            except ImportError:
-                pass
-            meter.begin_step()
-            for form, cu_seqlens in forms.items():
-                show(f"{name}, {sequences} sequences in {form}", microseconds(lambda: meter.add(cu_seqlens=cu_seqlens)))
-            meter.discard_step()
-        show(f"{name}: begin_step, one add, end_step", microseconds(lambda: whole_step(meter)))
+    def timed(name: str, meter: floptally.Meter, bounds: Any) -> None:
+        meter.begin_step()
+        rows.setdefault(name, []).append(figure(microseconds(lambda: meter.add(cu_seqlens=bounds))))
+        meter.discard_step()
+
+    for sequences in SIZES:
+        generator = random.Random(0)
+        bounds = [0]
+        for _ in range(sequences):
+            bounds.append(bounds[-1] + generator.randrange(1, 8192))
+        timed("a list", dense, bounds)
+        timed("NumPy int32", dense, numpy.array(bounds, numpy.int32))
+        timed("NumPy int64", dense, numpy.array(bounds, numpy.int64))
+        try:
+            import torch
+
+            timed("a torch int32 tensor, through DLPack", dense, torch.tensor(bounds, dtype=torch.int32))
+        except ImportError as missing:
+            print(f"torch cannot be imported: {missing}")
+        timed("with a sliding window: NumPy int32", windowed, numpy.array(bounds, numpy.int32))
+    table("`meter.add(cu_seqlens=…)`, a microbatch", rows)
+    print(f"\nA step of one microbatch, begin_step, one add, end_step: {figure(microseconds(lambda: whole_step(dense)))} µs.")
 
 
 def whole_step(meter: floptally.Meter, bounds: Any = numpy.arange(0, 17 * 512, 512, dtype=numpy.int32)) -> None:
@@ -191,5 +219,8 @@ def whole_step(meter: floptally.Meter, bounds: Any = numpy.arange(0, 17 * 512, 5
 
 
 if __name__ == "__main__":
+    where = pathlib.Path(__file__).parent
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=where, capture_output=True, text=True, check=False)
+    print(f"Commit {commit.stdout.strip()}, floptally {floptally.__version__} at {floptally.__file__}.")
     counts()
     microbatches()

@@ -28,10 +28,10 @@ from ._core import (
     accelerators,
     balance,
     conventions,
-    cost,
     models,
     readable,
 )
+from ._cost import cost
 from ._flops import flops
 from ._from_torch import from_torch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._cost import cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def flops(
     Raises:
         floptally.Error: bad input, with the name of the field; a ``ValueError``.
     """
-    return _core.cost(config, mla=mla, mtp=mtp, padded_vocab_size=padded_vocab_size, page=page, strict=strict).flops(
+    return cost(config, mla=mla, mtp=mtp, padded_vocab_size=padded_vocab_size, page=page, strict=strict).flops(
         convention=convention,
         plan=plan,
         lengths=lengths,

@@ -789,3 +789,200 @@ def audio_text(model, counts, rows=None):
               placeholders(model, "get_audio_features", clips, counts))
     inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((((1, 8, 12),), (230, 137)), (((1, 4, 4), (1, 8, 4)), (99,)))
+def omni(model, run):
+    """The thinker of Qwen3-Omni: as seen_and_heard, with as many placeholders of sound as the model makes of a clip."""
+    import torch
+    grids, counts = run
+    config = model.config
+    vision, audio = vision_of(config), audio_of(config)
+    images = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision)),
+              "image_grid_thw": torch.tensor(grids)}
+
+    def clips(counts):
+        return {"input_features": torch.randn(len(counts), audio.num_mel_bins, max(counts)),
+                "feature_attention_mask": torch.tensor([[int(i < count) for i in range(max(counts))]
+                                                        for count in counts])}
+    blocks = [(placeholder_of(config), size) for size in rows_of(ask(model, "get_image_features", images), len(grids))]
+    blocks += [(placeholder_of(config, "audio"), rows_of(ask(model, "get_audio_features", clips([count])), 1)[0])
+               for count in counts]
+    ids = torch.cat([part for token, size in blocks for part in (words(config, 2), torch.full((size,), token))])[None]
+    length = ids.shape[1]
+    return ({**images, **clips(counts), "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
+             "position_ids": torch.arange(length).expand(3, 1, length)},
+            {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_to_text(model, run):
+    """A conformer of mel frames and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.encoder_config.num_mel_bins),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = getattr(model, "model", model).encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((1, 1), (2, 1))
+def timed_audio_text(model, counts, samples=0):
+    """musicflamingo and moss_transcribe_diarize, whose get_audio_features wants more than the sound: clips of the
+    length that the tower demands, of so many `samples` each. A run is the number of clips of each text."""
+    import torch
+    config, audio = model.config, audio_of(model.config)
+    count = 2 * audio.max_source_positions
+    clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count),
+             "input_features_mask": torch.ones(sum(counts), count, dtype=torch.long)}
+    if samples:
+        clips["padding_mask"] = torch.ones(sum(counts), samples, dtype=torch.long)
+    rows = -(-count // (2 * getattr(config, "audio_merge_size", 2)))
+    inputs, lengths = text_around(model, [[rows] * number for number in counts], placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((2, 48), (3, 64))
+def streamed(model, run):
+    """voxtral_realtime: a text as long as its sound. A run is (clips, mel frames)."""
+    import torch
+    clips, count = run
+    config, audio = model.config, audio_of(model.config)
+    frames = {"input_features": torch.randn(clips, audio.num_mel_bins, count), "use_cache": False}
+    if audio is config:
+        return frames, {"lengths": [], "audio_frames": [count] * clips}
+    length = count // 2 // config.downsample_factor
+    return ({**frames, "input_ids": words(config, clips, length), "num_delay_tokens": 3},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips})
+
+
+@feed(((2, 1), 23), ((1,), 12))
+def windows_of_features(model, run, name="input_features"):
+    """granite_speech: clips of given features, of equal length, in texts; the encoder by itself without texts. A run
+    is (clips of each text, frames of each clip)."""
+    import torch
+    counts, frames = run
+    config = model.config
+    audio = audio_of(config)
+    clips = {name: torch.randn(sum(counts), frames, audio.input_dim)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [frames] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(((2, 1), 46), ((1,), 33))
+def masked_features(model, run, bins=None):
+    """gemma4 and gemma3n: clips of mel frames, of equal length, in texts; the tower by itself without texts. A run is
+    (clips of each text, frames of each clip); `bins` are the values of a frame."""
+    import inspect
+
+    import torch
+    counts, frames = run
+    config = model.config
+    audio = audio_of(config)
+    width = bins or getattr(audio, "input_feat_size", None) or 4 * (audio.subsampling_conv_channels[0] // 4)
+    values, mask = torch.randn(sum(counts), frames, width), torch.ones(sum(counts), frames, dtype=torch.bool)
+    if audio_of(config) is config:
+        name = next(name for name in ("attention_mask", "audio_mel_mask") if name in
+                    inspect.signature(model.forward).parameters)
+        values_name = "audio_mel" if name == "audio_mel_mask" else "input_features"
+        return ({values_name: values, name: mask if name == "attention_mask" else ~mask},
+                {"lengths": [], "audio_frames": [frames] * sum(counts)})
+    clips = {"input_features": values, "input_features_mask": mask}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    inputs["mm_token_type_ids"] = inputs["input_ids"] * 0
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(*GRIDS)
+def positioned_squares(model, samples, slots=36):
+    """gemma4_unified: squares of pixels with their positions, each image padded to `slots` of them."""
+    import torch
+    grids = flatten(samples)
+    side = vision_of(model.config).model_patch_size
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    images = {"pixel_values": torch.rand(len(grids), slots, 3 * side ** 2), "image_position_ids": torch.tensor(at)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(((2, 1), 11), ((1,), 7))
+def stacked_features(model, run):
+    """fun_asr_nano: clips of stacked frames, of equal length, in texts; the encoder by itself without texts. A run is
+    (clips of each text, rows of each clip)."""
+    import torch
+    counts, rows = run
+    config, audio = model.config, audio_of(model.config)
+    clips = {"input_features": torch.randn(sum(counts), rows, audio.num_mel_bins * audio.num_stacked_frames),
+             "input_features_mask": torch.ones(sum(counts), rows, dtype=torch.long)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [rows] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [rows] * sum(counts)}
+
+
+@feed((((2, 1),), 41), (((1, 2), (2, 1)), 27), ((), 33))
+def pieces_and_sound(model, run):
+    """phi4_multimodal: texts of one image and one clip each, or of two clips and no image. A run is (rows and columns
+    of pieces of each text's image, mel frames of a clip). An image is two grids, the whole and a small one."""
+    import torch
+    shapes, frames = run
+    config = model.config
+    vision, audio = config.vision_config, config.audio_config
+    side, texts = vision.crop_size // vision.patch_size, len(shapes) or 2
+    per_clip = -(-frames // audio.time_reduction)
+    inputs = {"audio_input_features": torch.randn(texts, frames, audio.input_size),
+              "audio_embed_sizes": torch.tensor([per_clip] * texts),
+              "audio_attention_mask": torch.ones(texts, frames, dtype=torch.bool)}
+    blocks, grids = [[(audio.audio_token_id, per_clip)] for _ in range(texts)], []
+    if shapes:
+        pieces = shapes[0][0] * shapes[0][1] + 1
+        inputs.update(image_pixel_values=torch.randn(texts, pieces, 3, vision.crop_size, vision.crop_size),
+                      image_sizes=torch.tensor([[h * vision.crop_size, w * vision.crop_size] for h, w in shapes]),
+                      image_attention_mask=torch.ones(texts, pieces, side, side))
+        for block, (h, w) in zip(blocks, shapes):
+            half = side // 2
+            block.append((vision.image_token_id, half * h * (half * w + 1) + 1 + half * (half + 1)))
+            grids += [[1, h * side, w * side], [1, side, side]]
+    length = max(sum(size + 2 for _, size in block) for block in blocks) + 1
+    ids = words(config, texts, length)
+    for text, block in zip(ids, blocks):
+        start = 2
+        for token, size in block:
+            text[start:start + size] = token
+            start += size + 2
+    return ({**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False},
+            {"lengths": [ids.shape[1]] * texts, "grids": grids, "audio_frames": [frames] * texts})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_and_decoder(model, run):
+    """seamless_m4t: given features of frames, and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.feature_projection_input_dim),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = model.speech_encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 5), (3, 7, 9))
+def text_and_codes(model, run):
+    """musicgen: texts, and codes of sound in every codebook. A run is (texts, frames of codes, tokens of a text)."""
+    import torch
+    texts, length, keys = run
+    encoder, decoder = model.config.text_encoder, model.config.decoder
+    return ({"input_ids": torch.randint(5, encoder.vocab_size - 1, (texts, keys)),
+             "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts * decoder.num_codebooks, length))},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})

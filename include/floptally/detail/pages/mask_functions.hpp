@@ -56,6 +56,11 @@ inline value cells_of(const function_call& c) { return mask_value_of(mask::strid
 inline value level_windows_of(const function_call& c) {
     return mask_value_of(mask::level_windows(c.number(0), c.number(1), c.number(2) != 0, c.number(3) != 0));
 }
+inline value reduced_of(const function_call& c) {
+    return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
+}
+inline value lines_of(const function_call& c) { return mask_value_of(mask::window_lines(c.number_or(0, 0))); }
+inline value across_frames_of(const function_call&) { return mask_value_of(mask::across_frames()); }
 inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
 inline value kept_squares_of(const function_call& c) {
     return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
@@ -72,6 +77,9 @@ inline value frames_of(const function_call& c) {
 }
 inline value frame_squares_of(const function_call& c) {
     return mask_value_of(mask::strided_squares(c.number(0), c.number(1), c.number_or(2, 0), c.number_or(3, 0)));
+}
+inline value frame_band_of(const function_call& c) {
+    return mask_value_of(mask::strided_band(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
 /// Frames that a stack of convolutions reads for one that leaves, less their padding on both sides:
 /// field(kernels, strides, paddings, dilations, first), each a list or a number for all.

@@ -100,7 +100,8 @@ namespace floptally::detail::pages {
                .latent_size = p.number("latent"),
                .zero_experts = p.number("zero"),
                .routed_is_measured = p.on("measured") || p.on("visits"),
-               .visits = visits.as<unit_rules::measured>().word()}
+               .visits = visits.as<unit_rules::measured>().word(),
+               .expert_bias = p.number("expert_bias")}
         .cost(p.place());
 }
 [[gnu::cold]] inline cost mamba_of(const part_call& p) {

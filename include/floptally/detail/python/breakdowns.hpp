@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -14,8 +15,12 @@
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
+#include <floptally/step/precision_rules.hpp>
 #include <floptally/utilization.hpp>
 
 namespace floptally::detail::python {
@@ -24,6 +29,7 @@ namespace floptally::detail::python {
 struct shown_report {
     report counted;
     std::shared_ptr<const python_services> with;
+    std::shared_ptr<const model_config> model{};  ///< that was counted
 };
 
 /// Forward, backward and recompute of a component, or of all.
@@ -77,19 +83,42 @@ struct view_flops {
     return py::isinstance<py::str>(json) ? static_cast<py::object>(py::int_(json)) : json;
 }
 
+/// What the padded view is spent on, or None where that is not known.
+[[nodiscard]] inline py::object padding_of(const shown_report& r) {
+    if (!r.counted.padding) {
+        return py::none();
+    }
+    py::dict out;
+    out["useful"] = to_int(r.counted.padding->useful);
+    out["in_slots"] = to_int(r.counted.padding->in_slots);
+    out["mock"] = to_int(r.counted.padding->mock);
+    out["vocabulary"] = to_int(r.counted.padding->vocabulary);
+    return out;
+}
+
 /// The same with a time and a peak.
 [[nodiscard]] inline shown_report measured(const shown_report& r, const py::object& seconds, const py::object& gpus,
                                            const py::object& part, const py::object& peak_tflops,
-                                           const std::string& used) {
-    const chosen_peak peak = to_peak(part, peak_tflops, used);
+                                           const std::string& used, const std::optional<std::string>& precisions,
+                                           const std::optional<std::string>& kind, const py::object& clock_mhz) {
+    const chosen_peak peak = to_peak(part, peak_tflops, used, kind, clock_mhz);
     mfu_report mfu{.utilization = {},
                    .step = {.seconds = to_number(seconds, "seconds"),
                             .gpus = to_count(gpus, "gpus", 1),
                             .peak_tflops = peak.tflops},
                    .accelerator = peak.accelerator,
                    .precision = peak.precision,
-                   .peak_source = peak.source};
+                   .peak_source = peak.source,
+                   .peak_kind = peak.kind,
+                   .peak_quality = peak.quality};
     mfu.utilization = utilize(r.counted.work, r.counted.batch, mfu.step);
+    if (precisions) {
+        const flop_counter whole(*r.model, r.counted.counted_as, r.counted.plan);
+        const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
+        mfu.mixed = mixed_precision(whole, r.model->parts, r.counted.plan, precision_rules(*precisions, name),
+                                    mfu.step.peak_tflops)
+                        .rate(r.counted.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
+    }
     shown_report with_mfu = r;
     with_mfu.counted.mfu = mfu;
     return with_mfu;
@@ -146,12 +175,19 @@ what a fused attention backward computes again. str() is a table, in a notebook 
         .def_property_readonly(
             "is_upper_bound", [](const shown_report& r) { return r.counted.work.is_upper_bound(); },
             "Whether less may run: the plan trains parts of a model whose rows do not say what they read.")
+        .def_property_readonly("padding", &padding_of,
+                               "What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the "
+                               "slots of real sequences), mock (sequences without a real token) and vocabulary. None "
+                               "where nothing is padded, or where it was counted before, as a tally or by a meter.")
         .def_property_readonly(
             "statistics", [](const shown_report& r) { return exact_ints(json_of(r).attr("get")("statistics")); },
             "Sequences, tokens, squares and pairs, useful and padded.")
         .def("measure", &measured, py::arg("seconds"), py::kw_only(), py::arg("gpus"),
              py::arg("accelerator") = py::none(), py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16",
-             "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.")
+             py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(), py::arg("clock_mhz") = py::none(),
+             "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
+             "precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, "
+             "measured); clock_mhz: of the accelerator's boost peak.")
         .def("to_dict", &json_of, "What the program prints as JSON: counts are decimal strings.")
         .def("__str__", [](const shown_report& r) { return r.with->to_table(r.counted); })
         .def("_repr_html_", [](const shown_report& r) { return to_html(r.counted, r.with->readable); })
@@ -175,6 +211,19 @@ what a fused attention backward computes again. str() is a table, in a notebook 
     rate("hfu", &utilization::hfu, "The same for executed FLOPs.");
     rate("tflops_per_gpu", &utilization::tflops_per_gpu, "Useful TFLOP/s of one GPU.");
     rate("tokens_per_second", &utilization::tokens_per_second, "Real tokens, of all GPUs together.");
+    const auto mixed = [&type](const char* name, double mixed_precision_rate::*which, const char* meaning) {
+        type.def_property_readonly(
+            name,
+            [which](const shown_report& r) {
+                if (!r.counted.mfu || !r.counted.mfu->mixed) {
+                    throw error("precisions", "none were given: see Breakdown.measure()");
+                }
+                return (*r.counted.mfu->mixed).*which;
+            },
+            meaning);
+    };
+    mixed("mixed_mfu", &mixed_precision_rate::mfu, "Each part of the work over the peak of its own precision.");
+    mixed("mixed_peak_tflops", &mixed_precision_rate::peak_tflops, "The one peak that mixed_mfu stands for.");
 }
 
 }  // namespace floptally::detail::python

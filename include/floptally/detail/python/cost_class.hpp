@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <floptally/balance/sample_loads.hpp>
+#include <floptally/batch/input_padding.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
@@ -23,6 +25,7 @@
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/model/muon.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 
@@ -69,11 +72,48 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline shown_report count(const model_cost& model, const std::shared_ptr<const python_services>& with,
                                         const py::object& how, const py::object& plan, const py::kwargs& batch) {
-    const training_plan as = to_plan(plan);
+    const training_plan as = to_plan(plan, model);
     const auto folded = model.folded(to_convention(how), as);
     const mask_set masks = model.masks(*folded);
-    const tally sum = input_arguments(batch, masks, "flops").counted(model.model(), masks);
-    return {report_of(model.model(), *folded, as, sum, model.of().masks()), with};
+    const input_arguments given(batch, masks, "flops");
+    const tally sum = given.counted(model.model(), masks);
+    shown_report made{report_of(model.model(), *folded, as, sum, model.of().masks()), with, model.shared()};
+    made.counted.padding = floptally::padding_of(given.input(), model.model(), *folded, sum);
+    return made;
+}
+
+/// (components, load[, weight]), as `load_rule` has them.
+[[nodiscard]] inline load_rule to_load_rule(py::handle item, const std::string& field) {
+    const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
+    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
+    if (!is_tuple || !py::isinstance<py::str>(of[0])) {
+        throw error(field, "must be (components, load) or (components, load, weight), got " + shown(item));
+    }
+    constexpr std::uint64_t most_loads = 1000;
+    return {.components = of[0].cast<std::string>(),
+            .load = to_count(of[1], field, 0, most_loads),
+            .weight = of.size() == 3 ? to_count(of[2], field) : 1};
+}
+
+[[nodiscard]] inline py::list loads_of_samples(const model_cost& model, const std::vector<tally>& samples,
+                                               const py::object& rules, const py::object& how, const py::object& plan,
+                                               const std::string& seen) {
+    std::vector<load_rule> by;
+    for (const py::handle one : rules) {
+        by.push_back(to_load_rule(one, indexed("rules", by.size())));
+    }
+    const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+    const std::vector<flops> sums =
+        sample_loads(*model.folded(to_convention(how), to_plan(plan, model)), samples, by, as);
+    py::list out;
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+        py::list loads;
+        for (std::size_t load = 0; load < loads_of(by); ++load) {
+            loads.append(to_int(sums[sample * loads_of(by) + load]));
+        }
+        out.append(loads);
+    }
+    return out;
 }
 
 inline void bind_costs(py::module_& module, const std::shared_ptr<const python_services>& with) {
@@ -97,7 +137,7 @@ row.)");
                const std::string& seen) {
                 const integers numbers(lengths, "lengths");
                 const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
-                const auto folded = model.folded(to_convention(how), to_plan(plan));
+                const auto folded = model.folded(to_convention(how), to_plan(plan, model));
                 std::vector<flops> costs;
                 numbers.view().visit(
                     [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(*folded, all, as); }); });
@@ -109,6 +149,12 @@ row.)");
             },
             py::arg("lengths"), py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
             py::arg("view") = "useful", "FLOPs of each sequence: what balance() takes. They add up to the batch's.")
+        .def("sample_loads", &loads_of_samples, py::arg("samples"), py::arg("rules"), py::kw_only(),
+             py::arg("convention") = "exact", py::arg("plan") = py::none(), py::arg("view") = "useful",
+             R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
+
+rules: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
+and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)")
         .def_property_readonly("model_type", [](const model_cost& c) { return c.model().model_type; })
         .def_property_readonly(
             "notes", [](const model_cost& c) { return c.model().notes; },
@@ -131,13 +177,34 @@ row.)");
         .def(
             "keep",
             [](const model_cost& c, const mask& word) {
-                model_config with = c.model();
-                with.cost.keep(word);
-                return model_cost(std::move(with));
+                model_config wider = c.model();
+                wider.cost.keep(word);
+                return model_cost(std::move(wider), c.plan());
             },
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
             "Mask.measured(\"loss_tokens\").")
+        .def_property_readonly(
+            "plan", [](const model_cost& c) { return c.plan(); },
+            "What runs and what trains where no plan is given: everything, or what a model with adapters says.")
+        .def("planned", &model_cost::with_plan, py::arg("plan"),
+             "The same model, counted by this plan wherever none is given.")
+        .def(
+            "with_muon",
+            [](const model_cost& c, const py::object& plan, const py::object& iterations,
+               const std::vector<std::string>& others) {
+                muon how{.iterations = to_count(iterations, "iterations")};
+                for (const std::string& one : others) {
+                    how.others.push_back(one, "others");
+                }
+                return model_cost(floptally::with_muon(c.model(), to_plan(plan, c), how), c.plan());
+            },
+            py::kw_only(), py::arg("plan") = py::none(), py::arg("iterations") = 5,
+            py::arg("others") = std::vector<std::string>{},
+            R"(The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+
+They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
+optimizer steps, as in Rule ("moe.router", "vision.*").)")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
@@ -146,7 +213,8 @@ row.)");
                                    .cost = times * c.of(),
                                    .notes = c.model().notes,
                                    .parts = {},
-                                   .towers = c.model().towers});
+                                   .towers = c.model().towers},
+                                  c.plan());
             },
             py::is_operator())
         .def(
@@ -158,10 +226,12 @@ row.)");
              })
         .def(py::pickle(
             [](const py::object& self) {
-                return py::make_tuple(model_state(self.cast<const model_cost&>().model()), attributes_of(self));
+                const auto& c = self.cast<const model_cost&>();
+                return py::make_tuple(model_state(c.model()), c.plan(), attributes_of(self));
             },
             [](const py::tuple& state) {
-                return std::pair(model_cost(model_of_state(state[0])), state[1].cast<py::dict>());
+                return std::pair(model_cost(model_of_state(state[0]), state[1].cast<training_plan>()),
+                                 state[2].cast<py::dict>());
             }));
     type.attr("__hash__") = py::none();
     module.def(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <floptally/batch/add_input.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/gil.hpp>
@@ -72,7 +74,7 @@ template <class ToOne>
 class input_arguments {
   public:
     input_arguments(const py::kwargs& given, const mask_set& masks, const char* function) : given_(given) {
-        read_lengths(masks);
+        read_lengths();
         read_boundaries();
         if (const auto list = take("sequences")) {
             input_.sequences = to_sequences(*list, "sequences", to_hstu_sequence);
@@ -128,21 +130,16 @@ class input_arguments {
         return view;
     }
 
-    void read_lengths(const mask_set& masks) {
+    void read_lengths() {
         const auto lengths = take("lengths");
         const auto row_length = take("row_length");
         if (row_length && !lengths) {
             throw error("row_length", "needs lengths");
         }
         if (lengths) {
-            const integer_view view = keep(*lengths, "lengths");
+            input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
             if (row_length) {
-                tally rows{masks};
-                const std::uint64_t row = to_count(*row_length, "row_length");
-                view.visit([&](const auto& numbers) { rows.add_padded(numbers, row); });
-                input_.rows.push_back({"row_length", rows});
-            } else {
-                input_.lengths.push_back({"lengths", view});
+                input_.lengths.back().row_length = to_count(*row_length, "row_length");
             }
         }
         if (const auto others = take("encoder_lengths")) {
@@ -180,9 +177,9 @@ class input_arguments {
     /// What makes a tally of its own.
     void read_counted(const mask_set& masks) {
         if (const auto flags = take("attention_mask")) {
-            tally rows{masks};
+            split_tally rows{masks};
             add_attention_mask(rows, *flags);
-            input_.rows.push_back({"attention_mask", rows});
+            input_.rows.push_back({"attention_mask", rows.real(), rows.mock()});
         }
         if (const auto routed = take("routed")) {
             if (!is_sequence(*routed) || py::len(*routed) != 2) {
@@ -193,9 +190,11 @@ class input_arguments {
             sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
         }
-        if (const auto words = take("measured")) {
+        const auto words = take("measured");
+        if (words) {
             input_.tallies.push_back(measured_words(*words, masks));
         }
+        add_pass(words, masks);
         if (const auto counted = take("tally")) {
             if (!py::isinstance<tally>(*counted)) {
                 throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
@@ -206,6 +205,19 @@ class input_arguments {
                                          names_of(tally{masks}.masks()) +
                                          ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
             }
+            input_.tallies.push_back(sum);
+        }
+    }
+
+    /// What is given as samples is one pass of the model, unless `measured` says how many there were; a tally has its
+    /// own.
+    void add_pass(const std::optional<py::object>& words, const mask_set& masks) {
+        const py::str name(passes_word.data(), passes_word.size());
+        const bool said = words && words->contains(name);
+        const bool kept = std::any_of(masks.begin(), masks.end(), [](const rule& one) { return counts_passes(one); });
+        if (kept && !said && input_.names_any()) {
+            tally sum{masks};
+            sum.add_measured(passes_word, 1, 1);
             input_.tallies.push_back(sum);
         }
     }

@@ -50,15 +50,18 @@ class held_meter {
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
                const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
                const py::object& clock, const py::object& counted, const py::object& reduce,
-               const std::optional<std::string>& precisions)
+               const std::optional<std::string>& precisions, const std::optional<std::string>& kind,
+               const py::object& clock_mhz)
         : model(measured),
-          plan(to_plan(as)),
-          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
+          plan(to_plan(as, measured)),
+          of(*model.folded(to_convention(how), plan),
+             to_hardware(gpus, part, peak_tflops, used, counted, reduce, kind, clock_mhz),
              to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
         if (precisions) {
             const std::string& name = of.hardware().accelerator;
             of.runs_in(mixed_precision(of.model(), model.model().parts, plan,
-                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name)),
+                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name),
+                                                       to_clock_mhz(clock_mhz)),
                                        of.hardware().peak_tflops));
         }
     }
@@ -115,7 +118,7 @@ struct metered_step {
 [[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
                                                const std::shared_ptr<const python_services>& with) {
     const tally batch = m.span(span).totals.batch;
-    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with};
+    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with, m.model.shared()};
 }
 
 inline void bind_totals(py::module_& module) {
@@ -190,7 +193,8 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
 gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
 reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
 or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
-accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any
+accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it, and
+peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost peak. clock: any
 function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
 "mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
 
@@ -200,11 +204,12 @@ function that returns seconds. precisions: what runs in another precision than `
             meter.add(cu_seqlens=batch.cu_seqlens))")
         .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
                       const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
-                      const std::optional<std::string>&>(),
+                      const std::optional<std::string>&, const std::optional<std::string>&, const py::object&>(),
              py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
              py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
              py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
-             py::arg("reduce") = py::none(), py::arg("precisions") = py::none())
+             py::arg("reduce") = py::none(), py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(),
+             py::arg("clock_mhz") = py::none())
         .def("begin_step",
              [](held_meter& m) {
                  m.of.begin_step();
@@ -280,7 +285,13 @@ function that returns seconds. precisions: what runs in another precision than `
         .def_property_readonly("gpus", [](const held_meter& m) { return m.of.hardware().gpus; })
         .def_property_readonly("peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; })
         .def_property_readonly("accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; })
-        .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; });
+        .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; })
+        .def_property_readonly(
+            "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); },
+            "datasheet, boost or measured; unsaid where a number was given alone.")
+        .def_property_readonly(
+            "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
+            "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
 }
 
 }  // namespace floptally::detail::python

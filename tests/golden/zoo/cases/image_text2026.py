@@ -205,8 +205,6 @@ def captions(case):
     case("trocr/generation", "TrOCRForCausalLM", **alone)
     case("trocr/sines", "TrOCRForCausalLM", **alone, use_learned_position_embeddings=False, layernorm_embedding=False,
          cross_attention_hidden_size=36, tie_word_embeddings=False)
-    case("donut-swin/model", "DonutSwinModel", **swin, _feed=feeds.pixels)
-    case("donut-swin/classification", "DonutSwinForImageClassification", **swin, num_labels=5, _feed=feeds.pixels)
 
 
 def documents(case):
