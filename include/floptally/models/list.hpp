@@ -223,6 +223,7 @@
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
 #include <floptally/models/kosmos-2.hpp>
+#include <floptally/models/kosmos-2.5.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lasr_ctc.hpp>
 #include <floptally/models/lasr_encoder.hpp>
@@ -689,6 +690,7 @@ inline constexpr model_page model_pages[] = {
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
     {"kolibri1", {models::kolibri1, sizeof models::kolibri1 - 1}},
     {"kosmos-2", {models::kosmos_2, sizeof models::kosmos_2 - 1}},
+    {"kosmos-2.5", {models::kosmos_2_5, sizeof models::kosmos_2_5 - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lasr_ctc", {models::lasr_ctc, sizeof models::lasr_ctc - 1}},
     {"lasr_encoder", {models::lasr_encoder, sizeof models::lasr_encoder - 1}},
