@@ -223,6 +223,7 @@
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
+#include <floptally/models/kosmos-2.5.hpp>
 #include <floptally/models/kosmos-2.hpp>
 #include <floptally/models/kyutai_speech_to_text.hpp>
 #include <floptally/models/laguna.hpp>
@@ -415,6 +416,7 @@
 #include <floptally/models/squeezebert.hpp>
 #include <floptally/models/stablelm.hpp>
 #include <floptally/models/starcoder2.hpp>
+#include <floptally/models/step3p7.hpp>
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
@@ -432,6 +434,7 @@
 #include <floptally/models/video_llama_3.hpp>
 #include <floptally/models/video_llama_3_vision.hpp>
 #include <floptally/models/videomae.hpp>
+#include <floptally/models/vilt.hpp>
 #include <floptally/models/vipllava.hpp>
 #include <floptally/models/vision-encoder-decoder.hpp>
 #include <floptally/models/vit.hpp>
@@ -698,6 +701,7 @@ inline constexpr model_page model_pages[] = {
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
     {"kolibri1", {models::kolibri1, sizeof models::kolibri1 - 1}},
     {"kosmos-2", {models::kosmos_2, sizeof models::kosmos_2 - 1}},
+    {"kosmos-2.5", {models::kosmos_2_5, sizeof models::kosmos_2_5 - 1}},
     {"kyutai_speech_to_text", {models::kyutai_speech_to_text, sizeof models::kyutai_speech_to_text - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lasr_ctc", {models::lasr_ctc, sizeof models::lasr_ctc - 1}},
@@ -893,6 +897,7 @@ inline constexpr model_page model_pages[] = {
     {"squeezebert", {models::squeezebert, sizeof models::squeezebert - 1}},
     {"stablelm", {models::stablelm, sizeof models::stablelm - 1}},
     {"starcoder2", {models::starcoder2, sizeof models::starcoder2 - 1}},
+    {"step3p7", {models::step3p7, sizeof models::step3p7 - 1}},
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
@@ -910,6 +915,7 @@ inline constexpr model_page model_pages[] = {
     {"video_llama_3", {models::video_llama_3, sizeof models::video_llama_3 - 1}},
     {"video_llama_3_vision", {models::video_llama_3_vision, sizeof models::video_llama_3_vision - 1}},
     {"videomae", {models::videomae, sizeof models::videomae - 1}},
+    {"vilt", {models::vilt, sizeof models::vilt - 1}},
     {"vipllava", {models::vipllava, sizeof models::vipllava - 1}},
     {"vision-encoder-decoder", {models::vision_encoder_decoder, sizeof models::vision_encoder_decoder - 1}},
     {"vit", {models::vit, sizeof models::vit - 1}},
