@@ -281,6 +281,9 @@ def test_muon_is_a_component_of_its_own_once_for_each_step(llama: floptally.Cost
         cost.flops(lengths=[512])
     with pytest.raises(floptally.Error, match='^others\\[1\\]: no weight of this model is named "mpl"'):
         llama.with_muon(others=["mlp", "mpl"])
+    by_hand = floptally.Cost.from_rows([("mlp", "tokens", "linear", 48, 24)])
+    with pytest.raises(floptally.Error, match="^mlp: has weights whose sides it does not say; muon needs them"):
+        by_hand.with_muon()
     with pytest.raises(floptally.Error, match="^iterations: must be at least 1, got 0"):
         llama.with_muon(iterations=0)
 
