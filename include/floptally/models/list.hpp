@@ -167,6 +167,7 @@
 #include <floptally/models/kimi_k25_vision.hpp>
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
+#include <floptally/models/kyutai_speech_to_text.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lasr_ctc.hpp>
 #include <floptally/models/lasr_encoder.hpp>
@@ -528,6 +529,7 @@ inline constexpr model_page model_pages[] = {
     {"kimi_k25_vision", {models::kimi_k25_vision, sizeof models::kimi_k25_vision - 1}},
     {"kimi_linear", {models::kimi_linear, sizeof models::kimi_linear - 1}},
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
+    {"kyutai_speech_to_text", {models::kyutai_speech_to_text, sizeof models::kyutai_speech_to_text - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lasr_ctc", {models::lasr_ctc, sizeof models::lasr_ctc - 1}},
     {"lasr_encoder", {models::lasr_encoder, sizeof models::lasr_encoder - 1}},

@@ -231,14 +231,14 @@ def qwen_omni(case):
     case("qwen3_omni_moe_thinker/tied", "Qwen3OmniMoeThinkerForConditionalGeneration", **{
         **thinker, "text_config": dict(sparse, head_dim=10)}, tie_word_embeddings=True, _feed=feeds.omni)
     case("qwen3_omni_moe_thinker/model", "Qwen3OmniMoeThinkerModel", **thinker, _feed=feeds.omni)
-    case("qwen3_omni_moe/thinker", None, thinker_config=thinker, enable_audio_output=False,
+    case("qwen3_omni_moe/thinker", "Qwen3OmniMoeForConditionalGeneration", thinker_config=thinker, enable_audio_output=False,
          _class="Qwen3OmniMoeThinkerForConditionalGeneration", _feed=feeds.omni)
     case("qwen3_omni_moe_text/model", "Qwen3OmniMoeThinkerTextModel", **sparse)
     case("qwen3_omni_moe_text/every-second", "Qwen3OmniMoeThinkerTextModel", **dict(sparse, decoder_sparse_step=2),
          attention_bias=True)
     case("qwen3_omni_moe_vision_encoder/encoder", "Qwen3OmniMoeVisionEncoder", **dict(
         deep, deepstack_visual_indexes=[]), _loss=["pooler_output"], _feed=feeds.patches_alone)
-    case("qwen2_5_omni/thinker", None, thinker_config=dict(
+    case("qwen2_5_omni/thinker", "Qwen2_5OmniModel", thinker_config=dict(
         text_config=text, audio_config=dict(audio, n_window=6, max_source_positions=30, output_dim=48),
         vision_config=dict(vision, window_size=20, fullatt_block_indexes=[1]), audio_token_index=7,
         image_token_index=8, video_token_index=9, audio_start_token_id=6, audio_end_token_id=5),
