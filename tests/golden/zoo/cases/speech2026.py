@@ -202,7 +202,24 @@ def of_seamless(config, batch, length, fused, audio_frames=(), encoder_length=0)
     return found
 
 
-DIFFERENCES = {"seamless_m4t": of_seamless, "seamless_m4t_v2": of_seamless,
+def of_pieces(config, batch, length, fused, audio_frames, encoder_length):
+    """moonshine_streaming's encoder."""
+    audio, frames = config.encoder_config, encoder_length
+    per_pair = 4 * audio.num_attention_heads * (audio.head_dim or audio.hidden_size // audio.num_attention_heads) * batch
+    hidden = sum(not (0 <= query - key < left or 0 < key - query < right) and query != key
+                 for left, right in audio.sliding_windows[:audio.num_hidden_layers]
+                 for query in range(frames) for key in range(frames))
+    pieces = audio_frames[0] // round(audio.sample_rate * audio.frame_ms / 1000)
+    masks = 2 * 5 * batch * ((pieces + 1) // 2 + frames)
+    return {"masked_frames": {"forward": per_pair * hidden, "backward": per_pair * hidden * 5 // 2 if fused else
+                              per_pair * hidden * 2,
+                              "why": "scores of frames that the mask hides are multiplied too"},
+            "mask_convolutions": {"forward": masks, "backward": 0,
+                                  "why": "which frames are padding is found by convolutions with ones"}}
+
+
+DIFFERENCES = {"moonshine_streaming": of_pieces,
+               "seamless_m4t": of_seamless, "seamless_m4t_v2": of_seamless,
                "phi4_multimodal": of_phi,
                "gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
                "gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
@@ -271,6 +288,18 @@ def conformers(case):
     decoder = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=4,
                    max_position_embeddings=30)
     tokens = dict(pad_token_id=2, bos_token_id=4, eos_token_id=3, decoder_start_token_id=4)
+    pieces = dict(hidden_size=40, intermediate_size=66, num_hidden_layers=3, num_attention_heads=5,
+                  num_key_value_heads=5, sample_rate=1000, sliding_windows=[[3, 2], [2, 0], [1, 3]])
+    small = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=6,
+                 num_key_value_heads=6, max_position_embeddings=30, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
+    case("moonshine_streaming/generation", "MoonshineStreamingForConditionalGeneration", **small, encoder_config=pieces,
+         _feed=feeds.pieces_to_text)
+    case("moonshine_streaming/of-one-width", "MoonshineStreamingForConditionalGeneration", **dict(small, hidden_size=40),
+         head_dim=6, attention_bias=True, tie_word_embeddings=True, encoder_config=dict(
+             pieces, head_dim=6, attention_bias=True), _feed=feeds.pieces_to_text)
+    case("moonshine_streaming/model", "MoonshineStreamingModel", **small, encoder_config={
+        key: value for key, value in dict(pieces, num_hidden_layers=6).items() if key != "sliding_windows"},
+         _feed=feeds.pieces_to_text)
     granite = dict(hidden_dim=40, num_layers=4, num_heads=5, feedforward_mult=2, input_dim=14, output_dim=11,
                    context_size=10, max_pos_emb=12, conv_kernel_size=5)
     alone = feeds.variant(feeds.windows_of_features, name="hidden_states")
