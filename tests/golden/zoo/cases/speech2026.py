@@ -500,6 +500,14 @@ def music(case):
          num_attention_heads=6, num_key_value_heads=3, head_dim=10, sliding_window=5, num_codebooks=2)
     case("moshi/model", "MoshiModel", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
          num_attention_heads=6, num_codebooks=2, sliding_window=3)
+    dia = dict(delay_pattern=[0, 1, 2, 3], encoder_config=dict(vocab_size=61, hidden_size=40, intermediate_size=66, num_hidden_layers=2,
+                                   num_attention_heads=4, num_key_value_heads=2, head_dim=6),
+               decoder_config=dict(vocab_size=31, hidden_size=48, intermediate_size=70, num_hidden_layers=3,
+                                   num_attention_heads=6, num_key_value_heads=3, head_dim=10, num_channels=4,
+                                   cross_num_attention_heads=4, cross_num_key_value_heads=2, cross_head_dim=14,
+                                   cross_hidden_size=40, pad_token_id=30, eos_token_id=29, bos_token_id=28))
+    case("dia/generation", "DiaForConditionalGeneration", **dia, _feed=feeds.text_and_channels)
+    case("dia/model", "DiaModel", **dia, _feed=feeds.text_and_channels)
     t5 = dict(model_type="t5", vocab_size=73, d_model=40, d_kv=7, d_ff=62, num_layers=2, num_heads=4)
     encodec = dict(model_type="encodec", hidden_size=8, num_filters=2, codebook_size=16, codebook_dim=8, upsampling_ratios=[2, 2],
                    num_lstm_layers=1)
