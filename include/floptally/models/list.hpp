@@ -320,6 +320,7 @@
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
+#include <floptally/models/trocr.hpp>
 #include <floptally/models/umt5.hpp>
 #include <floptally/models/unispeech-sat.hpp>
 #include <floptally/models/unispeech.hpp>
@@ -688,6 +689,7 @@ inline constexpr model_page model_pages[] = {
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
+    {"trocr", {models::trocr, sizeof models::trocr - 1}},
     {"umt5", {models::umt5, sizeof models::umt5 - 1}},
     {"unispeech", {models::unispeech, sizeof models::unispeech - 1}},
     {"unispeech-sat", {models::unispeech_sat, sizeof models::unispeech_sat - 1}},

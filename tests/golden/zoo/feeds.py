@@ -800,6 +800,7 @@ def text_and_channels(model, run):
     import torch
     texts, length, keys = run
     decoder = model.config.decoder_config
-    return ({"input_ids": torch.randint(5, model.config.encoder_config.vocab_size - 1, (texts, keys)), "use_cache": False,
+    return ({"input_ids": torch.randint(5, model.config.encoder_config.vocab_size - 1, (texts, keys)),
+             "use_cache": False,
              "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts, length, decoder.num_channels))},
             {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
