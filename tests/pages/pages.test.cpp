@@ -273,6 +273,10 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"tied = yes and (3 has 4)\n", 2, "has"},
         {"see = both\n", 2, "nearest: sees"},
         {"fed: gated inner 5\n", 2, "nearest: feed"},
+        {"encoder t5.encoder in encoder_config\n", 2, "\".\""},
+        {"encoder t5.encoder in .\n", 2, "the name of a key"},
+        {"encoder t5.encoder inside .encoder_config\n", 2, "inside"},
+        {"encoder nobody in .encoder_config\n", 1, "nobody"},
         {"feed: gated inner .sees_every\n", 2, "declares no key \"sees_every\""},
     };
     for (const wrong& one : cases) {

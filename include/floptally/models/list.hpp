@@ -84,6 +84,7 @@
 #include <floptally/models/deepseek_v4.hpp>
 #include <floptally/models/deepseek_vl.hpp>
 #include <floptally/models/deit.hpp>
+#include <floptally/models/dia.hpp>
 #include <floptally/models/diffllama.hpp>
 #include <floptally/models/dinov2.hpp>
 #include <floptally/models/dinov2_with_registers.hpp>
@@ -288,6 +289,7 @@
 #include <floptally/models/modernbert.hpp>
 #include <floptally/models/modernvbert.hpp>
 #include <floptally/models/moonshine.hpp>
+#include <floptally/models/moonshine_streaming.hpp>
 #include <floptally/models/moshi.hpp>
 #include <floptally/models/moss_transcribe_diarize.hpp>
 #include <floptally/models/moss_transcribe_diarize_audio.hpp>
@@ -559,6 +561,7 @@ inline constexpr model_page model_pages[] = {
     {"deepseek_v4", {models::deepseek_v4, sizeof models::deepseek_v4 - 1}},
     {"deepseek_vl", {models::deepseek_vl, sizeof models::deepseek_vl - 1}},
     {"deit", {models::deit, sizeof models::deit - 1}},
+    {"dia", {models::dia, sizeof models::dia - 1}},
     {"diffllama", {models::diffllama, sizeof models::diffllama - 1}},
     {"dinov2", {models::dinov2, sizeof models::dinov2 - 1}},
     {"dinov2_with_registers", {models::dinov2_with_registers, sizeof models::dinov2_with_registers - 1}},
@@ -765,6 +768,7 @@ inline constexpr model_page model_pages[] = {
     {"modernbert-decoder", {models::modernbert_decoder, sizeof models::modernbert_decoder - 1}},
     {"modernvbert", {models::modernvbert, sizeof models::modernvbert - 1}},
     {"moonshine", {models::moonshine, sizeof models::moonshine - 1}},
+    {"moonshine_streaming", {models::moonshine_streaming, sizeof models::moonshine_streaming - 1}},
     {"moshi", {models::moshi, sizeof models::moshi - 1}},
     {"moss_transcribe_diarize", {models::moss_transcribe_diarize, sizeof models::moss_transcribe_diarize - 1}},
     {"moss_transcribe_diarize_audio",

@@ -13,6 +13,8 @@ inner vision .thinker_config.vision_config: qwen2_5_omni_vision_encoder, always
 with thinker_config.tie_word_embeddings no
 tied   = .thinker_config.tie_word_embeddings
 note .enable_audio_output: the talker and token2wav are not counted: their class generates only, and what trains is the thinker
+class ForConditionalGeneration: text ForConditionalGeneration
+class Model: text ForConditionalGeneration        # its older name
 )page";
 
 }  // namespace floptally::models

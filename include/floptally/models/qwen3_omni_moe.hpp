@@ -13,6 +13,7 @@ inner vision .thinker_config.vision_config: qwen3_omni_moe_vision_encoder, alway
 with thinker_config.tie_word_embeddings no
 tied   = .thinker_config.tie_word_embeddings
 note .enable_audio_output: the talker and code2wav are not counted: their class generates only, and what trains is the thinker
+classes ForConditionalGeneration
 )page";
 
 }  // namespace floptally::models

@@ -986,3 +986,28 @@ def text_and_codes(model, run):
     return ({"input_ids": torch.randint(5, encoder.vocab_size - 1, (texts, keys)),
              "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts * decoder.num_codebooks, length))},
             {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
+
+
+@feed((2, 11, 23), (3, 7, 16))
+def pieces_to_text(model, run):
+    """moonshine_streaming: pieces of a waveform and a decoder. A run is (clips, length of the decoder, pieces)."""
+    import torch
+    clips, length, pieces = run
+    encoder = model.config.encoder_config
+    samples = pieces * round(encoder.sample_rate * encoder.frame_ms / 1000)
+    keys = ((pieces - 1) // 2) // 2 + 1
+    return ({"input_values": torch.randn(clips, samples), "decoder_input_ids": words(model.config, clips, length),
+             "attention_mask": torch.ones(clips, samples, dtype=torch.long), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [samples] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 5), (3, 7, 9))
+def text_and_channels(model, run):
+    """dia: texts, and the codes of every channel of a frame. A run is (texts, frames, bytes of a text)."""
+    import torch
+    texts, length, keys = run
+    decoder = model.config.decoder_config
+    return ({"input_ids": torch.randint(5, model.config.encoder_config.vocab_size - 1, (texts, keys)),
+             "use_cache": False,
+             "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts, length, decoder.num_channels))},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})

@@ -202,7 +202,25 @@ def of_seamless(config, batch, length, fused, audio_frames=(), encoder_length=0)
     return found
 
 
-DIFFERENCES = {"seamless_m4t": of_seamless, "seamless_m4t_v2": of_seamless,
+def of_pieces(config, batch, length, fused, audio_frames, encoder_length):
+    """moonshine_streaming's encoder."""
+    audio, frames = config.encoder_config, encoder_length
+    per_pair = 4 * audio.num_attention_heads * batch * (
+        audio.head_dim or audio.hidden_size // audio.num_attention_heads)
+    hidden = sum(not (0 <= query - key < left or 0 < key - query < right) and query != key
+                 for left, right in audio.sliding_windows[:audio.num_hidden_layers]
+                 for query in range(frames) for key in range(frames))
+    pieces = audio_frames[0] // round(audio.sample_rate * audio.frame_ms / 1000)
+    masks = 2 * 5 * batch * ((pieces + 1) // 2 + frames)
+    return {"masked_frames": {"forward": per_pair * hidden, "backward": per_pair * hidden * 5 // 2 if fused else
+                              per_pair * hidden * 2,
+                              "why": "scores of frames that the mask hides are multiplied too"},
+            "mask_convolutions": {"forward": masks, "backward": 0,
+                                  "why": "which frames are padding is found by convolutions with ones"}}
+
+
+DIFFERENCES = {"moonshine_streaming": of_pieces,
+               "seamless_m4t": of_seamless, "seamless_m4t_v2": of_seamless,
                "phi4_multimodal": of_phi,
                "gemma3n_audio": of_gemma3n, "fun_asr_nano": of_memory, "fun_asr_nano_encoder": of_memory,
                "gemma4_audio": of_gemma_sound, "gemma4": of_gemma_sound, "gemma4_unified": of_squares,
@@ -231,14 +249,15 @@ def qwen_omni(case):
     case("qwen3_omni_moe_thinker/tied", "Qwen3OmniMoeThinkerForConditionalGeneration", **{
         **thinker, "text_config": dict(sparse, head_dim=10)}, tie_word_embeddings=True, _feed=feeds.omni)
     case("qwen3_omni_moe_thinker/model", "Qwen3OmniMoeThinkerModel", **thinker, _feed=feeds.omni)
-    case("qwen3_omni_moe/thinker", None, thinker_config=thinker, enable_audio_output=False,
+    case("qwen3_omni_moe/thinker", "Qwen3OmniMoeForConditionalGeneration", thinker_config=thinker,
+         enable_audio_output=False,
          _class="Qwen3OmniMoeThinkerForConditionalGeneration", _feed=feeds.omni)
     case("qwen3_omni_moe_text/model", "Qwen3OmniMoeThinkerTextModel", **sparse)
     case("qwen3_omni_moe_text/every-second", "Qwen3OmniMoeThinkerTextModel", **dict(sparse, decoder_sparse_step=2),
          attention_bias=True)
     case("qwen3_omni_moe_vision_encoder/encoder", "Qwen3OmniMoeVisionEncoder", **dict(
         deep, deepstack_visual_indexes=[]), _loss=["pooler_output"], _feed=feeds.patches_alone)
-    case("qwen2_5_omni/thinker", None, thinker_config=dict(
+    case("qwen2_5_omni/thinker", "Qwen2_5OmniModel", thinker_config=dict(
         text_config=text, audio_config=dict(audio, n_window=6, max_source_positions=30, output_dim=48),
         vision_config=dict(vision, window_size=20, fullatt_block_indexes=[1]), audio_token_index=7,
         image_token_index=8, video_token_index=9, audio_start_token_id=6, audio_end_token_id=5),
@@ -271,6 +290,20 @@ def conformers(case):
     decoder = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=3, num_attention_heads=4,
                    max_position_embeddings=30)
     tokens = dict(pad_token_id=2, bos_token_id=4, eos_token_id=3, decoder_start_token_id=4)
+    pieces = dict(hidden_size=40, intermediate_size=66, num_hidden_layers=3, num_attention_heads=5,
+                  num_key_value_heads=5, sample_rate=1000, sliding_windows=[[3, 2], [2, 0], [1, 3]])
+    small = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=6,
+                 num_key_value_heads=6, max_position_embeddings=30, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+                 decoder_start_token_id=1)
+    case("moonshine_streaming/generation", "MoonshineStreamingForConditionalGeneration", **small, encoder_config=pieces,
+         _feed=feeds.pieces_to_text)
+    case("moonshine_streaming/of-one-width", "MoonshineStreamingForConditionalGeneration", **dict(small,
+         hidden_size=40),
+         head_dim=6, attention_bias=True, tie_word_embeddings=True, encoder_config=dict(
+             pieces, head_dim=6, attention_bias=True), _feed=feeds.pieces_to_text)
+    case("moonshine_streaming/model", "MoonshineStreamingModel", **small, encoder_config={
+        key: value for key, value in dict(pieces, num_hidden_layers=6).items() if key != "sliding_windows"},
+         _feed=feeds.pieces_to_text)
     granite = dict(hidden_dim=40, num_layers=4, num_heads=5, feedforward_mult=2, input_dim=14, output_dim=11,
                    context_size=10, max_pos_emb=12, conv_kernel_size=5)
     alone = feeds.variant(feeds.windows_of_features, name="hidden_states")
@@ -341,11 +374,13 @@ def sound_before_text(case):
                    projector_hidden_size=34)
     case("fun_asr_nano_encoder/encoder", "FunAsrNanoEncoder", **memory,
          _feed=feeds.stacked_features)
-    case("fun_asr_nano/generation", "FunAsrNanoForConditionalGeneration", text_config=small, audio_config=memory, adaptor_config=adaptor, audio_token_id=7, _feed=feeds.stacked_features)
+    case("fun_asr_nano/generation", "FunAsrNanoForConditionalGeneration", text_config=small, audio_config=memory,
+         adaptor_config=adaptor, audio_token_id=7, _feed=feeds.stacked_features)
     case("fun_asr_nano/untied", "FunAsrNanoForConditionalGeneration", text_config=qwen3, audio_config=dict(
         memory, num_timestamp_prediction_layers=4), adaptor_config=adaptor, audio_token_id=7,
          tie_word_embeddings=False, _feed=feeds.stacked_features)
-    case("fun_asr_nano/model", "FunAsrNanoModel", text_config=qwen3, audio_config=memory, adaptor_config=adaptor, audio_token_id=7, _feed=feeds.stacked_features)
+    case("fun_asr_nano/model", "FunAsrNanoModel", text_config=qwen3, audio_config=memory, adaptor_config=adaptor,
+         audio_token_id=7, _feed=feeds.stacked_features)
     streaming = dict(num_mel_bins=10, hidden_size=40, num_hidden_layers=3, num_attention_heads=5, head_dim=6,
                      intermediate_size=80, sliding_window=7)
     mistral = dict(qwen2, model_type="voxtral_realtime_text", head_dim=10, sliding_window=5)
@@ -391,7 +426,8 @@ def gemma(case):
          _feed=feeds.masked_features)
     plain = dict(text, layer_types=["sliding_attention", "sliding_attention", "full_attention"])
     case("gemma4_unified_text/causal", "Gemma4UnifiedForCausalLM", **plain, _pairs=True)
-    case("gemma4_unified_text/model", "Gemma4UnifiedTextModel", **dict(plain, attention_k_eq_v=True, use_double_wide_mlp=True,
+    case("gemma4_unified_text/model", "Gemma4UnifiedTextModel", **dict(plain, attention_k_eq_v=True,
+         use_double_wide_mlp=True,
          num_hidden_layers=9, layer_types=["sliding_attention", "full_attention"] * 4 + ["full_attention"],
          num_kv_shared_layers=3))
     squares = dict(patch_size=3, pooling_kernel_size=2, mm_embed_dim=38, mm_posemb_size=15, output_proj_dims=38)
@@ -420,7 +456,8 @@ def phi(case):
          _feed=feeds.pieces_and_sound)
     case("phi4_multimodal/tied", "Phi4MultimodalForCausalLM", **text, tie_word_embeddings=True, vision_config=dict(
         vision, feature_layer=-1), audio_config=dict(audio, time_reduction=4, depthwise_multiplier=2, kernel_size=4,
-                                                     bias_symmetric=True, bias_max_distance=19), _feed=feeds.pieces_and_sound)
+                                                     bias_symmetric=True, bias_max_distance=19),
+                                                     _feed=feeds.pieces_and_sound)
     case("phi4_multimodal_vision/model", "Phi4MultimodalVisionModel", **dict(vision, crop_size=28), _feed=feeds.pixels)
     for factor in (2, 16):
         case(f"phi4_multimodal/by-{factor}", "Phi4MultimodalModel", **text, vision_config=dict(vision, feature_layer=2),
@@ -432,7 +469,8 @@ def seamless(case):
                  decoder_layers=3, decoder_ffn_dim=54, decoder_attention_heads=6, speech_encoder_layers=2,
                  speech_encoder_attention_heads=4, speech_encoder_intermediate_size=58, feature_projection_input_dim=20,
                  conv_depthwise_kernel_size=5, adaptor_kernel_size=8, adaptor_stride=8, max_position_embeddings=40)
-    for name, prefix, kind in (("seamless_m4t", "SeamlessM4T", "rotary"), ("seamless_m4t_v2", "SeamlessM4Tv2", "rotary")):
+    for name, prefix, kind in (("seamless_m4t", "SeamlessM4T", "rotary"), ("seamless_m4t_v2", "SeamlessM4Tv2",
+    "rotary")):
         case(name + "/speech", prefix + "ForSpeechToText", **sizes, _feed=feeds.features_and_decoder)
         case(name + "/untied", prefix + "ForSpeechToText", **dict(sizes, adaptor_kernel_size=5, adaptor_stride=3),
              tie_word_embeddings=False, position_embeddings_type=kind, _feed=feeds.features_and_decoder)
@@ -471,8 +509,23 @@ def music(case):
          num_attention_heads=6, num_key_value_heads=3, head_dim=10, sliding_window=5, num_codebooks=2)
     case("moshi/model", "MoshiModel", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
          num_attention_heads=6, num_codebooks=2, sliding_window=3)
+    trocr = dict(vocab_size=101, d_model=48, decoder_layers=2, decoder_attention_heads=6, decoder_ffn_dim=70,
+                 max_position_embeddings=30)
+    case("trocr/causal", "TrOCRForCausalLM", **trocr, cross_attention_hidden_size=34)
+    case("trocr/plain", "TrOCRForCausalLM", **trocr, use_learned_position_embeddings=False, layernorm_embedding=False,
+         tie_word_embeddings=False)
+    dia = dict(delay_pattern=[0, 1, 2, 3], encoder_config=dict(vocab_size=61, hidden_size=40, intermediate_size=66,
+    num_hidden_layers=2,
+                                   num_attention_heads=4, num_key_value_heads=2, head_dim=6),
+               decoder_config=dict(vocab_size=31, hidden_size=48, intermediate_size=70, num_hidden_layers=3,
+                                   num_attention_heads=6, num_key_value_heads=3, head_dim=10, num_channels=4,
+                                   cross_num_attention_heads=4, cross_num_key_value_heads=2, cross_head_dim=14,
+                                   cross_hidden_size=40, pad_token_id=30, eos_token_id=29, bos_token_id=28))
+    case("dia/generation", "DiaForConditionalGeneration", **dia, _feed=feeds.text_and_channels)
+    case("dia/model", "DiaModel", **dia, _feed=feeds.text_and_channels)
     t5 = dict(model_type="t5", vocab_size=73, d_model=40, d_kv=7, d_ff=62, num_layers=2, num_heads=4)
-    encodec = dict(model_type="encodec", hidden_size=8, num_filters=2, codebook_size=16, codebook_dim=8, upsampling_ratios=[2, 2],
+    encodec = dict(model_type="encodec", hidden_size=8, num_filters=2, codebook_size=16, codebook_dim=8,
+    upsampling_ratios=[2, 2],
                    num_lstm_layers=1)
     decoder = dict(model_type="musicgen_decoder", vocab_size=31, hidden_size=48, ffn_dim=70, num_hidden_layers=3,
                    num_attention_heads=6, num_codebooks=2, pad_token_id=30, bos_token_id=30)
