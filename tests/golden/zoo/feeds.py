@@ -525,6 +525,19 @@ def patches_in_a_row(model, samples):
     return {**inputs, **images}, record
 
 
+@feed((2, 11), (3, 7))
+def two_kinds(model, run):
+    """ERNIE-4.5-VL's text alone: every third token is one of an image. A run is (texts, length)."""
+    import torch
+    texts, length = run
+    config = model.config
+    seen = (torch.arange(texts * length) % 3 == 0).view(texts, length)
+    times = config.num_experts_per_tok * config.mlp_layer_types.count("sparse")
+    return ({"input_ids": words(config, texts, length), "moe_mm_token_type_ids": seen.int(), "use_cache": False},
+            {"lengths": [length] * texts, "grids": [],
+             "measured": {"text_visits": times * int((~seen).sum()), "image_visits": times * int(seen.sum())}})
+
+
 @feed(*GRIDS)
 def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None,
                   values=None):

@@ -108,6 +108,7 @@ def ernie(case):
     case("ernie4_5_vl_moe/usual-layers", "Ernie4_5_VLMoeModel", **tokens, _feed=feeds.patches_by_kind, text_config=dict(
         {key: value for key, value in text.items() if key not in ("mlp_layer_types", "moe_intermediate_size")},
         moe_num_shared_experts=0))
+    case("ernie4_5_vl_moe_text/model", "Ernie4_5_VLMoeTextModel", **text, _feed=feeds.two_kinds)
     alone = dict(grid_name="grid_thw", values_name="hidden_states")
     case("ernie4_5_vl_moe_vision/model", "Ernie4_5_VLMoeVisionTransformerPretrainedModel", **tower,
          _feed=feeds.variant(feeds.patches_alone, **alone))
