@@ -115,8 +115,9 @@ def text_around(model, rows, token, text=5):
 def rows_of(features, count):
     """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any
     other nesting of equal ones."""
-    if getattr(features, "deepstack_features", None) is not None and isinstance(features.deepstack_features[0], tuple):
-        features = features.deepstack_features[0][1]  # granite4_vision: of each layer of the text, all alike
+    layered = getattr(features, "deepstack_features", None)
+    if layered is not None and getattr(features, "pooler_output", None) is None:
+        features = layered[0][1]  # granite4_vision: (layer of the text, rows) of each, all alike
     features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
                      if getattr(features, name, None) is not None), features)
     parts = features if isinstance(features, (list, tuple)) else [features]
@@ -457,7 +458,8 @@ def marked_patches(model, run):
     mask = torch.zeros(texts, length)
     mask[:, 1:1 + model.config.latent_query_num] = 1
     return ({"flattened_patches": inputs["flattened_patches"], "input_ids": words(model.config, texts, length),
-             "use_cache": False, "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": record["grids"]})
+             "use_cache": False, "image_embeds_position_mask": mask},
+            {"lengths": [length] * texts, "grids": record["grids"]})
 
 
 @feed((11, 2), (7, 3))

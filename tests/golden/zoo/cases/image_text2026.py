@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image-text models that the other groups do not have: readers of documents, contrastive kin, models of one family each."""
+"""Image-text models that the other groups do not have: readers of documents, contrastive kin, and single families."""
 
 import feeds
 from cases.qwen_vl import GLM_TOKENS
@@ -13,8 +13,8 @@ QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
 
 GLIMMER = feeds.variant(feeds.patches, values=54)
 GLIMMER_ALONE = feeds.variant(feeds.patches_alone, values_name="pixel_values", values=54)
-DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4,
-             linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
+DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2,
+             linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
 
 
 def plain(config):
