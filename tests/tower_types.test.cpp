@@ -90,6 +90,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"kimi_k25", 670570869232},
         {"kimi_k25_vision", 416866032},
         {"kosmos-2", 1664485376},
+        {"kosmos-2.5", 1374646272},
         {"lfm2_vl", 2812857088},
         {"lighton_ocr", 1005647872},
         {"llava", 7062902784},

@@ -30,6 +30,7 @@ sees    = slides ? window(.sliding_window) : causal
 gate    = heads
 honours_per_layer_config = yes    # resolved files say the heads of windows so again
 note size(.per_layer_config) > 0: per_layer_config is taken to repeat num_sliding_attention_heads for layers with a window
+mtp     = .num_nextn_predict_layers
 no_mtp  = "whose prediction layers have kinds of their own"
 experts = .moe_num_experts // .num_local_experts // .n_routed_experts
 top     = .moe_top_k // .num_experts_per_tok

@@ -115,8 +115,9 @@ def text_around(model, rows, token, text=5):
 def rows_of(features, count):
     """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any
     other nesting of equal ones."""
-    if getattr(features, "deepstack_features", None) is not None and isinstance(features.deepstack_features[0], tuple):
-        features = features.deepstack_features[0][1]  # granite4_vision: of each layer of the text, all alike
+    layered = getattr(features, "deepstack_features", None)
+    if layered is not None and getattr(features, "pooler_output", None) is None:
+        features = layered[0][1]  # granite4_vision: (layer of the text, rows) of each, all alike
     features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
                      if getattr(features, name, None) is not None), features)
     parts = features if isinstance(features, (list, tuple)) else [features]
@@ -457,7 +458,8 @@ def marked_patches(model, run):
     mask = torch.zeros(texts, length)
     mask[:, 1:1 + model.config.latent_query_num] = 1
     return ({"flattened_patches": inputs["flattened_patches"], "input_ids": words(model.config, texts, length),
-             "use_cache": False, "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": record["grids"]})
+             "use_cache": False, "image_embeds_position_mask": mask},
+            {"lengths": [length] * texts, "grids": record["grids"]})
 
 
 @feed((11, 2), (7, 3))
@@ -523,6 +525,19 @@ def patches_in_a_row(model, samples):
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
     inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
     return {**inputs, **images}, record
+
+
+@feed((2, 11), (3, 7))
+def two_kinds(model, run):
+    """ERNIE-4.5-VL's text alone: every third token is one of an image. A run is (texts, length)."""
+    import torch
+    texts, length = run
+    config = model.config
+    seen = (torch.arange(texts * length) % 3 == 0).view(texts, length)
+    times = config.num_experts_per_tok * config.mlp_layer_types.count("sparse")
+    return ({"input_ids": words(config, texts, length), "moe_mm_token_type_ids": seen.int(), "use_cache": False},
+            {"lengths": [length] * texts, "grids": [],
+             "measured": {"text_visits": times * int((~seen).sum()), "image_visits": times * int(seen.sum())}})
 
 
 @feed(*GRIDS)

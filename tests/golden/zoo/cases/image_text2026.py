@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image-text models that the other groups do not have: readers of documents, contrastive kin, models of one family each."""
+"""Image-text models that the other groups do not have: readers of documents, contrastive kin, and single families."""
 
 import feeds
 from cases.qwen_vl import GLM_TOKENS
@@ -13,8 +13,8 @@ QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=10)
 
 GLIMMER = feeds.variant(feeds.patches, values=54)
 GLIMMER_ALONE = feeds.variant(feeds.patches_alone, values_name="pixel_values", values=54)
-DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4,
-             linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
+DELTA = dict(GLM_TEXT, model_type="qwen3_5_text", head_dim=8, num_hidden_layers=4, linear_num_key_heads=2,
+             linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=10, rope_parameters=dict(ROPE, partial_rotary_factor=1.0))
 
 
 def plain(config):
@@ -108,6 +108,7 @@ def ernie(case):
     case("ernie4_5_vl_moe/usual-layers", "Ernie4_5_VLMoeModel", **tokens, _feed=feeds.patches_by_kind, text_config=dict(
         {key: value for key, value in text.items() if key not in ("mlp_layer_types", "moe_intermediate_size")},
         moe_num_shared_experts=0))
+    case("ernie4_5_vl_moe_text/model", "Ernie4_5_VLMoeTextModel", **text, _feed=feeds.two_kinds)
     alone = dict(grid_name="grid_thw", values_name="hidden_states")
     case("ernie4_5_vl_moe_vision/model", "Ernie4_5_VLMoeVisionTransformerPretrainedModel", **tower,
          _feed=feeds.variant(feeds.patches_alone, **alone))
