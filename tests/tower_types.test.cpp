@@ -226,7 +226,8 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         CHECK(floptally::read_config(config).cost.parameters() == count);
     }
     for (const std::string_view type : floptally::known_model_types()) {
-        if (type == "floptally" || type == "kimi_vl") {  // remote code: published.json
+        // Remote code: published.json. The talker of Qwen3-Omni lacks a default that its class reads.
+        if (type == "floptally" || type == "kimi_vl" || type == "qwen3_omni_moe") {
             continue;
         }
         json config{{"model_type", type}};
