@@ -69,8 +69,8 @@ TEST_CASE("A meter's run in OpenMetrics: counters of all that its ratios are mad
     meter m = small_meter();
     for (const double seconds : {0.5, 0.25}) {
         m.begin_step();
-        m.microbatch().add_cu_seqlens(std::vector<std::int32_t>{0, 3000, 4096}, std::vector<std::int32_t>{0, 3072, 4224},
-                                      1);
+        m.microbatch().add_cu_seqlens(std::vector<std::int32_t>{0, 3000, 4096},
+                                      std::vector<std::int32_t>{0, 3072, 4224}, 1);
         m.end_step(seconds);
     }
     const auto samples = samples_of(floptally::to_open_metrics(m));
