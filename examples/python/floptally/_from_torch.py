@@ -97,6 +97,12 @@ def from_torch(
 
     from . import _torch_trace
 
+    if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
+        raise Error(
+            "model",
+            "is wrapped by FullyShardedDataParallel, which keeps flat shards in place of its parameters: give the model "
+            "before it is wrapped, or one of fully_shard",
+        )
     model = unwrapped(model)
     mode = None if real else FakeTensorMode(allow_non_fake_inputs=True)
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
