@@ -156,8 +156,7 @@ class cost {
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_row& row : layer.table_.rows) {
             const std::string_view name = layer.table_.components[row.component].view();
-            const bool summed = row.what == statistic::routed && !counts_passes(layer.table_.masks[row.mask]);
-            const std::uint64_t flops_times = summed && times != 0 ? 1 : times;
+            const std::uint64_t flops_times = times != 0 && layer.table_.is_of_all_layers(row) ? 1 : times;
             row.useful = checked_multiply(flops_times, row.useful, name);
             row.padded = checked_multiply(flops_times, row.padded, name);
             row.parameters = checked_multiply(times, row.parameters, name);

@@ -82,6 +82,11 @@ class cost_rows {
         return row.weight == 0 ? std::string_view{} : weights[row.weight - 1U].view();
     }
 
+    /// Whether its units are those of all layers already, as visits of experts are: not multiplied with the layers.
+    [[nodiscard]] constexpr bool is_of_all_layers(const cost_row& row) const {
+        return row.what == statistic::routed && !counts_passes(masks[row.mask]);
+    }
+
     /// The rows over the statistics of a tower.
     [[nodiscard]] constexpr cost_rows in(modality which) const {
         cost_rows moved;
