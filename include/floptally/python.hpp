@@ -43,7 +43,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_plans(module);
     detail::python::bind_costs(module, with);
     detail::python::bind_tallies(module);
-    detail::python::bind_breakdowns(module);
+    detail::python::bind_breakdowns(module, with);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);

@@ -229,7 +229,7 @@ def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
     with pytest.raises(floptally.Error, match="^meter: must be a floptally.Meter, got 3$"):
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
     adapter.begin()
-    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or give arguments=, got list$"):
+    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first is .* got list$"):
         adapter.add([1])
 
 

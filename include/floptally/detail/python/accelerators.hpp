@@ -15,9 +15,15 @@
 
 namespace floptally::detail::python {
 
+/// The name of a precision: a str, or a dtype of a framework, which writes itself as "torch.bfloat16".
+[[nodiscard]] inline std::string to_precision(const py::object& used) {
+    const auto text = py::str(used).cast<std::string>();
+    return py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+}
+
 /// The peak of `part` (a name, or an Accelerator) in a precision, or the one that is given.
 [[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops,
-                                         const std::string& used) {
+                                         const py::object& used) {
     std::optional<std::string> product;
     if (py::isinstance<accelerator>(part)) {
         product = part.cast<const accelerator&>().name;
@@ -26,8 +32,20 @@ namespace floptally::detail::python {
     } else if (!part.is_none()) {
         throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
     }
-    return choose_peak(
-        product, peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")), used);
+    return choose_peak(product,
+                       peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
+                       to_precision(used));
+}
+
+/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
+inline void warn_above_peak(double mfu) {
+    if (mfu > 1 && PyErr_WarnEx(PyExc_RuntimeWarning,
+                                ("mfu: " + to_percent(mfu) +
+                                 " is more than the peak allows: seconds, gpus or the peak cannot all be right")
+                                    .c_str(),
+                                1) != 0) {
+        throw py::error_already_set();
+    }
 }
 
 inline void bind_accelerators(py::module_& module) {
@@ -62,7 +80,9 @@ inline void bind_accelerators(py::module_& module) {
             "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
         .def(
             "peak_tflops",
-            [](const accelerator& a, const std::string& used) { return a.peak_tflops(precision_named(used)); },
+            [](const accelerator& a, const py::object& used) {
+                return a.peak_tflops(precision_named(to_precision(used)));
+            },
             py::arg("precision") = "bf16", "Dense TFLOP/s of one device, or an Error that names what is published.")
         .def_property_readonly("source", [](const accelerator& a) { return std::string(a.source.title); })
         .def_property_readonly("source_url", [](const accelerator& a) { return std::string(a.source.url); })

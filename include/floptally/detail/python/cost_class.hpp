@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/gil.hpp>
@@ -67,13 +69,92 @@ namespace floptally::detail::python {
     throw error("config", "must be a dict, a path, or an object with to_dict(), got " + shown(config));
 }
 
-[[nodiscard]] inline shown_report count(const model_cost& model, const std::shared_ptr<const python_services>& with,
-                                        const py::object& how, const py::object& plan, const py::kwargs& batch) {
-    const training_plan as = to_plan(plan);
-    const auto folded = model.folded(to_convention(how), as);
-    const mask_set masks = model.masks(*folded);
-    const tally sum = input_arguments(batch, masks, "flops").counted(model.model(), masks);
-    return {report_of(model.model(), *folded, as, sum, model.of().masks()), with};
+/// What a call counts: the model by the convention and the plan that it names, and its batch.
+struct counted_batch {
+    std::shared_ptr<const folded_model> as;
+    tally batch;
+};
+
+/// `positional`: how many arguments of the call may stand without a name.
+[[nodiscard]] inline counted_batch count(const model_cost& model, call_arguments& given, std::size_t positional = 0) {
+    const py::handle how = given.keyword("convention");
+    const py::handle plan = given.keyword("plan");
+    const convention& named = how ? to_convention(how) : conventions::exact;
+    auto as = model.folded(named, to_plan(plan ? plan : py::none()));
+    tally batch = input_arguments(given, as->masks, positional).counted(model.model(), as->masks);
+    return {std::move(as), std::move(batch)};
+}
+
+[[nodiscard]] inline py::object breakdown_of(counted_batch&& counted) {
+    return py::cast(shown_breakdown(std::move(counted.as), std::move(counted.batch)));
+}
+
+/// `Cost.flops`
+[[nodiscard]] inline py::object cost_flops(py::handle self, call_arguments& given) {
+    return breakdown_of(count(self.cast<const model_cost&>(), given));
+}
+
+/// `Cost.total`
+[[nodiscard]] inline py::object cost_total(py::handle self, call_arguments& given) {
+    const py::handle seen = given.keyword("view");
+    const auto as = seen ? to_view(seen) : view::useful;
+    const counted_batch counted = count(self.cast<const model_cost&>(), given);
+    return to_int(counted.as->counter.total(counted.batch, as));
+}
+
+/// `floptally.flops`: of a cost, or of what one is read from.
+[[nodiscard]] inline py::object module_flops(py::handle self, call_arguments& given) {
+    const py::handle config = given.first("config");
+    py::object held;
+    py::dict options;
+    for (const char* name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
+        if (const py::handle value = given.keyword(name)) {
+            options[name] = value;
+        }
+    }
+    if (!py::isinstance<model_cost>(config) || !options.empty()) {
+        held = self.attr("cost")(config, **options);
+    }
+    return breakdown_of(count((held ? py::handle(held) : config).cast<const model_cost&>(), given, 1));
+}
+
+inline void bind_counts(py::module_& module, py::handle type) {
+    const std::string how = "convention='exact', plan=None, " + input_signature();
+    const std::string meanings =
+        input_help() +
+        "    convention: a name, or one of `floptally.conventions()`.\n"
+        "    plan: what runs and what trains; a step that trains everything where it is not given.\n";
+    add_fast_method<cost_flops>(
+        type, "flops", "($self, /, *, " + how + ")",
+        "FLOPs of a batch: component x phase x view, as exact ints.\n\nEverything that is given of "
+        "the batch is added up.\n\nArgs:\n" +
+            meanings);
+    add_fast_method<cost_total>(
+        type, "total", "($self, /, *, view='useful', " + how + ")",
+        "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
+        "    view: \"useful\", \"padded\" or \"executed\".\n" +
+            meanings);
+    add_fast_function<module_flops>(
+        module, "flops",
+        "($module, /, config, *, " + input_signature() +
+            ", convention='exact', plan=None, mla='expanded', mtp=0, padded_vocab_size=0, page=None, strict=False)",
+        R"(FLOPs of one batch: component x phase x view, as exact ints.
+
+Everything that is given of the batch is added up. To count every step, keep the cost:
+`model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
+
+Args:
+    config: what `floptally.cost` takes, or a `Cost`.
+)" + meanings +
+            R"(    mla: core of latent attention, "expanded" or "absorbed".
+    mtp: layers of multi-token prediction that are trained.
+    padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
+    page: how the config of a model that is not known is read: the path or the text of a page, or several.
+    strict: a key that looks like structure and that nothing reads is an error, not a note.
+
+Raises:
+    floptally.Error: bad input, with the name of the field; a `ValueError`.
+)");
 }
 
 inline void bind_costs(py::module_& module, const std::shared_ptr<const python_services>& with) {
@@ -85,25 +166,19 @@ row.)");
                     py::arg("notes") = std::vector<std::string>{},
                     "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).")
         .def(
-            "flops",
-            [with](const model_cost& model, const py::object& how, const py::object& plan, const py::kwargs& batch) {
-                return count(model, with, how, plan, batch);
-            },
-            py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
-            "FLOPs of a batch, with the keywords of floptally.flops().")
-        .def(
             "sample_flops",
             [](const model_cost& model, const py::object& lengths, const py::object& how, const py::object& plan,
-               const std::string& seen) {
+               const py::object& seen) {
                 const integers numbers(lengths, "lengths");
-                const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+                const view as = to_view(seen);
                 const auto folded = model.folded(to_convention(how), to_plan(plan));
                 std::vector<flops> costs;
-                numbers.view().visit(
-                    [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(*folded, all, as); }); });
-                py::list out;
-                for (const flops one : costs) {
-                    out.append(to_int(one));
+                numbers.view().visit([&](const auto& all) {
+                    without_gil(all.size(), [&] { costs = sample_costs(folded->counter, all, as); });
+                });
+                py::list out(costs.size());
+                for (std::size_t i = 0; i < costs.size(); ++i) {
+                    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), to_int(costs[i]).release().ptr());
                 }
                 return out;
             },
@@ -131,9 +206,9 @@ row.)");
         .def(
             "keep",
             [](const model_cost& c, const mask& word) {
-                model_config with = c.model();
-                with.cost.keep(word);
-                return model_cost(std::move(with));
+                model_config wider = c.model();
+                wider.cost.keep(word);
+                return model_cost(std::move(wider));
             },
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
@@ -164,17 +239,18 @@ row.)");
                 return std::pair(model_cost(model_of_state(state[0])), state[1].cast<py::dict>());
             }));
     type.attr("__hash__") = py::none();
+    bind_counts(module, type);
     module.def(
         "cost",
         [with](const py::object& config, const std::string& mla, const py::object& mtp,
                const py::object& padded_vocab_size, const py::object& page, bool strict) {
             if (!py::isinstance<model_cost>(config)) {
-                return read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict));
+                return py::cast(read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict)));
             }
             if (!page.is_none()) {
                 throw error("page", "says how a config is read, and this is a Cost already");
             }
-            return config.cast<model_cost>();
+            return config;
         },
         py::arg("config"), py::kw_only(), py::arg("mla") = "expanded", py::arg("mtp") = 0,
         py::arg("padded_vocab_size") = 0, py::arg("page") = py::none(), py::arg("strict") = false,

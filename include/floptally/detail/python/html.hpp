@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <floptally/breakdown.hpp>
+#include <floptally/detail/python/numbers.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/report.hpp>
 
@@ -72,13 +73,7 @@ namespace floptally::detail::python {
     if (r.mfu) {
         out.append("<tr><th style=\"text-align:left\">of the peak</th>");
         for (const double fraction : {r.mfu->utilization.mfu, r.mfu->utilization.padded_mfu, r.mfu->utilization.hfu}) {
-            const auto hundredths = static_cast<std::uint64_t>(fraction * 10000 + 0.5);
-            const std::uint64_t rest = hundredths % 100;
-            out.append("<td style=\"text-align:right\">")
-                .append(std::to_string(hundredths / 100))
-                .append(rest < 10 ? ".0" : ".")
-                .append(std::to_string(rest))
-                .append(" %</td>");
+            out.append("<td style=\"text-align:right\">").append(to_percent(fraction)).append("</td>");
         }
         out.append("</tr>");
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
@@ -15,6 +15,7 @@
 #include <floptally/batch/model_input.hpp>
 #include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
+#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
@@ -68,10 +69,54 @@ template <class ToOne>
     return all;
 }
 
+/// A keyword of what counts a batch.
+struct input_keyword {
+    const char* name;
+    const char* meaning;
+};
+
+inline constexpr input_keyword input_keywords[] = {
+    {"lengths", "[n] tokens of each sequence; of an encoder-decoder, of its decoder."},
+    {"row_length", "with `lengths`: tokens that each row of a BSHD batch is padded to."},
+    {"encoder_lengths", "[n] tokens on the encoder's side of each of `lengths`."},
+    {"cu_seqlens", "[n + 1] boundaries of a packed row: 0, L1, L1 + L2, ..."},
+    {"cu_seqlens_padded", "[n + 1] boundaries of the slots that kernels process."},
+    {"cu_seqlens_real",
+     "[m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences after them."},
+    {"num_real_seqs", "sequences after these are mock sequences: padded, not useful."},
+    {"attention_mask", "[batch, tokens] of 0 and 1: ones are useful, the shape is padded."},
+    {"new_tokens", "(n, past) of each sequence: n new tokens after past cached ones."},
+    {"sequences", "(contextual, history, targets[, group]) of each sequence of an HSTU model."},
+    {"grid_thw", "[n, 3] frames, rows and columns of patches, before merging, of each image or clip."},
+    {"images", "how many images of the fixed size that the config states."},
+    {"audio_frames", "[n] frames of each clip that enters an audio tower."},
+    {"routed", "(useful, padded) visits of tokens to experts over all layers, as measured."},
+    {"measured", "{name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has."},
+    {"tally", "a batch that was counted before."}};
+
+/// "lengths=None, row_length=None, …" for a signature.
+[[nodiscard]] inline std::string input_signature() {
+    std::string text;
+    for (const input_keyword& one : input_keywords) {
+        append_item(text, std::string(one.name) + "=None");
+    }
+    return text;
+}
+
+/// A line for each, for the help of a function.
+[[nodiscard]] inline std::string input_help() {
+    std::string text;
+    for (const input_keyword& one : input_keywords) {
+        text.append("    ").append(one.name).append(": ").append(one.meaning).append("\n");
+    }
+    return text;
+}
+
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
   public:
-    input_arguments(const py::kwargs& given, const mask_set& masks, const char* function) : given_(given) {
+    /// `given`: of a call whose other keywords were asked for before. `positional`: how many of those may have no name.
+    input_arguments(call_arguments& given, const mask_set& masks, std::size_t positional = 0) : given_(given) {
         read_lengths(masks);
         read_boundaries();
         if (const auto list = take("sequences")) {
@@ -92,10 +137,7 @@ class input_arguments {
             input_.audio_frames = keep(*frames, "audio_frames");
         }
         read_counted(masks);
-        if (given_.size() != 0) {
-            throw py::type_error(std::string(function) + "() got an unexpected keyword argument '" +
-                                 py::str(given_.begin()->first).cast<std::string>() + "'");
-        }
+        given_.require_no_other(positional);
         if (!input_.names_any() && input_.tallies.empty()) {
             throw error("lengths",
                         "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, sequences, grid_thw, "
@@ -108,22 +150,18 @@ class input_arguments {
     /// The batch as a tally of `masks`, counted without the GIL where it is long.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const {
         tally sum{masks};
-        without_gil(integers_, [&] { add_input(input_, model, sum); });
+        without_gil(integers_, [&] { input_adder(input_, model, plain_spelling).add_to(sum); });
         return sum;
     }
 
   private:
     [[nodiscard]] std::optional<py::object> take(const char* name) {
-        if (!given_.contains(name)) {
-            return std::nullopt;
-        }
-        py::object value = given_[name];
-        PyDict_DelItemString(given_.ptr(), name);
-        return value.is_none() ? std::nullopt : std::optional(std::move(value));
+        const py::handle value = given_.keyword(name);
+        return !value || value.is_none() ? std::nullopt : std::optional(py::reinterpret_borrow<py::object>(value));
     }
 
     integer_view keep(py::handle value, const char* field, std::size_t columns = 0) {
-        const integer_view view = kept_.emplace_back(value, field, columns).view();
+        const integer_view view = kept_.at(kept_count_++).emplace(value, field, columns).view();
         integers_ += view.size();
         return view;
     }
@@ -243,9 +281,10 @@ class input_arguments {
         return names.empty() ? "no pairs" : "the pairs of " + names;
     }
 
-    py::dict given_;
+    call_arguments& given_;
     model_input input_;
-    std::deque<integers> kept_;  // whose elements stay where they are
+    std::array<std::optional<integers>, 8> kept_;
+    std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
 };
 

@@ -26,7 +26,7 @@
 namespace floptally::detail::python {
 
 [[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
-                                                  const py::object& peak_tflops, const std::string& used,
+                                                  const py::object& peak_tflops, const py::object& used,
                                                   const py::object& counted, const py::object& reduce) {
     const chosen_peak peak = to_peak(part, peak_tflops, used);
     if (gpus.is_none() && reduce.is_none()) {

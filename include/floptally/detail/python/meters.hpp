@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <pthread.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/meter_arguments.hpp>
@@ -44,30 +46,44 @@ struct shown_totals {
     }
 };
 
+/// How many forks made this process.
+[[nodiscard]] inline std::uint64_t fork_count() {
+    static std::uint64_t forks = 0;
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+    static_cast<void>(registered);
+    return forks;
+}
+
 /// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
 class held_meter {
   public:
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
-               const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
+               const py::object& peak_tflops, const py::object& used, const py::object& how, const py::object& trains,
                const py::object& clock, const py::object& counted, const py::object& reduce,
                const std::optional<std::string>& precisions)
         : model(measured),
-          plan(to_plan(as)),
-          of(*model.folded(to_convention(how), plan), to_hardware(gpus, part, peak_tflops, used, counted, reduce),
-             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
+          as(measured.folded(to_convention(how), to_plan(trains))),
+          of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce), to_rank_sum(reduce, as->counter),
+             to_clock(clock)) {
         if (precisions) {
             const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(of.model(), model.model().parts, plan,
+            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
                                        precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name)),
                                        of.hardware().peak_tflops));
         }
     }
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
-    void add(const py::kwargs& batch) {
-        const tally empty = of.microbatch();  // or an error: no step is open
+    void add(call_arguments& batch) {
+        static_cast<void>(of.microbatch());  // or an error: no step is open
+        if (begun_in != fork_count()) {
+            throw error("microbatch",
+                        "is added in a forked process to a step that its parent began, which would never see it: a "
+                        "DataLoader's worker gives lengths to the process that trains");
+        }
         const std::uint64_t step = steps_begun;
-        const tally counted = input_arguments(batch, empty.masks(), "add").counted(model.model(), empty.masks());
+        const mask_set& masks = as->counter.masks();
+        const tally counted = input_arguments(batch, masks).counted(model.model(), masks);
         if (step != steps_begun || !of.in_step()) {
             throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
         }
@@ -91,9 +107,10 @@ class held_meter {
     }
 
     model_cost model;
-    training_plan plan;
+    std::shared_ptr<const folded_model> as;
     meter of;
     std::uint64_t steps_begun = 0;
+    std::uint64_t begun_in = 0;  ///< after how many forks the open step was
 };
 
 /// `with meter.step():`, through the methods of the object, which a subclass may have overridden.
@@ -112,10 +129,10 @@ struct metered_step {
     return out;
 }
 
-[[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
-                                               const std::shared_ptr<const python_services>& with) {
-    const tally batch = m.span(span).totals.batch;
-    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with};
+/// `Meter.add`
+[[nodiscard]] inline py::object meter_add(py::handle self, call_arguments& given) {
+    self.cast<held_meter&>().add(given);
+    return py::none();
 }
 
 inline void bind_totals(py::module_& module) {
@@ -185,7 +202,7 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
             },
             py::arg("type"), py::arg("value"), py::arg("traceback"));
 
-    py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
+    py::class_<held_meter> type(module, "Meter", R"(What a training loop holds: last step, interval and run.
 
 gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
 reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
@@ -197,8 +214,8 @@ function that returns seconds. precisions: what runs in another precision than `
     with meter.step():
         for batch in microbatches:
             train(batch)
-            meter.add(cu_seqlens=batch.cu_seqlens))")
-        .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
+            meter.add(cu_seqlens=batch.cu_seqlens))");
+    type.def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const py::object&,
                       const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
                       const std::optional<std::string>&>(),
              py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
@@ -209,6 +226,7 @@ function that returns seconds. precisions: what runs in another precision than `
              [](held_meter& m) {
                  m.of.begin_step();
                  ++m.steps_begun;
+                 m.begun_in = fork_count();
              })
         .def(
             "end_step",
@@ -218,6 +236,7 @@ function that returns seconds. precisions: what runs in another precision than `
                 } else {
                     m.of.end_step(to_number(seconds, "seconds"));
                 }
+                warn_above_peak(rates(m.of.last_step()).mfu);
             },
             py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
         .def(
@@ -228,12 +247,14 @@ function that returns seconds. precisions: what runs in another precision than `
                 return metered_step{self, seconds};
             },
             py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
-        .def("add", &held_meter::add, R"(Counts one microbatch, with the keywords of flops(): lengths, cu_seqlens, …)")
         .def(
             "new_tally", [](const held_meter& m) { return tally{m.of.model().masks()}; },
             "An empty tally that add(tally=…) takes.")
         .def(
-            "breakdown", [with](const held_meter& m, const std::string& span) { return breakdown_of(m, span, with); },
+            "breakdown",
+            [](const held_meter& m, const std::string& span) {
+                return shown_breakdown(m.as, m.span(span).totals.batch, true);
+            },
             py::arg("span") = "interval", "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.")
         .def_property_readonly("in_step", [](const held_meter& m) { return m.of.in_step(); })
         .def_property_readonly("last_step", [](const held_meter& m) { return m.span("step"); })
@@ -274,13 +295,15 @@ function that returns seconds. precisions: what runs in another precision than `
             "leave_out", [](held_meter& m, const py::object& steps) { m.of.leave_out(to_count(steps, "steps")); },
             py::arg("steps"), "Another number of first steps that step_percentiles leaves out.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
-        .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
+        .def_property_readonly("plan", [](const held_meter& m) { return m.as->plan; })
         .def_property_readonly("convention",
                                [](const held_meter& m) { return std::string(m.of.model().counted_as().name); })
         .def_property_readonly("gpus", [](const held_meter& m) { return m.of.hardware().gpus; })
         .def_property_readonly("peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; })
         .def_property_readonly("accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; })
         .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; });
+    add_fast_method<meter_add>(type, "add", "($self, /, *, " + input_signature() + ")",
+                               "Counts one microbatch of the open step.\n\nArgs:\n" + input_help());
 }
 
 }  // namespace floptally::detail::python
