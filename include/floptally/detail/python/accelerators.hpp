@@ -6,19 +6,31 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/accelerators.hpp>
+#include <floptally/detail/did_you_mean.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/step/peak.hpp>
 
 namespace floptally::detail::python {
 
-/// The name of a precision: a str, or a dtype of a framework, which writes itself as "torch.bfloat16".
-[[nodiscard]] inline std::string to_precision(const py::object& used) {
+/// A precision by its name, or a dtype of a framework, which writes itself as "torch.bfloat16".
+[[nodiscard]] inline precision to_precision(py::handle used) {
     const auto text = py::str(used).cast<std::string>();
-    return py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+    const std::string name = py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+    try {
+        return precision_named(name);
+    } catch (const error& problem) {
+        std::vector<std::string_view> known;
+        for (std::size_t i = 0; i < precision_count; ++i) {
+            known.push_back(floptally::name(static_cast<precision>(i)));
+        }
+        known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+    }
 }
 
 /// The peak of `part` (a name, or an Accelerator) in a precision, or the one that is given.
@@ -34,7 +46,7 @@ namespace floptally::detail::python {
     }
     return choose_peak(product,
                        peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
-                       to_precision(used));
+                       name(to_precision(used)));
 }
 
 /// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
@@ -80,9 +92,7 @@ inline void bind_accelerators(py::module_& module) {
             "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
         .def(
             "peak_tflops",
-            [](const accelerator& a, const py::object& used) {
-                return a.peak_tflops(precision_named(to_precision(used)));
-            },
+            [](const accelerator& a, const py::object& used) { return a.peak_tflops(to_precision(used)); },
             py::arg("precision") = "bf16", "Dense TFLOP/s of one device, or an Error that names what is published.")
         .def_property_readonly("source", [](const accelerator& a) { return std::string(a.source.title); })
         .def_property_readonly("source_url", [](const accelerator& a) { return std::string(a.source.url); })

@@ -144,7 +144,9 @@ class array_argument {
         sides_ = reinterpret_cast<const std::int64_t*>(buffer_.shape);
         dimensions_ = static_cast<std::size_t>(buffer_.ndim);
         type_ = type_of(buffer_, field);
-        require_contiguous(reinterpret_cast<const std::int64_t*>(buffer_.strides), buffer_.itemsize, field);
+        if (buffer_.strides != nullptr) {  // ctypes has none
+            require_contiguous(reinterpret_cast<const std::int64_t*>(buffer_.strides), buffer_.itemsize, field);
+        }
     }
 
     /// False where the value is no tensor.

@@ -247,8 +247,15 @@ row.)");
             if (!py::isinstance<model_cost>(config)) {
                 return py::cast(read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict)));
             }
-            if (!page.is_none()) {
-                throw error("page", "says how a config is read, and this is a Cost already");
+            const std::pair<const char*, bool> given[] = {{"mla", mla != "expanded"},
+                                                          {"mtp", !mtp.equal(py::int_(0))},
+                                                          {"padded_vocab_size", !padded_vocab_size.equal(py::int_(0))},
+                                                          {"page", !page.is_none()},
+                                                          {"strict", strict}};
+            for (const auto& [name, is_given] : given) {
+                if (is_given) {
+                    throw error(name, "says how a config is read, and this is a Cost already");
+                }
             }
             return config;
         },

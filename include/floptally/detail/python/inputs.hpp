@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,10 @@
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/cost_row.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
@@ -149,6 +152,12 @@ class input_arguments {
 
     /// The batch as a tally of `masks`, counted without the GIL where it is long.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const {
+        if (gives_routed_ && std::none_of(model.cost.rows().begin(), model.cost.rows().end(),
+                                          [](const cost_row& row) { return row.what == statistic::routed; })) {
+            throw error("routed", model.model_type +
+                                      " counts no visits to experts: it has none, or its tokens visit as "
+                                      "many as its config says");
+        }
         tally sum{masks};
         without_gil(integers_, [&] { input_adder(input_, model, plain_spelling).add_to(sum); });
         return sum;
@@ -230,6 +239,7 @@ class input_arguments {
             tally sum{masks};
             sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
+            gives_routed_ = true;
         }
         if (const auto words = take("measured")) {
             input_.tallies.push_back(measured_words(*words, masks));
@@ -286,6 +296,7 @@ class input_arguments {
     std::array<std::optional<integers>, 8> kept_;
     std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
+    bool gives_routed_ = false;
 };
 
 }  // namespace floptally::detail::python

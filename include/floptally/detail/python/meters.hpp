@@ -64,7 +64,8 @@ class held_meter {
         : model(measured),
           as(measured.folded(to_convention(how), to_plan(trains))),
           of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce), to_rank_sum(reduce, as->counter),
-             to_clock(clock)) {
+             to_clock(clock)),
+          arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions)) {
         if (precisions) {
             const std::string& name = of.hardware().accelerator;
             of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
@@ -109,6 +110,7 @@ class held_meter {
     model_cost model;
     std::shared_ptr<const folded_model> as;
     meter of;
+    py::tuple arguments;  ///< what it was made with, for a pickle
     std::uint64_t steps_begun = 0;
     std::uint64_t begun_in = 0;  ///< after how many forks the open step was
 };
@@ -127,6 +129,25 @@ struct metered_step {
         }
     });
     return out;
+}
+
+/// What it was made with, its run, and what a subclass keeps: a copy goes on from the last step and has none open.
+[[nodiscard]] inline py::tuple meter_pickle(const py::object& self, const python_services& with) {
+    const auto& m = self.cast<const held_meter&>();
+    const py::object run =
+        m.of.run().totals.steps == 0 ? static_cast<py::object>(py::none()) : py::str(with.save_meter(m.of));
+    return py::make_tuple(m.model, m.arguments, run, attributes_of(self));
+}
+
+[[nodiscard]] inline std::pair<std::unique_ptr<held_meter>, py::dict> meter_of_pickle(const py::tuple& state,
+                                                                                      const python_services& with) {
+    const py::tuple a(state[1]);
+    auto m = std::make_unique<held_meter>(state[0].cast<const model_cost&>(), a[0], a[1], a[2], a[3], a[4], a[5], a[6],
+                                          a[7], a[8], a[9].cast<std::optional<std::string>>());
+    if (!state[2].is_none()) {
+        with.resume_meter(m->of, state[2].cast<std::string>());
+    }
+    return {std::move(m), state[3].cast<py::dict>()};
 }
 
 /// `Meter.add`
@@ -302,6 +323,8 @@ function that returns seconds. precisions: what runs in another precision than `
         .def_property_readonly("peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; })
         .def_property_readonly("accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; })
         .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; });
+    type.def(py::pickle([with](const py::object& self) { return meter_pickle(self, *with); },
+                        [with](const py::tuple& state) { return meter_of_pickle(state, *with); }));
     add_fast_method<meter_add>(type, "add", "($self, /, *, " + input_signature() + ")",
                                "Counts one microbatch of the open step.\n\nArgs:\n" + input_help());
 }

@@ -38,6 +38,9 @@ namespace py = pybind11;
 
 /// "41.20 %" of 0.412.
 [[nodiscard]] inline std::string to_percent(double fraction) {
+    if (!(fraction < 1e12)) {
+        return std::to_string(fraction * 100).append(" %");
+    }
     const auto hundredths = static_cast<std::uint64_t>(fraction * 10000 + 0.5);
     const std::uint64_t rest = hundredths % 100;
     return std::to_string(hundredths / 100).append(rest < 10 ? ".0" : ".").append(std::to_string(rest)).append(" %");
