@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
+    #: Where a text stands, and what it may say, the longest first.
+    _Cell = tuple[Axes, Text, list[str]]
+
 _MISSING = "missing"
 _TITLES = {"fwd": "forward", "bwd": "backward", "e2e": "forward + backward"}
 
@@ -67,7 +70,7 @@ def kernel_heatmap(
             figure = canvas(panels[0], 0, 0)[0]
         log = show == "milliseconds" and max(values) > 20 * min(values)
         norm = LogNorm(min(values), max(values)) if log else Normalize(0, max(values))
-        cells: list[tuple[Axes, Text, list[str]]] = []
+        cells: list[_Cell] = []
         for place, (axes, (phase, grid)) in enumerate(zip(panels, grids.items(), strict=True)):
             image = _panel(cells, axes, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
                                               for n in times.sequence_lengths])  # fmt: skip
@@ -95,7 +98,7 @@ def kernel_heatmap(
     return figure
 
 
-def _fit(figure: Figure, cells: Sequence[tuple[Axes, Text, list[str]]]) -> bool:
+def _fit(figure: Figure, cells: Sequence[_Cell]) -> bool:
     """Gives each cell the first of its forms that has room there, in the largest letters; False where some has not."""
     figure.draw_without_rendering()
     all_fit = True
@@ -124,7 +127,9 @@ def _grid(times: KernelTimes, show: str, phase: str) -> list[list[float | None]]
     return [[value(batch, length) for length in times.sequence_lengths] for batch in times.batch_sizes]
 
 
-def _panel(cells: list[tuple[Axes, Text, list[str]]], axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]) -> Any:
+def _panel(
+    cells: list[_Cell], axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]
+) -> Any:
     import numpy as np
     from matplotlib.patches import Rectangle
 
