@@ -16,6 +16,8 @@
 
 #include <floptally/floptally.hpp>
 #include <floptally/meter.hpp>
+#include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
 
 #include "training_loop/batches.hpp"
 #include "training_loop/matmul.hpp"
@@ -156,6 +158,7 @@ int train(const settings& chosen) {
     std::printf("%5s %8s %9s %8s %11s %8s %8s\n", "step", "loss", "tokens/s", "MFU", "padded MFU", "HFU", "GFLOP/s");
 
     bool same = true;
+    double optimizer_seconds = 0;
     for (std::uint64_t step = 1; step <= chosen.steps; ++step) {
         std::vector<training::packed_batch> rows;
         std::size_t tokens = 0;
@@ -173,7 +176,9 @@ int train(const settings& chosen) {
             loss += network.forward(row) / static_cast<double>(tokens);
             network.backward(row, 1 / static_cast<float>(tokens));
         }
+        const auto before_update = std::chrono::steady_clock::now();
         optimizer.update(parameters, step);
+        optimizer_seconds += seconds_since(before_update);
         meter.end_step();
 
         same = agree(meter.model().evaluate(meter.last_step().batch), network.ran()) && same;
@@ -199,8 +204,19 @@ int train(const settings& chosen) {
     std::printf("useful forward    %s FLOP\n", floptally::to_string(work.get(view::useful, phase::forward)).c_str());
     std::printf("useful backward   %s FLOP\n", floptally::to_string(work.backward(view::useful)).c_str());
     std::printf("executed          %s FLOP\n", floptally::to_string(work.total(view::executed)).c_str());
-    std::printf("counted FLOPs are those that the matmuls ran, in each pass of all %llu steps\n",
+    std::printf("counted FLOPs are those that the matmuls ran, in each pass of all %llu steps\n\n",
                 static_cast<unsigned long long>(run.totals.steps));
+
+    // Where the time of the run went: one rank, which runs nothing twice and computes no masked tile.
+    const std::vector<floptally::work_at_peak> all = {{work, peak_tflops}};
+    const floptally::waterfall where({.step = {run.totals.seconds, 1, peak_tflops},
+                                      .work = all,
+                                      .repeated = all,
+                                      .masked_tiles = std::vector<floptally::work_at_peak>{},
+                                      .ranks = floptally::rank_times{.makespan = 1},
+                                      .idle_gpus = 0,
+                                      .apart = {{"optimizer", optimizer_seconds}}});
+    std::fputs(floptally::to_table(where).c_str(), stdout);
     return 0;
 }
 

@@ -150,13 +150,40 @@ struct refusal {
 };
 
 constexpr refusal refusals[] = {
-    {"", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
-    {"bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "bogus")"},
-    {"--bogus", R"(command: must be flops, mfu, models, accelerators or conventions, got "--bogus")"},
+    {"", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
+    {"bogus",
+     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+    {"--bogus",
+     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
-    {"''", "command: is missing; must be flops, mfu, models, accelerators or conventions"},
+    {"''", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
     {"flops", "config: is missing; give --config FILE"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --convention megatron",
+     R"(convention: must be exact, whose views a waterfall is made of, got "megatron")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --tile 128",
+     R"(tile: must be ROWSxKEYS, as 128x128, got "128")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --idle-gpus 4",
+     R"(idle_gpus: must be an integer from 0 to 3, got "4")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --apart wait",
+     R"(apart: must be NAME=SECONDS, apart by commas, got "wait")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --vpp 2",
+     "pp: is missing; --vpp is of a pipeline"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2",
+     "microbatches: is missing; give --microbatches N"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
+     "--schedule x",
+     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
+     "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --rank-work 1,-2",
+     "rank_work[1]: must be at least 0, got -2"},
+    {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
+     "microbatches: is missing; give --microbatches N"},
+    {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12, got "1.5")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
+     "mfu: must be at most 100 %, got 400"},
     {"flops --config", "config: needs a value"},
     {"flops --config ''", R"(config: cannot read "")"},
     {"flops --config /no/such.json --lengths 5", R"(config: cannot read "/no/such.json")"},
@@ -946,6 +973,85 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
     CHECK(report["mfu"]["tokens_per_second"] == 100.0);
 }
 
+// ---- where the time went ----
+
+TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is that of mfu") {
+    const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
+    const std::string known =
+        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 --apart data_wait=0.02,optimizer=0.01 "
+        "--repeated 'lm_head=2' ";
+    const json made = run_json("waterfall --config llama.json --lengths 8192 " + options + known);
+    std::int64_t sum = 0;
+    std::vector<std::string> names;
+    for (const json& line : made["lines"]) {
+        sum += std::stoll(line["gpu_nanoseconds"].get<std::string>());
+        names.push_back(line["step"].get<std::string>());
+        CHECK(line["known"] == true);
+    }
+    CHECK(sum == 2'000'000'000);
+    CHECK(names == std::vector<std::string>{"useful", "precision", "padding", "fused_backward", "recompute", "repeated",
+                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "apart", "apart",
+                                            "kernels"});
+    CHECK(near(made["mfu"], 421651971833856.0 / (2 * 989e12)));
+    const json little = run_json("waterfall --config llama.json --lengths 8192 " + options);
+    CHECK(little["mfu"] == made["mfu"]);
+    CHECK(
+        little["lines"].back()["assumed"] ==
+        "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
+        "idle GPUs");
+    const std::string table = run("waterfall --config llama.json --lengths 8192 " + options + known).out;
+    CHECK(table.find("peak ") != std::string::npos);
+    CHECK(table.find("\nmeasured MFU ") != std::string::npos);
+    CHECK(table.find(" 21.32  real tokens") != std::string::npos);
+}
+
+TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
+    const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
+    const auto of = [](const json& made, const std::string& step) {
+        for (const json& line : made["lines"]) {
+            if (line["step"] == step) {
+                return line["share_of_peak"].get<double>();
+            }
+        }
+        return -1.0;
+    };
+    const json uneven = run_json(options + "--rank-work 3,1,1,1");
+    CHECK(near(of(uneven, "imbalance"), 0.5));
+    const json faster = run_json(options + "--precisions mlp=1978");
+    const json work = run_json("flops --config llama.json --lengths 8192")["flops"]["useful"];
+    for (const json& component : work["components"]) {
+        if (component["name"] == "mlp") {
+            CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
+        }
+    }
+}
+
+TEST_CASE("whatif: other choices at the kernels that the step has, and a bound") {
+    const std::string step_options = "--config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    const json made = run_json("whatif " + step_options +
+                               "--pp 4 --microbatches 8 --recompute full --then-recompute none "
+                               "--then-schedule zero_bubble");
+    CHECK(made["measured"] == run_json("waterfall " + step_options + "--pp 4 --microbatches 8 --recompute full"));
+    CHECK(made["then"]["seconds"].get<double>() < 0.5);
+    CHECK(made["bound"]["seconds"].get<double>() < made["then"]["seconds"].get<double>());
+    CHECK(near(made["bound"]["kernel_rate"], 1));
+    const json same = run_json("whatif " + step_options + "--pp 4 --microbatches 8");
+    CHECK(near(same["then"]["seconds"], 0.5));
+    CHECK(run("whatif " + step_options).out.find("\nbound: kernels at their peak ") != std::string::npos);
+}
+
+TEST_CASE("plan: a run's days, exact and by 6ND") {
+    const json made =
+        run_json("plan --config llama.json --lengths 8192 --tokens 8e12 --gpus 1024 --peak-tflops 989 --mfu 40");
+    CHECK(made["tokens"] == "8000000000000");
+    const double flops = 421651971833856.0 / 8192 * 8e12;
+    CHECK(near(made["exact"]["flops"], flops));
+    CHECK(near(made["exact"]["gpu_hours"], flops / (989e12 * 0.4) / 3600));
+    CHECK(near(made["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
+    CHECK(near(made["6ND"]["flops"], 6 * static_cast<double>(number(made["parameters"])) * 8e12));
+    CHECK(made["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
+}
+
 // ---- the rest ----
 
 TEST_CASE("the options --version and --help") {
@@ -985,8 +1091,19 @@ TEST_CASE("every command explains its options") {
     for (const char* option : {"--seconds", "--gpus", "--accelerator", "--peak-tflops", "--precision"}) {
         measuring.emplace_back(option);
     }
-    for (const row& r : {row{"flops", counting}, row{"mfu", measuring}, row{"models", {"--format"}},
-                         row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
+    std::vector<std::string> taking_apart = measuring;
+    for (const char* option :
+         {"--apart", "--rank-work", "--idle-gpus", "--tile", "--pp", "--vpp", "--microbatches", "--schedule"}) {
+        taking_apart.emplace_back(option);
+    }
+    std::vector<std::string> changing = taking_apart;
+    for (const char* option : {"--then-recompute", "--then-pp", "--then-schedule", "--then-gpus", "--then-apart"}) {
+        changing.emplace_back(option);
+    }
+    for (const row& r :
+         {row{"flops", counting}, row{"mfu", measuring}, row{"waterfall", taking_apart}, row{"whatif", changing},
+          row{"plan", {"--config", "--lengths", "--tokens", "--mfu", "--gpus"}}, row{"models", {"--format"}},
+          row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
         for (const char* help : {" --help", " -h", " --help --format json"}) {
             INFO(r.command << help);
             const outcome result = run(std::string(r.command) + help);

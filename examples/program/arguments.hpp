@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/error.hpp>
@@ -82,11 +83,19 @@ class arguments {
         }
     }
 
+    /// The same, where an option of that prefix stands above the one without.
+    [[nodiscard]] arguments with_prefix(std::string prefix) const {
+        arguments other = *this;
+        other.prefix_ = std::move(prefix);
+        return other;
+    }
+
     [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
 
     [[nodiscard]] bool flag(const std::string& option) const { return given(option) && parsed_[option].as<bool>(); }
 
-    [[nodiscard]] std::optional<std::string> text(const std::string& option) const {
+    [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
+        const std::string option = !prefix_.empty() && given(prefix_ + name) ? prefix_ + name : name;
         if (parsed_.count(option) > 1) {
             throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
         }
@@ -125,6 +134,7 @@ class arguments {
 
   private:
     const cxxopts::ParseResult& parsed_;
+    std::string prefix_;
 };
 
 }  // namespace program

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
-#include <limits>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,12 +18,12 @@
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
 #include <floptally/report_json.hpp>
-#include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/peak.hpp>
-#include <floptally/step/precision_rules.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
+#include "measure.hpp"
+#include "plan.hpp"
+#include "waterfall.hpp"
 
 /// @file
 /// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
@@ -33,47 +33,9 @@ namespace program {
 
 using json = nlohmann::ordered_json;
 
-inline void add_mfu_options(cxxopts::Options& options) {
-    add_flops_options(options);
-    options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S")(
-        "gpus", "how many took part", cxxopts::value<std::string>(), "N")(
-        "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
-        "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
-        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16")(
-        "precisions", "of components and layers: mlp=fp8,@1-30=fp8", cxxopts::value<std::string>(), "LIST");
-}
-
 // ---- flops, mfu ----
 
 inline floptally::report count(const arguments& args) { return count(args, read_model(args)); }
-
-inline double parse_positive(const std::string& text, const std::string& field) {
-    const auto value = parse<double>(text);
-    if (!value || !(*value > 0) || *value > std::numeric_limits<double>::max()) {
-        throw error(field, fmt::format("must be a finite number above 0, got \"{}\"", text));
-    }
-    return *value;
-}
-
-inline floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
-    floptally::mfu_report mfu;
-    mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
-    mfu.step.gpus = parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
-    const auto peak = args.text("peak-tflops");
-    const auto accelerator = args.text("accelerator");
-    if (!peak && !accelerator) {
-        throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
-    }
-    const floptally::chosen_peak chosen =
-        floptally::choose_peak(accelerator, peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
-                               args.text("precision").value_or("bf16"));
-    mfu.step.peak_tflops = chosen.tflops;
-    mfu.accelerator = chosen.accelerator;
-    mfu.precision = chosen.precision;
-    mfu.peak_source = chosen.source;
-    mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
-    return mfu;
-}
 
 inline std::string show(const arguments& args, const floptally::report& counted) {
     // An accelerator's name is the user's: any bytes.
@@ -87,13 +49,9 @@ inline std::string run_mfu(const arguments& args) {
     const floptally::model_config model = read_model(args);
     floptally::report counted = count(args, model);
     counted.mfu = measure(args, counted);
-    if (const auto precisions = args.text("precisions")) {
-        const floptally::flop_counter cost(model, counted.counted_as, counted.plan);
+    if (const auto precisions = mixed_precision_of(args, model, counted, counted.plan)) {
         const floptally::measurement& step = counted.mfu->step;
-        counted.mfu->mixed = floptally::mixed_precision(
-                                 cost, model.parts, counted.plan,
-                                 floptally::precision_rules(*precisions, args.text("accelerator")), step.peak_tflops)
-                                 .rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
+        counted.mfu->mixed = precisions->rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
     }
     return show(args, counted);
 }
@@ -173,6 +131,9 @@ struct command {
 inline constexpr command commands[] = {
     {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
     {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"waterfall", "where the MFU went: the step's time, from the peak down", add_waterfall_options, run_waterfall},
+    {"whatif", "the same step with other choices, at the kernels that it has", add_whatif_options, run_whatif},
+    {"plan", "days and GPU hours of a training run", add_plan_options, run_plan},
     {"models", "the model types that --config takes", nullptr, run_models},
     {"accelerators", "peaks by product name, with their sources", nullptr, run_accelerators},
     {"conventions", "how FLOPs can be counted", nullptr, run_conventions}};
@@ -232,10 +193,16 @@ inline std::string run(int argc, char** argv) {
         const cxxopts::ParseResult parsed = parse_options(options, name, argc - 1, argv + 1);
         return parsed.count("help") > 0 ? options.help() : known.run(arguments(parsed));
     }
-    throw error("command", name.empty() ? "is missing; must be flops, mfu, models, accelerators or conventions"
-                                        : fmt::format("must be flops, mfu, models, accelerators or conventions, got "
-                                                      "\"{}\"",
-                                                      name));
+    std::string names;
+    for (const command& known : commands) {
+        names += fmt::format("{}{}",
+                             names.empty()                                  ? ""
+                             : &known == &commands[std::size(commands) - 1] ? " or "
+                                                                            : ", ",
+                             known.name);
+    }
+    throw error("command", name.empty() ? fmt::format("is missing; must be {}", names)
+                                        : fmt::format("must be {}, got \"{}\"", names, name));
 }
 
 /// One line, whatever stands in a message.

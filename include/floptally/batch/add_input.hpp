@@ -215,12 +215,13 @@ class input_adder {
 
 }  // namespace detail
 
-/// Adds a batch to a tally with the masks of the model, or to two (`split_tally`); nothing where the model cannot take
-/// it.
+/// Adds a batch to a tally with the masks of the model, or to another receiver (`split_tally`, `masked_tiles`); nothing
+/// where the model cannot take it.
 template <class Receiver>
 void add_input(const model_input& batch, const model_config& model, Receiver& sum,
                const input_spelling& words = plain_spelling) {
-    Receiver added{sum.masks()};
+    Receiver added = sum;
+    added.clear();
     detail::input_adder(batch, model, words).add_to(added);
     sum += added;
 }

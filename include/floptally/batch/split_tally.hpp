@@ -65,6 +65,12 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
+    /// Counts nothing again.
+    constexpr void clear() {
+        real_.clear();
+        mock_.clear();
+    }
+
     /// What both were built with.
     [[nodiscard]] constexpr const mask_set& masks() const { return real_.masks(); }
 

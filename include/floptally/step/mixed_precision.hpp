@@ -32,6 +32,12 @@ struct precision_rule {
     std::string precision{};  ///< its name, for the log
 };
 
+/// FLOPs that run at one peak.
+struct work_at_peak {
+    breakdown work;
+    double peak_tflops = 0;  ///< of one GPU, dense
+};
+
 /// MFU of a step in several precisions, with the denominator that it stands for.
 struct mixed_precision_rate {
     double mfu = 0;  ///< the time that each part would need at the peak of its precision ÷ the time that it took
@@ -77,15 +83,17 @@ class mixed_precision {
         }
     }
 
-    /// Of a batch that took so many GPU-seconds.
-    [[nodiscard]] mixed_precision_rate rate(const tally& batch, double gpu_seconds) const {
-        detail::require_finite_positive(gpu_seconds, "seconds");
-        std::map<double, flops> at;  // by peak: integers as long as they can be
+    /// The FLOPs of a batch by the peak that they run at, lowest first; they add up to the model's.
+    [[nodiscard]] std::vector<work_at_peak> by_peak(const tally& batch) const {
+        std::map<double, breakdown> at;
         flops sum;
         for (const group& one : groups_) {
             const breakdown work = one.work.evaluate(batch);
             for (const component_flops& part : work.components()) {
-                at[peak_of(part.name.view(), one.applied)] += part.total(view::useful);
+                breakdown alone;
+                alone.append(part.name) = part;
+                alone.mark_upper_bound(work.is_upper_bound());
+                at[peak_of(part.name.view(), one.applied)] += alone;
                 sum += part.total(view::useful);
             }
         }
@@ -93,9 +101,22 @@ class mixed_precision {
             throw error("parts", "have " + to_string(sum) + " FLOPs layer by layer, and the model " +
                                      to_string(whole_.total(batch)) + ": they are of another model or plan");
         }
-        double needed = 0;
+        std::vector<work_at_peak> list;
         for (const auto& [peak, work] : at) {
-            needed += detail::divide(to_double(work) / 1e12, peak, "peak_tflops");
+            list.push_back({work, peak});
+        }
+        return list;
+    }
+
+    /// Of a batch that took so many GPU-seconds.
+    [[nodiscard]] mixed_precision_rate rate(const tally& batch, double gpu_seconds) const {
+        detail::require_finite_positive(gpu_seconds, "seconds");
+        double needed = 0;
+        flops sum;
+        for (const work_at_peak& one : by_peak(batch)) {
+            const flops useful = one.work.total(view::useful);
+            needed += detail::divide(to_double(useful) / 1e12, one.peak_tflops, "peak_tflops");
+            sum += useful;
         }
         return {
             .mfu = detail::divide(needed, gpu_seconds, "seconds"),

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <floptally/floptally.hpp>
+#include <floptally/model_config.hpp>
+#include <floptally/report.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/peak.hpp>
+#include <floptally/step/precision_rules.hpp>
+
+#include "arguments.hpp"
+#include "count.hpp"
+
+/// @file
+/// What a step took: its time, its GPUs and their peaks, from the options.
+
+namespace program {
+
+inline void add_peak_options(cxxopts::Options& options) {
+    options.add_options("Utilization")("gpus", "how many took part", cxxopts::value<std::string>(), "N")(
+        "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
+        "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
+        "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
+}
+
+inline void add_mfu_options(cxxopts::Options& options) {
+    add_flops_options(options);
+    options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S");
+    add_peak_options(options);
+    options.add_options("Utilization")("precisions", "of components and layers: mlp=fp8,@1-30=fp8",
+                                       cxxopts::value<std::string>(), "LIST");
+}
+
+inline double parse_positive(const std::string& text, const std::string& field) {
+    const auto value = parse<double>(text);
+    if (!value || !(*value > 0) || *value > std::numeric_limits<double>::max()) {
+        throw error(field, fmt::format("must be a finite number above 0, got \"{}\"", text));
+    }
+    return *value;
+}
+
+inline std::uint64_t gpus_of(const arguments& args) {
+    return parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
+}
+
+inline floptally::chosen_peak peak_of(const arguments& args) {
+    const auto peak = args.text("peak-tflops");
+    const auto accelerator = args.text("accelerator");
+    if (!peak && !accelerator) {
+        throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
+    }
+    return floptally::choose_peak(accelerator,
+                                  peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
+                                  args.text("precision").value_or("bf16"));
+}
+
+inline floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
+    floptally::mfu_report mfu;
+    mfu.step.seconds = parse_positive(args.required("seconds", "S"), "seconds");
+    mfu.step.gpus = gpus_of(args);
+    const floptally::chosen_peak chosen = peak_of(args);
+    mfu.step.peak_tflops = chosen.tflops;
+    mfu.accelerator = chosen.accelerator;
+    mfu.precision = chosen.precision;
+    mfu.peak_source = chosen.source;
+    mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
+    return mfu;
+}
+
+/// What runs in which precision, where --precisions says it; of a batch that is counted under `plan`.
+inline std::optional<floptally::mixed_precision> mixed_precision_of(const arguments& args,
+                                                                    const floptally::model_config& model,
+                                                                    const floptally::report& counted,
+                                                                    const floptally::training_plan& plan) {
+    const auto precisions = args.text("precisions");
+    if (!precisions) {
+        return {};
+    }
+    return floptally::mixed_precision(floptally::flop_counter(model, counted.counted_as, plan), model.parts, plan,
+                                      floptally::precision_rules(*precisions, args.text("accelerator")),
+                                      peak_of(args).tflops);
+}
+
+}  // namespace program

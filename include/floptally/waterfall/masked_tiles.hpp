@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/source.hpp>
+#include <floptally/breakdown.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/flop_counter.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/statistics/tile_bound.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+/// The block of queries by keys that an attention kernel computes at once.
+struct attention_tile {
+    std::uint64_t rows = 128;
+    std::uint64_t keys = 128;
+};
+
+/// What attention kernels run besides, on pairs that no mask lets through: of tiles with an attended pair all of it is
+/// computed (`executed_pairs`). It takes the batch as a tally does, and looks at the slot of each sequence of the text;
+/// attention over images and sound is left out. A mask whose keys the data choose has no tiles: an error.
+class masked_tiles : public adds_batches<masked_tiles> {
+  public:
+    masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
+        : parts_(parts.begin(), parts.end()), tile_(tile), batch_(cost_of(parts).masks()) {
+        require_positive(tile.rows, "tile");
+        require_positive(tile.keys, "tile");
+        for (const model_part& one : parts_) {
+            for (const cost_row& row : one.cost.rows()) {
+                if (is_of_text(row)) {
+                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                }
+            }
+        }
+        masked_.resize(masks_.size());
+    }
+
+    /// As `tally::add`; a batch that is refused adds nothing.
+    template <batch_source Source>
+    void add(const Source& source) {
+        tally batch = batch_;
+        batch.add(source);
+        std::vector<std::uint64_t> masked = masked_;
+        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
+            source.each([&](const sequence& /*real*/, const sequence& slot) {
+                for (std::size_t i = 0; i < masks_.size(); ++i) {
+                    const std::uint64_t more =
+                        executed_pairs(masks_[i], slot, tile_.rows, tile_.keys) - masks_[i](slot);
+                    masked[i] = checked_add(masked[i], more, "executed_pairs");
+                }
+            });
+        }
+        batch_ = batch;
+        masked_ = std::move(masked);
+    }
+
+    /// Another batch of the same model and tile.
+    masked_tiles& operator+=(const masked_tiles& other) {
+        tally batch = batch_;
+        batch += other.batch_;
+        std::vector<std::uint64_t> masked = masked_;
+        for (std::size_t i = 0; i < masked.size(); ++i) {
+            masked[i] = checked_add(masked[i], other.masked_.at(i), "executed_pairs");
+        }
+        batch_ = batch;
+        masked_ = std::move(masked);
+        return *this;
+    }
+    /// Counts nothing again.
+    void clear() {
+        batch_.clear();
+        masked_.assign(masked_.size(), 0);
+    }
+
+    /// The batch as it was added.
+    [[nodiscard]] const tally& total() const { return batch_; }
+    [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
+
+    /// FLOPs of the pairs that are computed in vain, by component, all of them executed only: in each pass as many a
+    /// pair as the plan executes for an attended one.
+    [[nodiscard]] breakdown work(const training_plan& plan = {}) const {
+        breakdown sum;
+        for (std::size_t i = 0; i < masks_.size(); ++i) {
+            const std::uint64_t pairs = batch_.pairs(view::padded, masks_[i]);
+            if (masked_[i] == 0 || pairs == 0) {
+                continue;
+            }
+            breakdown alone = flop_counter(only(masks_[i]), conventions::exact, plan).evaluate(batch_);
+            breakdown more;
+            for (const component_flops& component : alone.components()) {
+                component_flops& own = more.append(component.name);
+                for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+                    own.executed_more[static_cast<std::size_t>(during)] =
+                        in_vain(component.get(view::executed, during), pairs, masked_[i]);
+                }
+                own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked_[i]);
+            }
+            sum += more;
+        }
+        return sum;
+    }
+
+  private:
+    static bool is_of_text(const cost_row& row) {
+        return row.what == statistic::pairs && row.in == modality::text &&
+               (row.kind == term::scores || row.kind == term::values);
+    }
+
+    /// FLOPs are a whole number a pair.
+    static uint128 in_vain(flops attended, std::uint64_t pairs, std::uint64_t masked) {
+        return (masked * flops{attended.value() / pairs}).value();
+    }
+
+    /// The parts in their places, of which nothing counts but the attention under one mask.
+    [[nodiscard]] std::vector<model_part> only(const rule& mask) const {
+        std::vector<model_part> chosen = parts_;
+        for (model_part& one : chosen) {
+            const cost whole = one.cost;
+            one.cost = whole.with_rows([&](cost_row row) {
+                if (!is_of_text(row) || !(whole.masks()[row.mask] == mask)) {
+                    row.useful = row.padded = 0;
+                }
+                return row;
+            });
+        }
+        return chosen;
+    }
+
+    std::vector<model_part> parts_;
+    attention_tile tile_;
+    tally batch_;
+    mask_set masks_;
+    std::vector<std::uint64_t> masked_;
+};
+
+}  // namespace floptally

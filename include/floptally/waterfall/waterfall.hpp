@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/error.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/utilization.hpp>
+#include <floptally/waterfall/rank_times.hpp>
+
+namespace floptally {
+
+/// What the caller timed beside the kernels that are counted: data wait, exposed communication, the optimizer.
+struct time_apart {
+    std::string name;
+    double seconds = 0;  ///< of each working GPU
+};
+
+/// What is known of a step. What is absent is not known: a waterfall says so and leaves it in its last line.
+struct step_account {
+    measurement step{};  ///< all GPUs of the job; the peak that MFU is stated against
+    /// FLOPs of all ranks together by the peaks that they run at, each piece of work once: a plan without `repeated`.
+    std::vector<work_at_peak> work{};
+    std::optional<std::vector<work_at_peak>> repeated{};  ///< the same with `repeated` in the plan
+    std::optional<std::vector<work_at_peak>>
+        masked_tiles{};                        ///< executed besides: keys that a kernel's tiles hold in vain
+    std::optional<rank_times> ranks{};         ///< how unevenly ranks work
+    std::optional<std::uint64_t> idle_gpus{};  ///< of `step.gpus`, those that run none of the work
+    std::vector<time_apart> apart{};
+};
+
+enum class waterfall_step : std::uint8_t {
+    useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
+    precision,       ///< peaks of the parts that are not the stated one; below 0 where they are higher
+    padding,         ///< slots that hold no token, mock sequences
+    fused_backward,  ///< QKᵀ once more, and gradients that nobody reads
+    recompute,
+    repeated,      ///< what several ranks of the layout run, each the whole of it
+    masked_tiles,  ///< pairs of tiles that no mask lets through
+    imbalance,     ///< ranks that wait for the one with the most work
+    bubble,        ///< what a pipeline's schedule waits besides
+    idle_gpus,
+    apart,   ///< one line for each time that was given
+    kernels  ///< the rest: kernels below their peak, and all that is not known
+};
+
+[[nodiscard]] constexpr const char* name_of(waterfall_step what) {
+    constexpr const char* names[] = {"useful",       "precision", "padding", "fused_backward", "recompute", "repeated",
+                                     "masked_tiles", "imbalance", "bubble",  "idle_gpus",      "apart",     "kernels"};
+    return names[static_cast<std::size_t>(what)];
+}
+
+/// A line of a waterfall. All of them together are the step's time over all of its GPUs, to the nanosecond.
+struct waterfall_line {
+    waterfall_step what = waterfall_step::useful;
+    std::string name{};
+    bool is_known = true;              ///< else it is 0 here, and part of the last line
+    std::int64_t gpu_nanoseconds = 0;  ///< over all GPUs; only `precision` can be below 0
+    double share = 0;                  ///< of seconds x GPUs x peak: 0.412 is 41.2 points of MFU
+    std::string assumed{};             ///< what the number rests on
+};
+
+/// Where the MFU went: the time of a step from the work that is useful at the peak to all that it took.
+///
+/// Work is taken at the peak of its precision. Ranks that wait, in imbalance and in a pipeline's bubble, wait as long
+/// as the kernels of others take: their share of the time is the one that their work has at the peak, which assumes
+/// that kernels are below their peak by the same factor on all ranks.
+class waterfall {
+  public:
+    explicit waterfall(const step_account& account) : gpus_(account.step.gpus) {
+        const double gpu_seconds = detail::gpu_seconds_of(account.step);
+        require(account);
+        const auto gpus = static_cast<double>(account.step.gpus);
+        const auto idle = static_cast<double>(account.idle_gpus.value_or(0));
+        double apart = 0;
+        for (const time_apart& one : account.apart) {
+            apart += one.seconds;
+        }
+        const double computing = (gpus - idle) * (account.step.seconds - apart);
+        const rank_times ranks = account.ranks.value_or(rank_times{});
+        const double kernels = computing * ranks.busy_share();
+
+        put(waterfall_step::useful, "useful work at the peak", at_stated(account), true,
+            "real tokens, each product once, at " + decimal(account.step.peak_tflops) + " TFLOP/s a GPU: the MFU");
+        const double useful = at_own(account.work, view::useful);
+        put(waterfall_step::precision, "precision", useful - at_stated(account), true,
+            account.work.size() == 1 && account.work.front().peak_tflops == account.step.peak_tflops
+                ? "all of it at the stated peak"
+                : "each part at the peak of its own precision");
+        const double padded = at_own(account.work, view::padded);
+        put(waterfall_step::padding, "padding and mock sequences", padded - useful, true,
+            "slots that kernels processed");
+        const double recomputed = recompute_of(account.work);
+        const double executed = at_own(account.work, view::executed);
+        put(waterfall_step::fused_backward, "fused attention backward", executed - padded - recomputed, true,
+            "as the plan says");
+        put(waterfall_step::recompute, "recompute", recomputed, true, "as the plan says");
+        const double all = account.repeated ? at_own(*account.repeated, view::executed) : executed;
+        if (all < executed * (1 - 1e-12)) {
+            throw error(
+                "repeated",
+                "executes less than the work without it: it must be the same work under a plan with `repeated`");
+        }
+        put(waterfall_step::repeated, "redundant work of the layout", all - executed, account.repeated.has_value(),
+            "what several ranks run, each the whole of it");
+        const double tiles = account.masked_tiles ? at_own(*account.masked_tiles, view::executed) : 0;
+        put(waterfall_step::masked_tiles, "masked tiles", tiles, account.masked_tiles.has_value(),
+            "tiles over an edge of the mask are computed whole");
+        put(waterfall_step::imbalance, "imbalance between ranks", computing * ranks.imbalance_share(),
+            account.ranks.has_value(), "kernels are below their peak by one factor on all ranks");
+        put(waterfall_step::bubble, "pipeline bubble", computing * ranks.bubble_share(),
+            account.ranks && account.ranks->makespan, "the same; messages take no time");
+        put(waterfall_step::idle_gpus, "idle GPUs", idle * account.step.seconds, account.idle_gpus.has_value(),
+            "GPUs that run none of the work");
+        for (const time_apart& one : account.apart) {
+            put(waterfall_step::apart, one.name, (gpus - idle) * one.seconds, true, "measured");
+        }
+        const double rest = kernels - all - tiles;
+        if (rest < -1e-9 * gpu_seconds) {
+            throw error("seconds", "the work needs " + decimal((all + tiles) / gpus) +
+                                       " s of each GPU at its peak, and " + decimal(kernels / gpus) + " s of " +
+                                       decimal(account.step.seconds) +
+                                       " are left for it: a time, a peak or a number of GPUs is wrong");
+        }
+        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles) / kernels) : 1.0;
+        put(waterfall_step::kernels, "kernels below their peak", rest, true, unknown_names());
+        settle(account.step);
+    }
+
+    /// In the order in which the time is taken away from; the first is what is left, the last what nothing explains.
+    [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
+    [[nodiscard]] double mfu() const { return lines_.front().share; }
+    /// What kernels reach of the peak of their precision, in the time that is theirs; all that is not known is in it.
+    [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
+    [[nodiscard]] std::uint64_t gpus() const { return gpus_; }
+    [[nodiscard]] double seconds() const { return seconds_; }
+
+  private:
+    static std::string decimal(double value) { return detail::fixed_decimal(value, value < 100 ? 4 : 1); }
+
+    static void require(const step_account& account) {
+        if (account.work.empty()) {
+            throw error("work", "is empty: a waterfall needs the FLOPs of the step");
+        }
+        if (account.idle_gpus && *account.idle_gpus >= account.step.gpus) {
+            throw error("idle_gpus", "must be fewer than the " + std::to_string(account.step.gpus) + " GPUs, got " +
+                                         std::to_string(*account.idle_gpus));
+        }
+        for (const auto* list : {&account.work, account.repeated ? &*account.repeated : nullptr,
+                                 account.masked_tiles ? &*account.masked_tiles : nullptr}) {
+            for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+                detail::require_finite_positive((*list)[i].peak_tflops, "peak_tflops");
+            }
+        }
+        double apart = 0;
+        for (std::size_t i = 0; i < account.apart.size(); ++i) {
+            const time_apart& one = account.apart[i];
+            if (!(one.seconds >= 0) || !(one.seconds <= account.step.seconds)) {
+                throw error(indexed("apart", i), "\"" + one.name + "\" must be from 0 to the " +
+                                                     decimal(account.step.seconds) + " s of the step, got " +
+                                                     std::to_string(one.seconds));
+            }
+            apart += one.seconds;
+        }
+        if (!(apart < account.step.seconds)) {
+            throw error("apart", "takes " + decimal(apart) + " s, and the step " + decimal(account.step.seconds) +
+                                     ": nothing is left for its work");
+        }
+    }
+
+    /// GPU-seconds at the peaks of the pieces.
+    static double at_own(const std::vector<work_at_peak>& pieces, view seen) {
+        double seconds = 0;
+        for (const work_at_peak& one : pieces) {
+            seconds += detail::divide(to_double(one.work.total(seen)) / 1e12, one.peak_tflops, "peak_tflops");
+        }
+        return seconds;
+    }
+    static double recompute_of(const std::vector<work_at_peak>& pieces) {
+        double seconds = 0;
+        for (const work_at_peak& one : pieces) {
+            seconds += to_double(one.work.get(view::executed, phase::recompute)) / 1e12 / one.peak_tflops;
+        }
+        return seconds;
+    }
+    static double at_stated(const step_account& account) {
+        flops sum;
+        for (const work_at_peak& one : account.work) {
+            sum += one.work.total(view::useful);
+        }
+        return detail::divide(to_double(sum) / 1e12, account.step.peak_tflops, "peak_tflops");
+    }
+
+    void put(waterfall_step what, std::string name, double gpu_seconds, bool is_known, std::string assumed) {
+        lines_.push_back({.what = what,
+                          .name = std::move(name),
+                          .is_known = is_known,
+                          .share = gpu_seconds,
+                          .assumed = is_known ? std::move(assumed) : "not known: part of the last line"});
+    }
+
+    [[nodiscard]] std::string unknown_names() const {
+        std::string names;
+        for (const waterfall_line& one : lines_) {
+            names += one.is_known ? "" : (names.empty() ? "with what is not known: " : ", ") + one.name;
+        }
+        return names.empty() ? "all that is left" : names;
+    }
+
+    /// Nanoseconds of each line: between the rounded sums up to it and with it, so that the last sum is the step's.
+    void settle(const measurement& step) {
+        seconds_ = step.seconds;
+        const double all = step.seconds * static_cast<double>(step.gpus);
+        const double nanoseconds = std::round(step.seconds * 1e9) * static_cast<double>(step.gpus);
+        if (!(nanoseconds < 0x1p62)) {
+            throw error("seconds",
+                        "times the number of GPUs must be below 2^62 nanoseconds, got " + decimal(all) + " s");
+        }
+        const auto total =
+            static_cast<std::int64_t>(std::llround(step.seconds * 1e9)) * static_cast<std::int64_t>(step.gpus);
+        std::int64_t before = 0;
+        double sum = 0;
+        for (waterfall_line& line : lines_) {
+            sum += line.share;
+            const std::int64_t until =
+                &line == &lines_.back() ? total : std::min(total, std::int64_t{std::llround(sum * 1e9)});
+            line.gpu_nanoseconds = until - before;
+            line.share = detail::divide(line.share, all, "seconds");
+            before = until;
+        }
+    }
+
+    std::uint64_t gpus_;
+    double seconds_ = 0;
+    double kernel_rate_ = 1;
+    std::vector<waterfall_line> lines_;
+};
+
+/// The same step as it would be with another account (another layout, schedule, packing, recompute, precision): its
+/// seconds are not read, but follow from kernels that reach what the measured ones do (`kernel_rate`), and from the
+/// times apart that `other` has. With `kernel_rate` 1 the MFU is an upper bound.
+[[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate) {
+    detail::require_finite_positive(kernel_rate, "kernel_rate");
+    if (kernel_rate > 1) {
+        throw error("kernel_rate", "must be at most 1, got " + std::to_string(kernel_rate));
+    }
+    double work = 0;
+    for (const work_at_peak& one : other.repeated ? *other.repeated : other.work) {
+        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
+    }
+    for (const work_at_peak& one : other.masked_tiles.value_or(std::vector<work_at_peak>{})) {
+        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
+    }
+    const std::uint64_t idle = other.idle_gpus.value_or(0);
+    if (idle >= other.step.gpus) {
+        throw error("idle_gpus",
+                    "must be fewer than the " + std::to_string(other.step.gpus) + " GPUs, got " + std::to_string(idle));
+    }
+    const double busy = other.ranks.value_or(rank_times{}).busy_share();
+    other.step.seconds = work / (kernel_rate * busy * static_cast<double>(other.step.gpus - idle));
+    for (const time_apart& one : other.apart) {
+        other.step.seconds += one.seconds;
+    }
+    return waterfall(other);
+}
+
+}  // namespace floptally

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kernels compute in vain, against a model whose mask is the tiles themselves, pair by pair.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <floptally/flop_counter.hpp>
+#include <floptally/model/parts_of.hpp>
+#include <floptally/presets.hpp>
+#include <floptally/waterfall/masked_tiles.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::breakdown;
+using floptally::mask;
+using floptally::masked_tiles;
+using floptally::model_part;
+using floptally::sequence;
+using floptally::tally;
+using floptally::training_plan;
+using floptally::view;
+
+/// Pairs of all tiles of 16 x 8 in which a query sees a key, of a window (0: of causal attention).
+struct tiles_of_window {
+    std::int32_t window;
+
+    static constexpr std::string_view name = "tiles_of_window";
+
+    constexpr std::uint64_t operator()(const sequence& s) const {
+        std::uint64_t pairs = 0;
+        for (std::uint64_t row = 0; row < s.length; row += 16) {
+            for (std::uint64_t key = 0; key < s.length; key += 8) {
+                bool touched = false;
+                for (std::uint64_t i = row; i < row + 16 && i < s.length; ++i) {
+                    for (std::uint64_t j = key; j < key + 8 && j <= i; ++j) {
+                        touched = touched || window == 0 || i - j < static_cast<std::uint64_t>(window);
+                    }
+                }
+                pairs += touched ? 16 * 8 : 0;
+            }
+        }
+        return pairs;
+    }
+};
+
+/// Two layers of causal and three of windowed attention, between matrices, as one's own model.
+template <class Causal, class Window>
+std::vector<model_part> model_of(const Causal& causal, const Window& window) {
+    const auto layer = [](const floptally::rule& attends, std::uint64_t first, std::uint64_t repeat) {
+        namespace value = floptally::value;
+        floptally::cost cost;
+        cost.add(
+            "attention.qkv",
+            floptally::linear{.in_features = 8, .out_features = 24, .reads = value::stream, .writes = value::made(0)});
+        cost.add("attention.core",
+                 floptally::attention_core{.num_heads = 2,
+                                           .qk_head_dim = 4,
+                                           .v_head_dim = 6,
+                                           .q = value::made(0),
+                                           .k = value::made(0),
+                                           .v = value::made(0),
+                                           .writes = value::made(1)},
+                 attends);
+        return model_part{.name = "layer", .cost = cost, .first_layer = first, .repeat = repeat};
+    };
+    return {layer(causal, 0, 2), layer(window, 2, 3)};
+}
+
+}  // namespace
+
+TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as the plan executes them") {
+    const std::vector<model_part> parts = model_of(mask::causal(), mask::sliding_window(20));
+    const std::vector<model_part> tiled = model_of(tiles_of_window{0}, tiles_of_window{20});
+    const std::vector<std::uint32_t> lengths = {1, 15, 16, 17, 40, 100, 7};
+    masked_tiles counted(parts, {.rows = 16, .keys = 8});
+    counted.add_lengths(lengths);
+    std::vector<training_plan> plans(4);
+    plans[1].flash_attention = false;
+    plans[2].recomputed = floptally::recompute::full;
+    plans[3].rules.push_back(
+        {.weights = "*", .state = floptally::weight_state::frozen, .first_layer = 0, .last_layer = 2}, "rules");
+    for (const training_plan& plan : plans) {
+        tally batch{floptally::cost_of(parts).masks()};
+        batch.add_lengths(lengths);
+        tally in_tiles{floptally::cost_of(tiled).masks()};
+        in_tiles.add_lengths(lengths);
+        const auto executed = [&](const std::vector<model_part>& of, const tally& in, floptally::phase during) {
+            return floptally::evaluate(of, in, floptally::conventions::exact, plan)["attention.core"].get(
+                view::executed, during);
+        };
+        const breakdown vain = counted.work(plan);
+        CHECK(vain.total(view::useful) == floptally::flops{});
+        CHECK(vain.total(view::padded) == floptally::flops{});
+        CHECK(vain.total(view::executed) > floptally::flops{});
+        for (const auto during : {floptally::phase::forward, floptally::phase::backward_data,
+                                  floptally::phase::backward_weights, floptally::phase::recompute}) {
+            CHECK(executed(parts, batch, during) + vain.get(view::executed, during) ==
+                  executed(tiled, in_tiles, during));
+        }
+    }
+}
+
+TEST_CASE("Masked tiles look at slots, as kernels do, and keep the batch") {
+    const std::vector<model_part> parts = model_of(mask::causal(), mask::causal());
+    masked_tiles slots(parts, {.rows = 16, .keys = 8});
+    slots.add_cu_seqlens(std::vector<std::int32_t>{0, 10, 30, 30}, std::vector<std::int32_t>{0, 16, 48, 64}, 2);
+    masked_tiles full(parts, {.rows = 16, .keys = 8});
+    full.add_lengths(std::vector<std::uint32_t>{16, 32, 16});
+    CHECK(slots.work().total(view::executed) == full.work().total(view::executed));
+    tally batch{slots.masks()};
+    batch.add_cu_seqlens(std::vector<std::int32_t>{0, 10, 30, 30}, std::vector<std::int32_t>{0, 16, 48, 64}, 2);
+    CHECK(slots.total() == batch);
+    CHECK(masked_tiles(parts, {1, 1}).work().components().size() == 0);
+}
+
+TEST_CASE("Masked tiles of a mask without tiles, or of no tile, are an error that adds nothing") {
+    const std::vector<model_part> chosen = model_of(mask::top_k(4), mask::causal());
+    masked_tiles counted(chosen, {});
+    CHECK(error_of([&] { counted.add_lengths(std::vector<std::uint32_t>{9}); }) ==
+          "mask: top_k(4) says how many keys a query sees, not which");
+    CHECK(counted.total() == tally{counted.masks()});
+    CHECK(error_of([&] { masked_tiles(chosen, {0, 8}); }) == "tile: must be at least 1, got 0");
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/flop_counter.hpp>
+#include <floptally/presets.hpp>
+#include <floptally/waterfall/waterfall.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::breakdown;
+using floptally::rank_times;
+using floptally::step_account;
+using floptally::waterfall;
+using floptally::waterfall_line;
+using floptally::waterfall_step;
+using floptally::work_at_peak;
+
+/// FLOPs that are useful, padded besides, executed besides, and recomputed.
+breakdown work_of(std::string_view name, std::uint64_t useful, std::uint64_t padding = 0, std::uint64_t more = 0,
+                  std::uint64_t recomputed = 0) {
+    breakdown work;
+    floptally::component_flops& one = work.append(floptally::component_name(name));
+    one.useful[0] = useful;
+    one.padded[0] = useful + padding;
+    one.executed_more[1] = more;
+    one.recomputed_forward = recomputed;
+    return work;
+}
+
+const waterfall_line& line(const waterfall& of, waterfall_step what) {
+    for (const waterfall_line& one : of.lines()) {
+        if (one.what == what) {
+            return one;
+        }
+    }
+    throw floptally::error("line", "is missing");
+}
+
+std::int64_t sum_of(const waterfall& of) {
+    std::int64_t sum = 0;
+    for (const waterfall_line& one : of.lines()) {
+        sum += one.gpu_nanoseconds;
+    }
+    return sum;
+}
+
+constexpr std::uint64_t tera = 1'000'000'000'000;
+
+/// A second of four GPUs of 100 TFLOP/s; one of them idle, a tenth of a second spent on data.
+step_account by_hand() {
+    step_account account{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+    // At its own peak: 40 TFLOP are 0.2 s at 200, 20 are 0.2 s at 100.
+    account.work = {{work_of("mlp", 40 * tera), 200},
+                    {work_of("attention", 20 * tera, 10 * tera, 5 * tera, 15 * tera), 100}};
+    account.repeated = account.work;
+    account.repeated->push_back({work_of("vision", 0, 10 * tera), 100});
+    account.masked_tiles = std::vector<work_at_peak>{{work_of("attention", 0, 0, 5 * tera), 100}};
+    account.ranks = rank_times::of(6, 12, 3);  // the largest has 6, the mean is 4
+    account.ranks->makespan = 8;
+    account.idle_gpus = 1;
+    account.apart = {{"data wait", 0.1}};
+    return account;
+}
+
+}  // namespace
+
+TEST_CASE("A waterfall made by hand") {
+    const waterfall made(by_hand());
+    const auto at = [&](waterfall_step what) { return line(made, what).gpu_nanoseconds; };
+    CHECK(at(waterfall_step::useful) == 600'000'000);      // 60 TFLOP at 100 TFLOP/s
+    CHECK(at(waterfall_step::precision) == -200'000'000);  // 0.4 s at their own peaks
+    CHECK(at(waterfall_step::padding) == 100'000'000);
+    CHECK(at(waterfall_step::fused_backward) == 50'000'000);
+    CHECK(at(waterfall_step::recompute) == 150'000'000);
+    CHECK(at(waterfall_step::repeated) == 100'000'000);
+    CHECK(at(waterfall_step::masked_tiles) == 50'000'000);
+    // Three GPUs compute for 0.9 s: 2.7 s, half of it at work, a quarter behind the largest, a quarter in the bubble.
+    CHECK(at(waterfall_step::imbalance) == 675'000'000);
+    CHECK(at(waterfall_step::bubble) == 675'000'000);
+    CHECK(at(waterfall_step::idle_gpus) == 1'000'000'000);
+    CHECK(at(waterfall_step::apart) == 300'000'000);
+    CHECK(line(made, waterfall_step::apart).name == "data wait");
+    CHECK(at(waterfall_step::kernels) == 1'350'000'000 - 850'000'000);
+    CHECK(sum_of(made) == 4'000'000'000);
+    CHECK(made.mfu() == Approx(0.15));
+    CHECK(made.kernel_rate() == Approx(0.85 / 1.35));
+    CHECK(line(made, waterfall_step::idle_gpus).share == Approx(0.25));
+    for (const waterfall_line& one : made.lines()) {
+        CHECK(one.is_known);
+        CHECK(!one.assumed.empty());
+    }
+}
+
+TEST_CASE("What nobody gave is named, and part of the last line") {
+    step_account little{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+    little.work = {{work_of("mlp", 60 * tera), 100}};
+    const waterfall made(little);
+    CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 3'400'000'000);
+    CHECK(
+        line(made, waterfall_step::kernels).assumed ==
+        "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
+        "idle GPUs");
+    for (const waterfall_step what : {waterfall_step::repeated, waterfall_step::masked_tiles, waterfall_step::imbalance,
+                                      waterfall_step::bubble, waterfall_step::idle_gpus}) {
+        CHECK(!line(made, what).is_known);
+        CHECK(line(made, what).gpu_nanoseconds == 0);
+        CHECK(line(made, what).assumed == "not known: part of the last line");
+    }
+    little.ranks = rank_times::of(std::vector<std::uint64_t>{3, 1, 1, 1});
+    const waterfall more(little);
+    CHECK(line(more, waterfall_step::imbalance).is_known);
+    CHECK(!line(more, waterfall_step::bubble).is_known);
+    CHECK(line(more, waterfall_step::imbalance).gpu_nanoseconds == 2'000'000'000);
+}
+
+TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the first is its MFU") {
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<double> fraction(0, 1);
+    const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
+    for (int repeat = 0; repeat < 3000; ++repeat) {
+        step_account account{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
+        const auto pieces = [&] {
+            std::vector<work_at_peak> list;
+            for (std::uint64_t i = 0; i <= up_to(2); ++i) {
+                list.push_back({work_of("c" + std::to_string(i), 1 + up_to(std::uint64_t{1} << 60), up_to(1ULL << 58),
+                                        up_to(1ULL << 57), up_to(1ULL << 58)),
+                                1 + 4000 * fraction(random)});
+            }
+            return list;
+        };
+        account.work = pieces();
+        double needed = 0;
+        const auto add = [&](const std::vector<work_at_peak>& list) {
+            for (const work_at_peak& one : list) {
+                needed += to_double(one.work.total(floptally::view::executed)) / 1e12 / one.peak_tflops;
+            }
+        };
+        if (up_to(1) == 0) {
+            account.repeated = account.work;
+            account.repeated->push_back({work_of("again", 0, up_to(1ULL << 58)), 500});
+        }
+        add(account.repeated.value_or(account.work));
+        if (up_to(1) == 0) {
+            account.masked_tiles = std::vector<work_at_peak>{{work_of("c0", 0, 0, up_to(1ULL << 57)), 700}};
+            add(*account.masked_tiles);
+        }
+        if (up_to(1) == 0) {
+            std::vector<std::uint64_t> loads(1 + up_to(9));
+            for (std::uint64_t& load : loads) {
+                load = 1 + up_to(1000);
+            }
+            account.ranks = rank_times::of(loads);
+            if (up_to(1) == 0) {
+                account.ranks->makespan = account.ranks->largest + up_to(500);
+            }
+        }
+        if (account.step.gpus > 1 && up_to(1) == 0) {
+            account.idle_gpus = up_to(account.step.gpus - 1);
+        }
+        const double share = account.ranks.value_or(rank_times{}).busy_share();
+        const auto working = static_cast<double>(account.step.gpus - account.idle_gpus.value_or(0));
+        account.step.seconds = needed / (working * share) / (0.02 + 0.97 * fraction(random));
+        for (std::uint64_t i = 0; i < up_to(3); ++i) {
+            account.apart.push_back({"apart " + std::to_string(i), account.step.seconds * fraction(random)});
+        }
+        for (const floptally::time_apart& one : account.apart) {
+            account.step.seconds += one.seconds;
+        }
+        if (account.step.seconds * static_cast<double>(account.step.gpus) > 4e9) {
+            continue;
+        }
+        const waterfall made(account);
+        double shares = 0;
+        for (const waterfall_line& one : made.lines()) {
+            REQUIRE((one.gpu_nanoseconds >= 0 || one.what == waterfall_step::precision));
+            REQUIRE(std::isfinite(one.share));
+            shares += one.share;
+        }
+        REQUIRE(sum_of(made) ==
+                std::llround(account.step.seconds * 1e9) * static_cast<std::int64_t>(account.step.gpus));
+        REQUIRE(shares == Approx(1));
+        floptally::flops useful;
+        for (const work_at_peak& one : account.work) {
+            useful += one.work.total(floptally::view::useful);
+        }
+        REQUIRE(made.mfu() ==
+                Approx(to_double(useful) / 1e12 / (account.step.seconds * static_cast<double>(account.step.gpus)) /
+                       account.step.peak_tflops));
+        // The same account with the kernels that it has takes the same time.
+        REQUIRE(floptally::what_if(account, made.kernel_rate()).seconds() == Approx(account.step.seconds));
+    }
+}
+
+TEST_CASE("What if: other waits, the same kernels") {
+    const waterfall measured(by_hand());
+    step_account other = by_hand();
+    other.ranks = {};  // neither imbalance nor bubble
+    const waterfall better = what_if(other, measured.kernel_rate());
+    CHECK(better.seconds() == Approx(0.1 + 0.9 / 2));
+    CHECK(better.mfu() == Approx(0.15 / 0.55));
+    const waterfall bound = what_if(other, 1);
+    CHECK(bound.seconds() == Approx(0.1 + 0.85 / 3));
+    CHECK(line(bound, waterfall_step::kernels).gpu_nanoseconds == 0);
+    CHECK(error_of([&] { static_cast<void>(what_if(other, 0)); }) ==
+          "kernel_rate: must be a finite number above 0, got 0.000000");
+    CHECK(error_of([&] { static_cast<void>(what_if(other, 1.5)); }) == "kernel_rate: must be at most 1, got 1.500000");
+    other.idle_gpus = 4;
+    CHECK(error_of([&] { static_cast<void>(what_if(other, 1)); }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
+}
+
+TEST_CASE("A waterfall of a model: views and plan are its lines") {
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
+    floptally::training_plan plan;
+    plan.recomputed = floptally::recompute::full;
+    const floptally::flop_counter cost(model, floptally::conventions::exact, plan);
+    floptally::tally batch{cost.masks()};
+    batch.add_cu_seqlens(std::vector<std::int32_t>{0, 3000, 8000}, std::vector<std::int32_t>{0, 3072, 8192}, 1);
+    const breakdown work = cost.evaluate(batch);
+    step_account account{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 989.4}};
+    account.work = {{work, 989.4}};
+    const waterfall made(account);
+    const auto seconds = [](floptally::flops of) { return to_double(of) / 989.4e12; };
+    CHECK(line(made, waterfall_step::useful).share * 2 == Approx(seconds(work.total())));
+    CHECK(line(made, waterfall_step::precision).gpu_nanoseconds == 0);
+    CHECK(line(made, waterfall_step::padding).share * 2 ==
+          Approx(seconds(work.total(floptally::view::padded)) - seconds(work.total())));
+    CHECK(line(made, waterfall_step::recompute).share * 2 ==
+          Approx(seconds(work.get(floptally::view::executed, floptally::phase::recompute))));
+}
+
+TEST_CASE("An account that cannot be is a named error") {
+    const auto refused = [](auto change) {
+        step_account account = by_hand();
+        change(account);
+        return error_of([&] { static_cast<void>(waterfall(account)); });
+    };
+    CHECK(refused([](step_account&) {}) == "no error");
+    CHECK(refused([](step_account& a) { a.work.clear(); }) ==
+          "work: is empty: a waterfall needs the FLOPs of the step");
+    CHECK(refused([](step_account& a) { a.idle_gpus = 4; }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
+    CHECK(refused([](step_account& a) { a.work[0].peak_tflops = 0; }) ==
+          "peak_tflops: must be a finite number above 0, got 0.000000");
+    CHECK(refused([](step_account& a) { a.step.seconds = std::nan(""); }) ==
+          "seconds: must be a finite number above 0, got nan");
+    CHECK(refused([](step_account& a) { a.step.gpus = 0; }) == "gpus: must be at least 1, got 0");
+    CHECK(refused([](step_account& a) { a.apart[0].seconds = -1; }) ==
+          "apart[0]: \"data wait\" must be from 0 to the 1.0000 s of the step, got -1.000000");
+    CHECK(refused([](step_account& a) {
+              a.apart.push_back({"optimizer", 0.9});
+          }) == "apart: takes 1.0000 s, and the step 1.0000: nothing is left for its work");
+    CHECK(refused([](step_account& a) { a.step.seconds = 0.5; }) ==
+          "seconds: the work needs 0.2125 s of each GPU at its peak, and 0.1500 s of 0.5000 are left for it: a time, a "
+          "peak or a number of GPUs is wrong");
+    CHECK(refused([](step_account& a) { a.step.seconds = 1e10; }) ==
+          "seconds: times the number of GPUs must be below 2^62 nanoseconds, got 40000000000.0 s");
+    CHECK(refused([](step_account& a) { a.repeated = a.masked_tiles; }) ==
+          "repeated: executes less than the work without it: it must be the same work under a plan with `repeated`");
+}
