@@ -387,6 +387,9 @@ TEST_CASE("F19: every table of docs/performance.md names the program that printe
     int tables = 0;
     for (std::string line; std::getline(lines, line); before = line) {
         section = line.rfind("## ", 0) == 0 ? line : section;
+        if (line.rfind("## ", 0) == 0 && line != "## On a GPU") {
+            CHECK(line.find(", at commit ") != std::string::npos);
+        }
         if (line.rfind("| ", 0) != 0 || before.rfind('|', 0) == 0) {
             continue;  // no head of a table
         }

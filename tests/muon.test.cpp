@@ -114,9 +114,7 @@ struct trained {
             config.parts.push_back(one);
         }
         config.cost = model().cost();
-        const model_part steps = muon_part(config.parts, plan, how);
-        config.parts.push_back(steps);
-        config.cost += steps.cost;
+        config = with_muon(config, plan, how);
     }
 
     [[nodiscard]] breakdown step(std::uint64_t steps, const convention& how = conventions::exact) const {
@@ -201,6 +199,31 @@ TEST_CASE("Muon is a component of its own, off by default, and no other conventi
           with.step(1)["optimizer.muon"].total(view::useful) + with.step(1)["optimizer.muon"].total(view::useful));
 }
 
+TEST_CASE("Muon of a model adds one part and its cost, and of a cost alone the same work", "[muon]") {
+    const trained with;
+    model_config by_hand;
+    for (const model_part& one : parts_of(model())) {
+        by_hand.parts.push_back(one);
+    }
+    const model_part steps = muon_part(by_hand.parts);
+    CHECK(with.config.parts.size() == by_hand.parts.size() + 1);
+    CHECK(with.config.parts.back().cost == steps.cost);
+    CHECK(with.config.cost == model().cost() + steps.cost);
+
+    // Layers that are merged into one row have as many matrices as before.
+    model_config alone;
+    alone.cost = model().cost();
+    alone = with_muon(alone);
+    CHECK(alone.parts.empty());
+    CHECK(alone.cost == with.config.cost);
+    // Its rows read nothing of the model, so that no plan becomes a bound by them.
+    const trained frozen({.rules = {{"*", weight_state::frozen}, {"mlp", weight_state::trainable}}});
+    CHECK_FALSE(frozen.step(1).is_upper_bound());
+    // Nothing is stepped: a step that is added counts nothing, and is no error.
+    const trained none({.rules = {{"*", weight_state::frozen}}});
+    CHECK(none.step(1).total() == none.step(1).get(view::useful, phase::forward));
+}
+
 TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     const trained with;
     CHECK(error_of([&] { static_cast<void>(with.step(0)); }) ==
@@ -211,7 +234,11 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     own.cost.add("mlp", linear{.in_features = 4, .out_features = 4});
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&own, 1}));
-          }) == "mlp: has a matrix without a name, which may be several; muon needs their names");
+          }) == "mlp: has a matrix without a name, which may be several; muon needs their names, or others to have it");
+    CHECK(muon_part({&own, 1}, {}, {.others = {"mlp"}}).cost.rows().size() == 0);
+    CHECK(error_of([&] {
+              static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.router", "moe.ruoter"}}));
+          }) == "others[1]: no weight of this model is named \"moe.ruoter\"");
     model_part merged{.name = "layer"};
     merged.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
     merged.cost.add("mlp", linear{.in_features = 6, .out_features = 4, .weight = "w"});

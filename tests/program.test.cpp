@@ -2,6 +2,7 @@
 //
 // The program as a process: what it prints, where, and its exit status. docs/command_line.md is the contract.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +90,9 @@ class work_folder {
             "num_key_value_heads": 2})");
         write("mistyped.json",
               R"({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "intermediate_sise": 7})");
+        write("experts.json", R"({"model_type": "experts", "vocab_size": 7, "hidden_size": 8, "num_attention_heads": 2,
+            "num_hidden_layers": 2, "intermediate_size": 6})");
+        write("experts.page", "page experts : llama\nfeed: experts of 4, top 2, inner 6, measured\n");
         write("mask.txt", "1,1,1,0\n0 1 1 1\n\n0,0,0,0\n");
         write("ragged.txt", "1,1\n1\n");
         write("hole.txt", "1,0,1\n");
@@ -211,6 +215,15 @@ constexpr refusal refusals[] = {
     {"flops --mtp 101 --config m.json --lengths 5", R"(mtp: must be an integer from 0 to 100, got "101")"},
     {"flops --mla latent --config m.json --lengths 5", R"(mla: must be one of expanded, absorbed, got "latent")"},
     {"flops --mla absorbed --config m.json --lengths 5", "mla: mistral has no latent attention to absorb"},
+    {"flops --config m.json --lengths 5 --routed 5", "routed: mistral counts no visits to experts that are measured"},
+    {"flops --config m.json --lengths 5 --routed 5:x",
+     R"(routed: must be an integer from 0 to 18446744073709551615, got "x")"},
+    {"flops --config m.json --lengths 5 --muon 0", R"(muon: must be an integer from 1 to 1000, got "0")"},
+    {"flops --config m.json --lengths 5 --muon-others mlp", "muon_others: needs --muon"},
+    {"flops --config m.json --lengths 5 --muon 5 --muon-others mlp,",
+     R"(muon_others: must be components apart by commas, got "mlp,")"},
+    {"flops --config m.json --lengths 5 --muon 5 --muon-others mlp,mpl",
+     R"(muon_others[1]: no weight of this model is named "mpl")"},
     {"flops --config m.json --lengths 5 --encoder-lengths 5",
      "encoder_lengths: mistral has no encoder beside its decoder"},
     {"flops --config encdec.json --lengths 5",
@@ -839,6 +852,47 @@ TEST_CASE("F27: rows by their attention mask or one length, and what their paddi
         "mfu --config small.json --attention-mask mask.txt --seconds 1 --gpus 1 --peak-tflops 1 --rules "
         "'*=frozen,mlp@1=trainable' --precisions mlp=2,@0=4");
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
+}
+
+TEST_CASE("Muon's products are the optimizer's own, of the weights that train, once a step") {
+    const std::string count = "flops --config small.json --lengths 100 ";
+    const auto iteration = [](std::uint64_t m, std::uint64_t n) { return 4 * m * m * n + 2 * m * m * m; };  // m <= n
+    const std::uint64_t attention = 2 * iteration(64, 64) + 2 * iteration(32, 64);
+    const std::uint64_t mlp = 3 * iteration(64, 128);
+    const auto work = [&](const std::string& options) {
+        const json report = run_json(count + options);
+        return number(report["flops"]["useful"]["total"]) -
+               number(run_json(count + options.substr(std::min(options.find("--rules"),
+                                                               options.size())))["flops"]["useful"]["total"]);
+    };
+    CHECK(work("--muon 5 ") == 5 * 2 * (attention + mlp));
+    CHECK(work("--muon 6 --muon-others 'attention.*' ") == 6 * 2 * mlp);
+    CHECK(work("--muon 5 --rules '*=frozen,mlp@1=trainable'") == 5 * mlp);
+    const std::uint64_t adapter = iteration(4, 64) + iteration(4, 64);
+    CHECK(work("--muon 5 --rules '*=frozen,*/q_proj=lora4'") == 5 * 2 * adapter);
+    CHECK(work("--muon 5 --rules '*=frozen'") == 0);
+    const json report = run_json(count + "--muon 5 --row-length 128 --convention megatron");
+    CHECK(total(report) == total(run_json(count + "--convention megatron")));
+    CHECK(run(count + "--muon 5").out.find("\n  measured(optimizer_steps) ") != std::string::npos);
+    // What is padded is not the optimizer's.
+    CHECK(run_json(count + "--muon 5 --row-length 128")["padding"]["in_slots"] ==
+          run_json(count + "--row-length 128")["padding"]["in_slots"]);
+    const json mfu = run_json(
+        "mfu --config small.json --lengths 100 --muon 5 --seconds 1 --gpus 1 --peak-tflops 1 "
+        "--precisions optimizer.muon=2");
+    CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
+}
+
+TEST_CASE("F27: experts whose visits are measured are told how many there were") {
+    const std::string count = "flops --config experts.json --page experts.page --lengths 5 ";
+    const json report = run_json(count + "--routed 7:9 --phase forward");
+    const auto expert = [](std::uint64_t visits) { return std::to_string(visits * 2 * 3 * 8 * 6); };
+    CHECK(forward_by_component(report)["moe.experts"] == expert(7));
+    CHECK(report["flops"]["padded"]["components"].dump().find("\"" + expert(9) + "\"") != std::string::npos);
+    CHECK(report.contains("padding") == false);
+    CHECK(run_json(count + "--routed 7 --phase forward --row-length 8").contains("padding"));
+    CHECK(run(count).status == 2);
+    CHECK(run(count + "--routed 7:6").err == "floptally: error: routed: 6 padded visits are fewer than 7\n");
 }
 
 TEST_CASE("F27: strict refuses a key that looks like structure and that nothing reads") {

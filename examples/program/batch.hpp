@@ -9,22 +9,19 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <floptally/batch/add_input.hpp>
 #include <floptally/batch/integer_view.hpp>
-#include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
-#include <floptally/batch/split_tally.hpp>
 #include <floptally/error.hpp>
-#include <floptally/flop_counter.hpp>
+#include <floptally/model/muon.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/tally.hpp>
 
 #include "arguments.hpp"
 
@@ -49,7 +46,9 @@ inline void add_batch_options(cxxopts::Options& options) {
                            cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
         "grid", "one image or clip, in patches before merging (repeatable)", cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
-        "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200");
+        "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
+        "routed", "visits of tokens to experts over all layers, where the model needs them measured, useful and padded",
+        cxxopts::value<std::string>(), "N[:N]");
 }
 
 inline std::string read_file(const std::string& path, const std::string& field) {
@@ -123,6 +122,16 @@ inline floptally::grid parse_grid(std::string_view text, const std::string& fiel
     return {numbers[0], numbers[1], numbers[2]};
 }
 
+/// "900:1024": useful and padded visits of tokens to experts; one number is both.
+inline floptally::model_input::measured_word parse_routed(std::string_view text) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const auto visits = [](std::string_view number) {
+        return parse_count(number, "routed", 0, std::numeric_limits<std::uint64_t>::max());
+    };
+    const std::uint64_t useful = visits(text.substr(0, colon));
+    return {"routed", useful, colon == text.size() ? useful : visits(text.substr(colon + 1))};
+}
+
 /// `grid_thw` of the library is --grid here, `sequences` is --sequence.
 inline constexpr floptally::input_spelling spelling{
     [](std::string_view name) {
@@ -177,26 +186,15 @@ class read_input {
         if (const auto frames = args.text("audio-frames")) {
             input_.audio_frames = keep(*frames, "audio_frames");
         }
+        if (const auto visits = args.text("routed")) {
+            input_.measured.push_back(parse_routed(*visits));
+        }
+        if (args.given("muon")) {
+            input_.measured.push_back({std::string(floptally::muon::word), 1, 1});  // the batch is one step
+        }
     }
 
     [[nodiscard]] const floptally::model_input& get() const { return input_; }
-
-    /// What the padded view of the batch is spent on, where anything is padded: it is then counted once more.
-    [[nodiscard]] std::optional<floptally::padding_flops> padding_of(const floptally::model_config& model,
-                                                                     const floptally::flop_counter& cost,
-                                                                     const floptally::tally& batch) const {
-        const std::span<const std::uint64_t> words = batch.words();
-        const auto half = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-        if (std::equal(words.begin(), half, half)) {
-            if (cost.total(batch) == cost.total(batch, floptally::view::padded)) {
-                return {};
-            }
-            return floptally::padding_of(cost, {batch, floptally::tally{batch.masks()}});  // a padded vocabulary
-        }
-        floptally::split_tally split{batch.masks()};
-        floptally::add_input(input_, model, split, spelling);
-        return floptally::padding_of(cost, split);
-    }
 
   private:
     /// Flags, a row a line; lines without any are no rows.

@@ -8,9 +8,14 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <floptally/batch/add_input.hpp>
+#include <floptally/batch/input_padding.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/model/muon.hpp>
 #include <floptally/report.hpp>
 #include <floptally/training_rules.hpp>
 
@@ -36,14 +41,17 @@ inline void add_flops_options(cxxopts::Options& options) {
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
         "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
-        "padded-vocab-size", "of the lm_head as kernels run it, in the padded view", cxxopts::value<std::string>(),
-        "N")("mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
+        "muon", "iterations of the optimizer Muon, whose products the step then has too", cxxopts::value<std::string>(),
+        "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
+             "LIST")("padded-vocab-size", "of the lm_head as kernels run it, in the padded view",
+                     cxxopts::value<std::string>(), "N")("mtp", "layers of multi-token prediction that are trained",
+                                                         cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
         "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
         "strict", "a key of the config that looks like structure and that nothing reads is an error");
 }
 
-inline floptally::model_config read_model(const arguments& args) {
+inline floptally::model_config read_config(const arguments& args) {
     const std::string path = args.required("config", "FILE");
     floptally::read_options options;
     options.mla = static_cast<floptally::mla_core>(args.choice("mla", floptally::mla_core_names));
@@ -64,17 +72,25 @@ inline floptally::model_config read_model(const arguments& args) {
     return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }
 
+/// A list of names apart by commas, each as long as a component's may be.
+inline std::vector<floptally::component_name> read_names(const std::string& text, const std::string& field) {
+    std::vector<floptally::component_name> names;
+    for (const std::string& name : comma_separated({text})) {
+        if (name.empty() || name.size() > floptally::component_name::capacity) {
+            throw error(field, fmt::format("must be components apart by commas, got \"{}\"", text));
+        }
+        names.emplace_back(name);
+    }
+    return names;
+}
+
 inline floptally::training_plan read_plan(const arguments& args) {
     floptally::training_plan plan{
         .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names)),
         .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0};
     if (const auto names = args.text("recompute-components")) {
-        for (const std::string& name : comma_separated({*names})) {
-            if (name.empty() || name.size() > floptally::component_name::capacity) {
-                throw error("recompute_components",
-                            fmt::format("must be components apart by commas, got \"{}\"", *names));
-            }
+        for (const floptally::component_name& name : read_names(*names, "recompute_components")) {
             plan.recomputed_components.push_back(name, "recompute_components");
         }
     }
@@ -110,27 +126,66 @@ inline void require_components(const floptally::cost& model, const floptally::tr
     }
 }
 
+/// A plan and an optimizer are options here, and so are the fields of their errors.
+template <class Do>
+decltype(auto) naming_options(Do what) {
+    try {
+        return what();
+    } catch (const error& problem) {
+        constexpr std::string_view of_plan = "plan.";
+        const std::string text(problem.problem());
+        if (problem.field().starts_with(of_plan)) {
+            throw error(problem.field().substr(of_plan.size()), text);
+        }
+        if (problem.field().starts_with("others[")) {
+            throw error(std::string("muon_").append(problem.field()), text);
+        }
+        throw;
+    }
+}
+
+/// The model with the products of its optimizer, where these are asked for.
+inline floptally::model_config with_optimizer(const arguments& args, const floptally::model_config& model,
+                                              const floptally::training_plan& plan) {
+    const auto iterations = args.text("muon");
+    const auto others = args.text("muon-others");
+    if (!iterations) {
+        if (others) {
+            throw error("muon_others", "needs --muon");
+        }
+        return model;
+    }
+    floptally::muon how{.iterations = parse_count(*iterations, "muon", 1, 1000)};
+    if (others) {
+        for (const floptally::component_name& name : read_names(*others, "muon_others")) {
+            how.others.push_back(name, "muon_others");
+        }
+    }
+    return floptally::with_muon(model, plan, how);
+}
+
+inline floptally::model_config read_model(const arguments& args) {
+    const floptally::model_config model = read_config(args);
+    return naming_options([&] { return with_optimizer(args, model, read_plan(args)); });
+}
+
 inline floptally::report count(const arguments& args, const floptally::model_config& model) {
     const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
     const floptally::training_plan plan = read_plan(args);
     require_components(model.cost, plan);
-    try {
+    return naming_options([&] {
         const floptally::flop_counter cost(model, how, plan);
         const read_input input(args);
+        if (args.given("routed") && !cost.needs_routed()) {
+            throw error("routed", fmt::format("{} counts no visits to experts that are measured", model.model_type));
+        }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};
         floptally::add_input(input.get(), model, batch, spelling);
         floptally::report made = floptally::report_of(model, cost, plan, batch, model.cost.masks());
-        made.padding = input.padding_of(model, cost, batch);
+        made.padding = floptally::padding_of(input.get(), model, cost, batch, spelling);
         return made;
-    } catch (const error& problem) {
-        // The plan is options here.
-        constexpr std::string_view of_plan = "plan.";
-        if (problem.field().starts_with(of_plan)) {
-            throw error(problem.field().substr(of_plan.size()), std::string(problem.problem()));
-        }
-        throw;
-    }
+    });
 }
 
 }  // namespace program

@@ -60,11 +60,14 @@ inline std::string figure(flops work, figures style) {
     return style == figures::exact ? to_string(work) : readable(work);
 }
 
+/// What a rule's amount is called: pairs, but of a word that the caller measured.
+inline std::string label_of(const rule& m) { return m.is_measured() ? m.name() : "pairs, " + m.name(); }
+
 /// The widest name of a report's first column.
 inline std::size_t name_width(const report& r) {
     std::size_t width = 28;
     for (const rule& m : r.masks) {
-        width = std::max(width, std::string_view("pairs, ").size() + m.name().size());
+        width = std::max(width, label_of(m).size());
     }
     for (const component_flops& c : r.work.components()) {
         width = std::max(width, c.name.view().size());
@@ -102,7 +105,7 @@ inline void append_statistics(std::string& text, const report& r, std::size_t wi
     words("vision.frames", "vision.patches", modality::vision);
     words("audio.clips", "audio.frames", modality::audio);
     for (const rule& m : r.masks) {
-        line("pairs, " + m.name(), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
+        line(label_of(m), r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m));
     }
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Compile times beside those of nlohmann_json: of the umbrella, and of a unit that reads a config. User and system
-# seconds, the least of RUNS (5), in turn, so that a machine that slows down slows all of them.
+# Prints what docs/performance.md says of compile time: of the umbrella and of a unit that reads a config, beside
+# nlohmann_json's own. User and system seconds, the least of RUNS (5), in turn, so that a machine that slows down slows all
+# of them.
 #   tests/benchmark/compile_time.sh [compiler ...]        (g++ and clang++)
 set -euo pipefail
 include=$(cd "$(dirname "$0")/../../include" && pwd)
@@ -48,14 +49,19 @@ ratio() { awk -v a="$(cat "$1.least")" -v b="$(cat "$2.least")" 'BEGIN { printf 
 megabytes() { awk -v bytes="$(stat -c %s "$1.o")" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
 
 [ $# -gt 0 ] || set -- g++ clang++
+echo "Commit $(git -C "$include" rev-parse --short HEAD)."
+rows=()
 for compiler in "$@"; do
     compile "$compiler" -O0 umbrella json standard
     echo "$compiler -O0: umbrella $(cat umbrella.least) s, json.hpp $(cat json.least) s, standard headers alone" \
         "$(cat standard.least) s: umbrella is $(ratio umbrella json) x json.hpp"
     for option in -O0 -O3; do
         compile "$compiler" "$option" search load declared
-        echo "$compiler $option: parses JSON $(cat search.least) s;" \
-            "load_config, header-only $(cat load.least) s, $(ratio load search) x, object $(megabytes load);" \
-            "declared only $(cat declared.least) s, $(ratio declared search) x, object $(megabytes declared)"
+        rows+=("| $compiler $("$compiler" -dumpversion), $option | $(cat search.least) s | $(cat load.least) s, $(ratio load search) x |\
+ $(megabytes load) | $(cat declared.least) s, $(ratio declared search) x |")
     done
 done
+echo
+echo '| `compile_time.sh` | parses JSON | `load_config`, header-only | object | declared only |'
+echo '| --- | ---: | ---: | ---: | ---: |'
+printf '%s\n' "${rows[@]}"

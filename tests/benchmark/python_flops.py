@@ -3,7 +3,8 @@
 
     python tests/benchmark/python_flops.py
 
-Prints the tables of docs/performance.md: the least of 41 repetitions, in microseconds a call, in one process on one core.
+Prints the tables of docs/performance.md: the least of 41 repetitions, in microseconds a call, in one process on one core,
+with the commit of this file's repository, of which the installed floptally has to be.
 The other counters are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's
 dependencies `ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of
 Megatron-Bridge only the file with the formula is run, because the package itself imports transformer-engine and
@@ -18,6 +19,7 @@ import itertools
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import timeit
 import types
@@ -266,6 +268,9 @@ def whole_step(meter: floptally.Meter, bounds: Any = numpy.arange(0, 17 * 512, 5
 if __name__ == "__main__":
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    where = pathlib.Path(__file__).parent
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=where, capture_output=True, text=True, check=False)
+    print(f"Commit {commit.stdout.strip()}, floptally {floptally.__version__} at {floptally.__file__}.\n")
     calls()
     counts()
     microbatches()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the tables of docs/performance.md that are of the C++ library: each figure beside the program that printed it.
+"""Prints the tables of docs/performance.md that are of the C++ library and of reading a config, as they stand there: each
+figure beside the program that printed it. (Those of Python: python_flops.py. That of compile time: compile_time.sh.)
 
     python3 tests/benchmark/tables.py build/benchmark/tests/benchmark
 
@@ -17,16 +18,21 @@ HERE = pathlib.Path(__file__).parent
 REPETITIONS = 7
 
 
-def least(program, pattern="."):
-    """{benchmark: least nanoseconds} of a program's benchmarks."""
-    times = {}
+def runs(program, pattern="."):
+    """Every benchmark of a program, again and again, as it prints it."""
     for _ in range(REPETITIONS):
         command = [program, f"--benchmark_filter={pattern}", "--benchmark_format=json", "--benchmark_min_time=0.05"]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        for one in json.loads(printed)["benchmarks"]:
-            factor = {"ns": 1, "us": 1e3, "ms": 1e6}[one["time_unit"]]
-            name = one["name"]
-            times[name] = min(times.get(name, float("inf")), one["cpu_time"] * factor)
+        yield from json.loads(printed)["benchmarks"]
+
+
+def least(program, pattern="."):
+    """{benchmark: least nanoseconds} of a program's benchmarks."""
+    times = {}
+    for one in runs(program, pattern):
+        factor = {"ns": 1, "us": 1e3, "ms": 1e6}[one["time_unit"]]
+        name = one["name"]
+        times[name] = min(times.get(name, float("inf")), one["cpu_time"] * factor)
     return times
 
 
@@ -73,6 +79,12 @@ def main(folder):
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[1:]
     table(["`callgrind.sh length_sums_callgrind`", "instructions a sequence"],
           [[f"`{line.rsplit(maxsplit=1)[0].strip()}`", line.split()[-1]] for line in lines])
+
+    # Counters in seconds: of one config on average, and of the slowest.
+    configs = list(runs(folder / "read_config_bench"))
+    table(["`read_config_bench`", "ms a config"],
+          [[said, f"{1e3 * min(one[counter] for one in configs if counter in one):.2f}"]
+           for said, counter in (("on average", "of one"), ("the slowest", "slowest"))])
 
 
 if __name__ == "__main__":

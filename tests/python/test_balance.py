@@ -68,6 +68,67 @@ def test_several_loads_capacities_and_groups() -> None:
     assert floptally.balance(LENGTHS, 2, seed="longest_first", budget=0).ranks != []
 
 
+def test_f17_few_samples_end_at_the_optimum_and_say_so() -> None:
+    # 16 numbers whose sum is even, and can be halved.
+    costs = [8294, 2823, 5056, 4479, 2815, 6598, 6923, 8122, 4753, 1513, 1689, 2611, 8746, 3983, 3723, 2473]
+    found = floptally.balance(costs, 2)
+    assert max(found.loads) == 37301 == -(-sum(costs) // 2)
+    assert found.is_optimum
+    assert not floptally.balance(costs, 2, budget=0).is_optimum
+    many = [(number * number) % 10_007 for number in range(1, 401)]
+    fine, rough = (max(floptally.balance(many, 8, fineness=fineness).loads) for fineness in (0, 4))
+    assert -(-sum(many) // 8) <= fine < rough
+    with pytest.raises(floptally.Error, match="^fineness: must be an integer from 0"):
+        floptally.balance(costs, 2, fineness=-1)
+
+
+def test_f25_the_published_example_of_megatron_mimo() -> None:
+    # As in tests/balance.test.cpp: receipts of four sizes, in patches.
+    sizes = {"a": 5848, "b": 1564, "c": 2976, "d": 2016}
+    patches = [sizes[kind] for kind in "aabccccccaadcacccdbacdabaabddaad"]
+    assert (len(patches), sum(patches)) == (32, 115416)
+    found = floptally.balance(patches, 4)
+    assert round(found.report["before"][0]["max_over_min"], 2) == 1.27
+    assert found.report["after"][0]["max_over_min"] <= 1.07
+    assert 18 <= found.report["moved"] <= 24
+    # Nothing costs anything: every sample stays where it is.
+    nothing = floptally.balance([0.0] * 32, 4)
+    assert (nothing.report["moved"], nothing.report["after"][0]["max_over_min"]) == (0, 1.0)
+    assert list(nothing.rank_of) == [sample // 8 for sample in range(32)]
+
+
+def test_f25_weights_of_the_user_by_component() -> None:
+    cost = floptally.Cost.from_rows(
+        [
+            floptally.Row("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),
+            ("mlp", "tokens", "linear", 5, 1),
+            ("lm_head", "tokens", "lm_head", 3, 1),
+        ]
+    )
+    samples = []
+    for patches, tokens in ((4, 90), (64, 20), (16, 50), (36, 10)):
+        one = floptally.Tally(cost)
+        one.add_lengths([tokens])
+        one.add_grid_thw([(1, patches, 1)])
+        samples.append(one)
+    work = [cost.flops(tally=one).useful.components for one in samples]
+    vision = [one["vision.mlp"].total for one in work]
+    text = [one["mlp"].total + one["lm_head"].total for one in work]
+    assert cost.sample_loads(samples, [("*", 0, 5), ("vision.*", 0, 2)]) == [
+        [5 * t + 2 * v] for t, v in zip(text, vision, strict=True)
+    ]
+    both = cost.sample_loads(samples, [("*", 0), ("vision.*", 1)])
+    assert both == [[t, v] for t, v in zip(text, vision, strict=True)]
+    assert floptally.balance(both, 2).loads
+    assert cost.sample_loads(samples, [("*", 0, 0), ("vision.*", 0)]) == [[v] for v in vision]
+    with pytest.raises(floptally.Error, match='^rules: none matches "mlp"'):
+        cost.sample_loads(samples, [("vision.*", 0)])
+    wrong: list[Any] = [5, ("*",), ("*", -1), (5, 0), ("*", 0, 1, 2)]
+    for rule in wrong:
+        with pytest.raises(floptally.Error, match=r"^rules\[1\]: must be"):
+            cost.sample_loads(samples, [("*", 0), rule])
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

@@ -12,6 +12,7 @@ import re
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import floptally
@@ -206,6 +207,87 @@ def test_padding_and_mock_sequences_are_padded_and_never_useful(mistral: floptal
     assert (masked.total, masked.padded_total) == (rows.total, rows.padded_total)
 
 
+def test_f27_what_padding_is_spent_on_adds_up_and_is_the_programs() -> None:
+    small = {**LLAMA_3_8B, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 97}
+    small |= {"num_attention_heads": 4, "num_key_value_heads": 2}
+
+    def one(length: int, vocabulary: int = 97) -> int:  # of one sequence, every token of it real
+        return floptally.flops({**small, "vocab_size": vocabulary}, lengths=[length]).total
+
+    expected = {
+        "useful": 2 * one(3),
+        "in_slots": 2 * (one(4) - one(3)),
+        "mock": one(4),
+        "vocabulary": 3 * (one(4, 128) - one(4)),
+    }
+    cost = floptally.cost(small, padded_vocab_size=128)
+    named: list[dict[str, Any]] = [
+        {"lengths": [3, 3, 0], "row_length": 4},
+        {"attention_mask": [[1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 0, 0]]},
+        {"attention_mask": np.array([[1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 0, 0]], bool)},
+        {"cu_seqlens": [0, 3, 6, 6], "cu_seqlens_padded": [0, 4, 8, 12]},
+        {"cu_seqlens": [0, 3, 6, 8], "cu_seqlens_padded": [0, 4, 8, 12], "num_real_seqs": 2},
+    ]
+    for batch in named:
+        work = cost.flops(**batch)
+        assert work.padding == expected
+        assert sum(expected.values()) == work.padded_total
+        assert work.to_dict()["padding"] == {name: str(spent) for name, spent in expected.items()}
+        assert "\n  mock sequences " in str(work)
+        # What was counted before does not say which of its sequences were real.
+        assert cost.flops(tally=work.tally).padding is None
+        meter = floptally.Meter(cost, gpus=1, peak_tflops=1.0)
+        with meter.step(seconds=1.0):
+            meter.add(**batch)
+        assert (meter.breakdown().padding, meter.run.padded) == (None, work.padded_total)
+    dense = floptally.Tally(cost)
+    dense.add_lengths([4])
+    more = cost.flops(lengths=[3, 3, 0], row_length=4, tally=dense)
+    assert more.padding == {
+        **expected,
+        "useful": expected["useful"] + one(4),
+        "vocabulary": expected["vocabulary"] * 4 // 3,
+    }
+    assert floptally.flops(small, lengths=[3, 4]).padding is None
+    assert "mock sequences" not in str(floptally.flops(small, lengths=[3, 4]))
+
+
+def test_muon_is_a_component_of_its_own_once_for_each_step(llama: floptally.Cost) -> None:
+    def iterations(rows: int, columns: int) -> int:  # of one matrix: X Xᵀ, A A and (bA + cA²) X
+        m, n = sorted((rows, columns))
+        return 5 * (2 * m * m * n + 2 * m**3 + 2 * m * m * n)
+
+    attention = 2 * iterations(4096, 4096) + 2 * iterations(1024, 4096)
+    mlp = 3 * iterations(14336, 4096)
+    cost = llama.with_muon()
+    steps = {"optimizer_steps": 2}
+    work = cost.flops(lengths=[512], measured=steps)
+    assert work.useful.components["optimizer.muon"].total == 2 * 32 * (attention + mlp)
+    assert work.total == llama.flops(lengths=[512]).total + 2 * 32 * (attention + mlp)
+    assert cost.flops(lengths=[512], measured=steps, convention="megatron").total == (
+        llama.flops(lengths=[512], convention="megatron").total
+    )
+    assert llama.with_muon(others=["attention.*"]).flops(lengths=[5], measured=steps).useful.components[
+        "optimizer.muon"
+    ].total == 2 * 32 * mlp
+    adapters = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*/q_proj", "lora", rank=16)])
+    lora = llama.with_muon(plan=adapters).flops(lengths=[5], plan=adapters, measured=steps)
+    assert lora.useful.components["optimizer.muon"].total == 2 * 32 * 2 * iterations(16, 4096)
+    assert not lora.is_upper_bound
+    assert pickle.loads(pickle.dumps(cost)) == cost != llama
+    meter = floptally.Meter(cost, gpus=1, peak_tflops=989.0)
+    with meter.step(seconds=1.0):
+        meter.add(lengths=[512])
+        meter.add(measured={"optimizer_steps": 1})
+    assert meter.run.useful == llama.flops(lengths=[512]).total + 32 * (attention + mlp)
+    with pytest.raises(floptally.Error, match=r"^measured\(optimizer_steps\): this cost counts it"):
+        cost.flops(lengths=[512])
+    with pytest.raises(floptally.Error, match='^others\\[1\\]: no weight of this model is named "mpl"'):
+        llama.with_muon(others=["mlp", "mpl"])
+    with pytest.raises(floptally.Error, match="^iterations: must be at least 1, got 0"):
+        llama.with_muon(iterations=0)
+
+
 def test_every_convention_has_a_name_that_travels(llama: floptally.Cost) -> None:
     names = [one.name for one in floptally.conventions()]
     assert names[0] == "exact" and len(set(names)) == len(names) > 10
@@ -236,6 +318,27 @@ def test_a_plan_says_what_runs_and_what_trains(llama: floptally.Cost) -> None:
     assert flops(recompute="full", recompute_every=2).executed.recompute == full.executed.recompute // 2
     assert flops(flash_attention=False).executed_total == train.padded_total
     assert train.executed_total - train.padded_total == core // 2
+
+
+def test_redundant_work_of_a_layout_is_executed_by_each_rank_and_useful_once() -> None:
+    cost = floptally.cost(VLM)
+    layout = floptally.ParallelLayout(rank=0, dp=3, cp=2, tp=4)
+    plan = layout.with_redundant_work({"vision.*": ["cp", "tp"]}, plan=floptally.Plan(recompute="full"))
+    assert plan == floptally.Plan(recompute="full", repeated={"vision.*": 8})
+    once = cost.flops(lengths=[99], images=1, plan=floptally.Plan(recompute="full"))
+    work = cost.flops(lengths=[99], images=1, plan=plan)
+    vision = sum(one.total for name, one in once.executed.components.items() if name.startswith("vision."))
+    assert (work.total, work.padded_total) == (once.total, once.padded_total)
+    assert work.executed_total == once.executed_total + 7 * vision
+    # Of names that fit the same the last one holds, in the order of the dict.
+    rules = {"vision.*": ["cp"], "*": ["tp"]}
+    assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(rules)).executed_total == (
+        4 * cost.flops(lengths=[99], images=1).executed_total
+    )
+    with pytest.raises(floptally.Error, match="^redundant_work: ep is no axis of its own"):
+        layout.with_redundant_work({"moe.*": ["ep"]})
+    with pytest.raises(floptally.Error, match="^redundant_work: must be {name:"):
+        layout.with_redundant_work({"vision.*": "cp"})  # type: ignore[dict-item]
 
 
 def test_lora_and_frozen_weights_are_walked_layer_by_layer(llama: floptally.Cost) -> None:
@@ -496,6 +599,28 @@ def test_f34_a_total_is_that_of_the_breakdown_and_a_plan_is_folded_once(mistral:
             for view in ("useful", "padded", "executed"):
                 assert mistral.total(view=view, **given) == getattr(work, view).total
     assert floptally.cost(mistral) is mistral  # what it was folded to is not thrown away
+
+
+def test_f26_a_measured_step_has_a_mixed_precision_mfu(llama: floptally.Cost) -> None:
+    plan = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("mlp", "trainable")])
+    work = llama.flops(lengths=[8192], plan=plan)
+    step = work.measure(0.8, gpus=2, accelerator="H100 SXM", precisions="mlp=fp8")
+    bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))
+    mlp = work.useful.components["mlp"].total
+    needed = (mlp / fp8 + (work.total - mlp) / bf16) / 1e12
+    assert step.mixed_mfu == pytest.approx(needed / 1.6)
+    assert step.mixed_peak_tflops == pytest.approx(work.total / 1e12 / needed)
+    assert step.mfu == work.measure(0.8, gpus=2, accelerator="H100 SXM").mfu
+    mixed = {"useful": step.mixed_mfu, "peak_tflops": step.mixed_peak_tflops}
+    assert step.to_dict()["mfu"]["mixed_precision"] == mixed and "\n  mixed-precision MFU " in str(step)
+    # By layer: half of them at half the peak are as if three quarters of the layers' work were more.
+    layers = work.measure(1, gpus=1, peak_tflops=100.0, precisions="@0-15=50")
+    head = work.useful.components["lm_head"].total
+    assert layers.mixed_mfu > 1.4 * (work.total - head) / 1e14
+    with pytest.raises(floptally.Error, match="precisions: none were given"):
+        _ = work.measure(1, gpus=1, peak_tflops=1.0).mixed_mfu
+    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+        work.measure(1, gpus=1, peak_tflops=1.0, precisions="@0-32=2")
 
 
 def test_accelerators_have_sources_and_refuse_look_alikes() -> None:

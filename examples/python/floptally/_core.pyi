@@ -224,6 +224,15 @@ class Cost:
         plan: Plan | None = None,
         view: str = "useful",
     ) -> list[int]: ...
+    def sample_loads(
+        self,
+        samples: Sequence[Tally],
+        rules: Sequence[tuple[str, int] | tuple[str, int, int]],
+        *,
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+        view: str = "useful",
+    ) -> list[list[int]]: ...
     @property
     def model_type(self) -> str: ...
     @property
@@ -237,6 +246,7 @@ class Cost:
     @property
     def rows(self) -> list[Row]: ...
     def keep(self, word: Mask) -> Cost: ...
+    def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = ...) -> Cost: ...
     def __add__(self, other: Cost) -> Cost: ...
     def __rmul__(self, times: int) -> Cost: ...
     def __eq__(self, other: object) -> bool: ...
@@ -336,6 +346,8 @@ class Breakdown:
     @property
     def is_upper_bound(self) -> bool: ...
     @property
+    def padding(self) -> dict[str, int] | None: ...
+    @property
     def statistics(self) -> dict[str, Any]: ...
     @property
     def mfu(self) -> float: ...
@@ -347,6 +359,10 @@ class Breakdown:
     def tflops_per_gpu(self) -> float: ...
     @property
     def tokens_per_second(self) -> float: ...
+    @property
+    def mixed_mfu(self) -> float: ...
+    @property
+    def mixed_peak_tflops(self) -> float: ...
     def measure(
         self,
         seconds: float,
@@ -355,6 +371,7 @@ class Breakdown:
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
         precision: str = "bf16",
+        precisions: str | None = None,
     ) -> Breakdown: ...
     def to_dict(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
@@ -569,6 +586,9 @@ class Assignment:
     def loads(self) -> list[Any]:
         """The load of each rank, exact where costs are ints; a tuple of several."""
     @property
+    def is_optimum(self) -> bool:
+        """Whether no assignment has a smaller largest load, where that is known."""
+    @property
     def report(self) -> dict[str, Any]:
         """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
         speed-up."""
@@ -586,13 +606,15 @@ def balance(
     capacity: SupportsIndex | None = None,
     groups: Integers | None = None,
     budget: SupportsIndex | None = None,
+    fineness: SupportsIndex = 1024,
 ) -> Assignment:
     """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
 
     costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
     mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
     most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget:
-    exchanges to look at, 0 for the seeds alone.
+    exchanges to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within
+    1 / fineness of the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.
     """
 
 class ParallelLayout:
@@ -622,6 +644,9 @@ class ParallelLayout:
         """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
     def group(self, axes: Sequence[str]) -> list[int]:
         """The ranks that differ from this one along these axes only, itself among them."""
+    def with_redundant_work(self, rules: dict[str, list[str]], *, plan: Plan | None = None) -> Plan:
+        """The plan of all ranks, {"vision.*": ["cp"]}: what is named all ranks along these axes run, each the whole of it. It
+        is executed by each and useful once."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 

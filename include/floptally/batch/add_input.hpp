@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,9 +19,18 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/rule.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {
+
+/// Whether the padded view of a batch has more than the useful one.
+[[nodiscard]] inline bool is_padded(const tally& batch) {
+    const std::span<const std::uint64_t> words = batch.words();
+    const auto padded = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
+    return !std::equal(words.begin(), padded, padded);
+}
 
 namespace detail {
 
@@ -33,7 +44,16 @@ class input_adder {
     template <class Receiver>
     void add_to(Receiver& sum) const {
         for (const tally& counted : batch_.tallies) {
-            add_counted(counted, "tally", sum);
+            add_counted(counted, sum);
+        }
+        for (const model_input::measured_word& word : batch_.measured) {
+            const rule named = measured(word.name);
+            if (!named.is_polynomial() && sum.masks().find(named) == sum.masks().size()) {
+                refuse("measured", subject(" counts no word \"").append(word.name).append("\""));
+            }
+            tally counted{sum.masks()};
+            counted.add_measured(word.name, word.useful, word.padded);
+            add_counted(counted, sum);
         }
         if (!batch_.names_any()) {
             return;
@@ -45,7 +65,7 @@ class input_adder {
             add_lengths(list, sum);
         }
         for (const model_input::counted_rows& rows : batch_.rows) {
-            add_counted(rows.sum, rows.field, sum);
+            add_counted(rows.real, rows.mock, sum);
         }
         if (const auto& rows = batch_.attention_mask) {
             rows->flags.visit([&](const auto& flags) { sum.add_attention_mask(flags, rows->rows, rows->columns); });
@@ -69,13 +89,24 @@ class input_adder {
     }
 
   private:
-    /// What was counted before. Whether a sequence was real is no longer known.
+    /// What was counted before as real and as mock sequences.
     template <class Receiver>
-    void add_counted(const tally& counted, const std::string& field, Receiver& sum) const {
+    static void add_counted(const tally& real, const tally& mock, Receiver& sum) {
+        if constexpr (std::is_same_v<Receiver, tally>) {
+            (sum += real) += mock;
+        } else {
+            sum += Receiver(real, mock);
+        }
+    }
+    /// The same where that is no longer known: without padding all are real.
+    template <class Receiver>
+    static void add_counted(const tally& counted, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
             sum += counted;
+        } else if (is_padded(counted)) {
+            throw error("tally", "was counted before: its real sequences cannot be told from its mock sequences");
         } else {
-            throw error(field, "was counted before: its real sequences cannot be told from its mock sequences");
+            sum += Receiver(counted, tally{counted.masks()});
         }
     }
     [[noreturn]] void refuse(std::string_view name, const std::string& problem) const {

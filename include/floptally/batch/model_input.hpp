@@ -126,16 +126,24 @@ struct model_input {
     std::vector<grid> grids{};
     std::uint64_t images = 0;  ///< of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
-    /// Rows of a BSHD batch that were counted as such: by their attention mask, or their one length.
+    std::optional<flag_rows> attention_mask{};
+    /// Rows that were counted before, by an attention mask: those with a real token, and those without.
     struct counted_rows {
         std::string field;
-        tally sum;
+        tally real;
+        tally mock;
     };
     std::vector<counted_rows> rows{};
-    std::optional<flag_rows> attention_mask{};
+    /// A word that the caller measured, by its name (statistics/measured.hpp).
+    struct measured_word {
+        std::string name;
+        std::uint64_t useful = 0;
+        std::uint64_t padded = 0;
+    };
+    std::vector<measured_word> measured{};
     std::vector<tally> tallies{};  ///< what was counted before, with all sides that the model has
 
-    /// Whether anything but tallies is given, which a model may be unable to take.
+    /// Whether there are samples, which a model may be unable to take.
     [[nodiscard]] bool names_any() const {
         return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
                !sequences.empty() || !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;

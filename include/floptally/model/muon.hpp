@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_rules.hpp>
@@ -15,6 +17,7 @@
 #include <floptally/model/cost_row.hpp>
 #include <floptally/model/dealing.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/measured.hpp>
@@ -76,6 +79,24 @@ struct matrices_of_row {
     return false;
 }
 
+/// A name that no weight has would be left to no other optimizer, without a word.
+constexpr void require_others(const muon& how, std::span<const model_part> model) {
+    for (std::size_t i = 0; i < how.others.size(); ++i) {
+        bool named = false;
+        for (const model_part& part : model) {
+            for (const cost_row& row : part.cost.rows()) {
+                named = named ||
+                        (has_weight(row.kind) && matches(how.others[i], part.cost.components()[row.component].view(),
+                                                         part.cost.weight_name(row)));
+            }
+        }
+        if (!named) {
+            throw error(indexed("others", i),
+                        std::string("no weight of this model is named \"").append(how.others[i].view()).append("\""));
+        }
+    }
+}
+
 }  // namespace detail
 
 /// What Muon multiplies in a step of the weights that a plan trains: a component "optimizer.muon" over the steps that a
@@ -85,6 +106,7 @@ struct matrices_of_row {
 [[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
                                              const muon& how = {}) {
     require_positive(how.iterations, "iterations");
+    detail::require_others(how, model);
     const detail::plan_rules rules(plan);
     rules.check(model);
     std::uint64_t once = 0;
@@ -98,7 +120,7 @@ struct matrices_of_row {
                 continue;
             }
             if (weight.empty()) {
-                throw error(component, "has a matrix without a name, which may be several; muon needs their names");
+                throw error(component, "has a matrix without a name, which may be several; muon needs their names, or others to have it");
             }
             const detail::matrices_of_row matrices(row, component);
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
@@ -125,6 +147,22 @@ struct matrices_of_row {
                                .dealt = dealing::replicated()},
                       measured(muon::word));
     return made;
+}
+
+/// A model (a `model_config`) that also counts what Muon multiplies in each step of its optimizer: `muon_part`, in its
+/// cost, and in its parts where it lists them.
+template <model_record Model>
+[[nodiscard]] constexpr Model with_muon(Model model, const training_plan& plan = {}, const muon& how = {}) {
+    const detail::array_view<model_part> parts = model.parts;
+    if (parts.empty()) {
+        const model_part whole{.name = "model", .role = part_role::anywhere, .cost = model.cost};
+        model.cost += muon_part({&whole, 1}, plan, how).cost;
+        return model;
+    }
+    const model_part steps = muon_part({parts.begin(), parts.size()}, plan, how);
+    model.cost += steps.cost;
+    model.parts.push_back(steps);
+    return model;
 }
 
 }  // namespace floptally

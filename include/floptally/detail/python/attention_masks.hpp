@@ -12,12 +12,13 @@
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
-#include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
 
-/// An attention mask [batch, tokens] of bools or of integers that are 0 or 1, of an array, a tensor or nested lists.
-inline void add_attention_mask(tally& sum, py::handle value) {
+/// An attention mask [batch, tokens] of bools or of integers that are 0 or 1, of an array, a tensor or nested lists,
+/// added to a tally, or to two (`split_tally`).
+template <class Receiver>
+void add_attention_mask(Receiver& sum, py::handle value) {
     constexpr const char* field = "attention_mask";
     if (const array_argument array(value, field); array.is_array()) {
         const std::span<const std::int64_t> shape = array.shape();

@@ -158,7 +158,7 @@ template <class Number>
 [[nodiscard]] inline held_assignment balanced(const py::object& costs, const py::object& ranks, const std::string& mode,
                                               const std::string& seed, const py::object& sizes,
                                               const py::object& capacity, const py::object& groups,
-                                              const py::object& budget) {
+                                              const py::object& budget, const py::object& fineness) {
     const cost_argument given(costs);
     const std::uint64_t count = to_count(ranks, "ranks");
     const auto own_sizes = copied<std::uint64_t>(sizes, "sizes");
@@ -169,7 +169,8 @@ template <class Number>
                               .sizes = own_sizes,
                               .capacity = capacity.is_none() ? 0 : to_count(capacity, "capacity"),
                               .groups = own_groups,
-                              .budget = budget.is_none() ? automatic_budget : to_count(budget, "budget")};
+                              .budget = budget.is_none() ? automatic_budget : to_count(budget, "budget"),
+                              .fineness = to_count(fineness, "fineness")};
     const py::gil_scoped_release released;
     return given.visit([&](const auto& numbers) {
         assignment found = partition(numbers, count, how);
@@ -232,6 +233,9 @@ inline void bind_balance(py::module_& module) {
             },
             "The load of each rank, exact where costs are ints; a tuple of several.")
         .def_property_readonly(
+            "is_optimum", [](const held_assignment& a) { return a.of.is_optimum; },
+            "Whether no assignment has a smaller largest load, where that is known.")
+        .def_property_readonly(
             "report",
             [spreads](const held_assignment& a) {
                 py::dict out;
@@ -256,13 +260,14 @@ inline void bind_balance(py::module_& module) {
     module.def(
         "balance", &balanced, py::arg("costs"), py::arg("ranks"), py::kw_only(), py::arg("mode") = "equal_count",
         py::arg("seed") = "best", py::arg("sizes") = py::none(), py::arg("capacity") = py::none(),
-        py::arg("groups") = py::none(), py::arg("budget") = py::none(),
+        py::arg("groups") = py::none(), py::arg("budget") = py::none(), py::arg("fineness") = 1024,
         R"(Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
 
 costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
 mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
 most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget: exchanges
-to look at, 0 for the seeds alone.)");
+to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within 1 / fineness of
+the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.)");
 }
 
 }  // namespace floptally::detail::python

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/breakdown.hpp>
 #include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/cost_state.hpp>
@@ -19,13 +20,16 @@
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
+#include <floptally/detail/python/views.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
+#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/peak.hpp>
+#include <floptally/step/precision_rules.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/utilization.hpp>
 
@@ -44,14 +48,16 @@ struct shown_breakdown {
     [[nodiscard]] report whole() const {
         report made = report_of(*as->model, as->counter, as->plan, batch, masks());
         made.mfu = mfu;
+        made.padding = padding;
         return made;
     }
 
     std::shared_ptr<const folded_model> as;
     tally batch;
     breakdown work;
-    bool shows_kept_masks;            ///< and not those of the model, which a convention may count by other words
-    std::optional<mfu_report> mfu{};  ///< where a step was measured
+    bool shows_kept_masks;  ///< and not those of the model, which a convention may count by other words
+    std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
+    std::optional<mfu_report> mfu{};         ///< where a step was measured
 };
 
 /// "useful", "padded" or "executed".
@@ -60,32 +66,6 @@ struct shown_breakdown {
         throw error("view", "must be useful, padded or executed, got " + shown(seen));
     }
     return from_word<view>(seen.cast<std::string>(), "view", {"useful", "padded", "executed"});
-}
-
-/// Forward, backward and recompute of a component, or of all.
-struct phase_flops {
-    std::string name;
-    flops forward;
-    flops backward;
-    flops recompute;
-
-    [[nodiscard]] flops total() const { return forward + backward + recompute; }
-};
-
-/// One view of a breakdown.
-struct view_flops {
-    phase_flops all;
-    std::vector<phase_flops> components;
-};
-
-[[nodiscard]] inline view_flops view_of(const breakdown& work, view seen) {
-    view_flops out{{"total", work.get(seen, phase::forward), work.backward(seen), work.get(seen, phase::recompute)},
-                   {}};
-    for (const component_flops& c : work.components()) {
-        out.components.push_back(
-            {std::string(c.name.view()), c.get(seen, phase::forward), c.backward(seen), c.get(seen, phase::recompute)});
-    }
-    return out;
 }
 
 /// Sequences, tokens, squares and pairs as ints, in the form that they have as JSON.
@@ -120,10 +100,24 @@ struct view_flops {
     return out;
 }
 
+/// What the padded view is spent on, or None where that is not known.
+[[nodiscard]] inline py::object padding_of(const shown_breakdown& b) {
+    if (!b.padding) {
+        return py::none();
+    }
+    py::dict out;
+    out["useful"] = to_int(b.padding->useful);
+    out["in_slots"] = to_int(b.padding->in_slots);
+    out["mock"] = to_int(b.padding->mock);
+    out["vocabulary"] = to_int(b.padding->vocabulary);
+    return out;
+}
+
 /// The same with a time and a peak.
 [[nodiscard]] inline shown_breakdown measured(const shown_breakdown& b, const py::object& seconds,
                                               const py::object& gpus, const py::object& part,
-                                              const py::object& peak_tflops, const py::object& used) {
+                                              const py::object& peak_tflops, const py::object& used,
+                                              const std::optional<std::string>& precisions) {
     const chosen_peak peak = to_peak(part, peak_tflops, used);
     mfu_report mfu{.utilization = {},
                    .step = {.seconds = to_number(seconds, "seconds"),
@@ -133,6 +127,12 @@ struct view_flops {
                    .precision = peak.precision,
                    .peak_source = peak.source};
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
+    if (precisions) {
+        const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
+        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan, precision_rules(*precisions, name),
+                                    mfu.step.peak_tflops)
+                        .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
+    }
     shown_breakdown with_mfu = b;
     with_mfu.mfu = mfu;
     warn_above_peak(mfu.utilization.mfu);
@@ -144,11 +144,14 @@ struct view_flops {
     const auto& b = self.cast<const shown_breakdown&>();
     py::object step = py::none();
     if (b.mfu) {
-        step = py::make_tuple(b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator,
-                              b.mfu->precision, b.mfu->peak_source);
+        step = py::make_tuple(
+            b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator, b.mfu->precision,
+            b.mfu->peak_source,
+            b.mfu->mixed ? static_cast<py::object>(py::make_tuple(b.mfu->mixed->mfu, b.mfu->mixed->peak_tflops))
+                         : static_cast<py::object>(py::none()));
     }
     return py::make_tuple(model_state(*b.as->model), std::string(b.convention_name()), b.as->plan, b.batch,
-                          b.shows_kept_masks, step, attributes_of(self));
+                          b.shows_kept_masks, step, padding_of(b), attributes_of(self));
 }
 
 [[nodiscard]] inline std::pair<shown_breakdown, py::dict> breakdown_of_state(const py::tuple& state) {
@@ -165,36 +168,21 @@ struct view_flops {
                            .precision = step[4].cast<std::string>(),
                            .peak_source = step[5].cast<std::string>()};
         b.mfu->utilization = utilize(b.work, b.batch, b.mfu->step);
+        if (!step[6].is_none()) {
+            const py::tuple mixed(step[6]);
+            b.mfu->mixed = {mixed[0].cast<double>(), mixed[1].cast<double>()};
+        }
     }
-    return {std::move(b), state[6].cast<py::dict>()};
+    if (!state[6].is_none()) {
+        const py::dict padding(state[6]);
+        const auto flops_of = [&](const char* name) { return to_flops(py::int_(padding[name]), name); };
+        b.padding = {flops_of("useful"), flops_of("in_slots"), flops_of("mock"), flops_of("vocabulary")};
+    }
+    return {std::move(b), state[7].cast<py::dict>()};
 }
 
 inline void bind_breakdowns(py::module_& module, const std::shared_ptr<const python_services>& with) {
-    py::class_<phase_flops>(module, "Work", "FLOPs by phase, as exact ints.")
-        .def_readonly("name", &phase_flops::name)
-        .def_property_readonly("total", [](const phase_flops& w) { return to_int(w.total()); })
-        .def_property_readonly("forward", [](const phase_flops& w) { return to_int(w.forward); })
-        .def_property_readonly("backward", [](const phase_flops& w) { return to_int(w.backward); })
-        .def_property_readonly("recompute", [](const phase_flops& w) { return to_int(w.recompute); })
-        .def("__repr__", [](const phase_flops& w) { return "<Work " + w.name + ": " + to_string(w.total()) + ">"; });
-
-    py::class_<view_flops>(module, "View", "One view of a breakdown: all work, and each component's.")
-        .def_property_readonly("total", [](const view_flops& v) { return to_int(v.all.total()); })
-        .def_property_readonly("forward", [](const view_flops& v) { return to_int(v.all.forward); })
-        .def_property_readonly("backward", [](const view_flops& v) { return to_int(v.all.backward); })
-        .def_property_readonly("recompute", [](const view_flops& v) { return to_int(v.all.recompute); })
-        .def_property_readonly(
-            "components",
-            [](const view_flops& v) {
-                py::dict out;
-                for (const phase_flops& c : v.components) {
-                    out[py::str(c.name)] = py::cast(c);
-                }
-                return out;
-            },
-            "Work by component's name, in the model's order.")
-        .def("__repr__", [](const view_flops& v) { return "<View: " + to_string(v.all.total()) + ">"; });
-
+    bind_views(module);
     const auto seen = [](view which) { return [which](const shown_breakdown& r) { return view_of(r.work, which); }; };
     const auto total = [](view which) {
         return [which](const shown_breakdown& r) { return to_int(r.work.total(which)); };
@@ -217,10 +205,16 @@ what a fused attention backward computes again. str() is a table, in a notebook 
         .def_property_readonly(
             "is_upper_bound", [](const shown_breakdown& r) { return r.work.is_upper_bound(); },
             "Whether less may run: the plan trains parts of a model whose rows do not say what they read.")
+        .def_property_readonly("padding", &padding_of,
+                               "What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the "
+                               "slots of real sequences), mock (sequences without a real token) and vocabulary. None "
+                               "where nothing is padded, or where it was counted before, as a tally or by a meter.")
         .def_property_readonly("statistics", &statistics_of, "Sequences, tokens, squares and pairs, useful and padded.")
         .def("measure", &measured, py::arg("seconds"), py::kw_only(), py::arg("gpus"),
              py::arg("accelerator") = py::none(), py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16",
-             "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.")
+             py::arg("precisions") = py::none(),
+             "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
+             "precisions: as a Meter has them, for mixed_mfu.")
         .def(
             "to_dict",
             [with](const shown_breakdown& r) -> py::dict {
@@ -251,6 +245,19 @@ what a fused attention backward computes again. str() is a table, in a notebook 
     rate("hfu", &utilization::hfu, "The same for executed FLOPs.");
     rate("tflops_per_gpu", &utilization::tflops_per_gpu, "Useful TFLOP/s of one GPU.");
     rate("tokens_per_second", &utilization::tokens_per_second, "Real tokens, of all GPUs together.");
+    const auto mixed = [&type](const char* name, double mixed_precision_rate::*which, const char* meaning) {
+        type.def_property_readonly(
+            name,
+            [which](const shown_breakdown& r) {
+                if (!r.mfu || !r.mfu->mixed) {
+                    throw error("precisions", "none were given: see Breakdown.measure()");
+                }
+                return (*r.mfu->mixed).*which;
+            },
+            meaning);
+    };
+    mixed("mixed_mfu", &mixed_precision_rate::mfu, "Each part of the work over the peak of its own precision.");
+    mixed("mixed_peak_tflops", &mixed_precision_rate::peak_tflops, "The one peak that mixed_mfu stands for.");
 }
 
 }  // namespace floptally::detail::python

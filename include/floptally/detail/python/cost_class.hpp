@@ -13,9 +13,9 @@
 
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
-#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/counts.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/integers.hpp>
@@ -25,6 +25,7 @@
 #include <floptally/detail/python/services.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flop_counter.hpp>
+#include <floptally/model/muon.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
 
@@ -69,92 +70,38 @@ namespace floptally::detail::python {
     throw error("config", "must be a dict, a path, or an object with to_dict(), got " + shown(config));
 }
 
-/// What a call counts: the model by the convention and the plan that it names, and its batch.
-struct counted_batch {
-    std::shared_ptr<const folded_model> as;
-    tally batch;
-};
-
-/// `positional`: how many arguments of the call may stand without a name.
-[[nodiscard]] inline counted_batch count(const model_cost& model, call_arguments& given, std::size_t positional = 0) {
-    const py::handle how = given.keyword("convention");
-    const py::handle plan = given.keyword("plan");
-    const convention& named = how ? to_convention(how) : conventions::exact;
-    auto as = model.folded(named, to_plan(plan ? plan : py::none()));
-    tally batch = input_arguments(given, as->masks, positional).counted(model.model(), as->masks);
-    return {std::move(as), std::move(batch)};
+/// (components, load[, weight]), as `load_rule` has them.
+[[nodiscard]] inline load_rule to_load_rule(py::handle item, const std::string& field) {
+    const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
+    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
+    if (!is_tuple || !py::isinstance<py::str>(of[0])) {
+        throw error(field, "must be (components, load) or (components, load, weight), got " + shown(item));
+    }
+    constexpr std::uint64_t most_loads = 1000;
+    return {.components = of[0].cast<std::string>(),
+            .load = to_count(of[1], field, 0, most_loads),
+            .weight = of.size() == 3 ? to_count(of[2], field) : 1};
 }
 
-[[nodiscard]] inline py::object breakdown_of(counted_batch&& counted) {
-    return py::cast(shown_breakdown(std::move(counted.as), std::move(counted.batch)));
-}
-
-/// `Cost.flops`
-[[nodiscard]] inline py::object cost_flops(py::handle self, call_arguments& given) {
-    return breakdown_of(count(self.cast<const model_cost&>(), given));
-}
-
-/// `Cost.total`
-[[nodiscard]] inline py::object cost_total(py::handle self, call_arguments& given) {
-    const py::handle seen = given.keyword("view");
-    const auto as = seen ? to_view(seen) : view::useful;
-    const counted_batch counted = count(self.cast<const model_cost&>(), given);
-    return to_int(counted.as->counter.total(counted.batch, as));
-}
-
-/// `floptally.flops`: of a cost, or of what one is read from.
-[[nodiscard]] inline py::object module_flops(py::handle self, call_arguments& given) {
-    const py::handle config = given.first("config");
-    py::object held;
-    py::dict options;
-    for (const char* name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
-        if (const py::handle value = given.keyword(name)) {
-            options[name] = value;
+[[nodiscard]] inline py::list loads_of_samples(const model_cost& model, const std::vector<tally>& samples,
+                                               const py::object& rules, const py::object& how, const py::object& plan,
+                                               const std::string& seen) {
+    std::vector<load_rule> by;
+    for (const py::handle one : rules) {
+        by.push_back(to_load_rule(one, indexed("rules", by.size())));
+    }
+    const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+    const std::vector<flops> sums =
+        sample_loads(model.folded(to_convention(how), to_plan(plan))->counter, samples, by, as);
+    py::list out;
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+        py::list loads;
+        for (std::size_t load = 0; load < loads_of(by); ++load) {
+            loads.append(to_int(sums[sample * loads_of(by) + load]));
         }
+        out.append(loads);
     }
-    if (!py::isinstance<model_cost>(config) || !options.empty()) {
-        held = self.attr("cost")(config, **options);
-    }
-    return breakdown_of(count((held ? py::handle(held) : config).cast<const model_cost&>(), given, 1));
-}
-
-inline void bind_counts(py::module_& module, py::handle type) {
-    const std::string how = "convention='exact', plan=None, " + input_signature();
-    const std::string meanings =
-        input_help() +
-        "    convention: a name, or one of `floptally.conventions()`.\n"
-        "    plan: what runs and what trains; a step that trains everything where it is not given.\n";
-    add_fast_method<cost_flops>(
-        type, "flops", "($self, /, *, " + how + ")",
-        "FLOPs of a batch: component x phase x view, as exact ints.\n\nEverything that is given of "
-        "the batch is added up.\n\nArgs:\n" +
-            meanings);
-    add_fast_method<cost_total>(
-        type, "total", "($self, /, *, view='useful', " + how + ")",
-        "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
-        "    view: \"useful\", \"padded\" or \"executed\".\n" +
-            meanings);
-    add_fast_function<module_flops>(
-        module, "flops",
-        "($module, /, config, *, " + input_signature() +
-            ", convention='exact', plan=None, mla='expanded', mtp=0, padded_vocab_size=0, page=None, strict=False)",
-        R"(FLOPs of one batch: component x phase x view, as exact ints.
-
-Everything that is given of the batch is added up. To count every step, keep the cost:
-`model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
-
-Args:
-    config: what `floptally.cost` takes, or a `Cost`.
-)" + meanings +
-            R"(    mla: core of latent attention, "expanded" or "absorbed".
-    mtp: layers of multi-token prediction that are trained.
-    padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
-    page: how the config of a model that is not known is read: the path or the text of a page, or several.
-    strict: a key that looks like structure and that nothing reads is an error, not a note.
-
-Raises:
-    floptally.Error: bad input, with the name of the field; a `ValueError`.
-)");
+    return out;
 }
 
 inline void bind_costs(py::module_& module, const std::shared_ptr<const python_services>& with) {
@@ -184,6 +131,12 @@ row.)");
             },
             py::arg("lengths"), py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
             py::arg("view") = "useful", "FLOPs of each sequence: what balance() takes. They add up to the batch's.")
+        .def("sample_loads", &loads_of_samples, py::arg("samples"), py::arg("rules"), py::kw_only(),
+             py::arg("convention") = "exact", py::arg("plan") = py::none(), py::arg("view") = "useful",
+             R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
+
+rules: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
+and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)")
         .def_property_readonly("model_type", [](const model_cost& c) { return c.model().model_type; })
         .def_property_readonly(
             "notes", [](const model_cost& c) { return c.model().notes; },
@@ -213,6 +166,22 @@ row.)");
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
             "Mask.measured(\"loss_tokens\").")
+        .def(
+            "with_muon",
+            [](const model_cost& c, const py::object& plan, const py::object& iterations,
+               const std::vector<std::string>& others) {
+                muon how{.iterations = to_count(iterations, "iterations")};
+                for (const std::string& one : others) {
+                    how.others.push_back(one, "others");
+                }
+                return model_cost(floptally::with_muon(c.model(), to_plan(plan), how));
+            },
+            py::kw_only(), py::arg("plan") = py::none(), py::arg("iterations") = 5,
+            py::arg("others") = std::vector<std::string>{},
+            R"(The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+
+They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
+optimizer steps, as in Rule ("moe.router", "vision.*").)")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",

@@ -49,6 +49,7 @@ class model_cost {
     explicit model_cost(model_config model) : model_(std::make_shared<const model_config>(std::move(model))) {}
 
     [[nodiscard]] const model_config& model() const { return *model_; }
+    [[nodiscard]] const std::shared_ptr<const model_config>& shared() const { return model_; }
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
     /// Folding is the dear part of a count: the last few are kept.

@@ -14,6 +14,7 @@
 #include <floptally/batch/add_input.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
 #include <floptally/detail/python/call_arguments.hpp>
@@ -78,7 +79,7 @@ class input_arguments {
   public:
     /// `given`: of a call whose other keywords were asked for before. `positional`: how many of those may have no name.
     input_arguments(call_arguments& given, const mask_set& masks, std::size_t positional = 0) : given_(given) {
-        read_lengths(masks);
+        read_lengths();
         read_boundaries();
         if (const auto list = take("sequences")) {
             input_.sequences = to_sequences(*list, "sequences", to_hstu_sequence);
@@ -133,21 +134,16 @@ class input_arguments {
         return view;
     }
 
-    void read_lengths(const mask_set& masks) {
+    void read_lengths() {
         const auto lengths = take("lengths");
         const auto row_length = take("row_length");
         if (row_length && !lengths) {
             throw error("row_length", "needs lengths");
         }
         if (lengths) {
-            const integer_view view = keep(*lengths, "lengths");
+            input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
             if (row_length) {
-                tally rows{masks};
-                const std::uint64_t row = to_count(*row_length, "row_length");
-                view.visit([&](const auto& numbers) { rows.add_padded(numbers, row); });
-                input_.rows.push_back({"row_length", rows});
-            } else {
-                input_.lengths.push_back({"lengths", view});
+                input_.lengths.back().row_length = to_count(*row_length, "row_length");
             }
         }
         if (const auto others = take("encoder_lengths")) {
@@ -185,9 +181,9 @@ class input_arguments {
     /// What makes a tally of its own.
     void read_counted(const mask_set& masks) {
         if (const auto flags = take("attention_mask")) {
-            tally rows{masks};
+            split_tally rows{masks};
             add_attention_mask(rows, *flags);
-            input_.rows.push_back({"attention_mask", rows});
+            input_.rows.push_back({"attention_mask", rows.real(), rows.mock()});
         }
         if (const auto routed = take("routed")) {
             if (!is_sequence(*routed) || py::len(*routed) != 2) {

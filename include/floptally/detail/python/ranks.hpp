@@ -19,13 +19,16 @@
 #include <floptally/convention.hpp>
 #include <floptally/conventions/all.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
+#include <floptally/detail/python/plans.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/redundant_work.hpp>
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
@@ -116,6 +119,14 @@ class python_reducer {
     return visits ? microbatch_visits{.ran = visits->first, .added = visits->second} : microbatch_visits{};
 }
 
+[[nodiscard]] inline axis_set to_axes(const std::vector<std::string>& axes) {
+    axis_set over;
+    for (const std::string& axis : axes) {
+        over = over | from_word<parallel_axis>(axis, "axes", parallel_axis_names);
+    }
+    return over;
+}
+
 inline void bind_layout(py::module_& module) {
     py::class_<parallel_layout>(module, "ParallelLayout", "Where the ranks of a job stand, seen from one of them.")
         .def(
@@ -154,17 +165,29 @@ inline void bind_layout(py::module_& module) {
         .def(
             "group",
             [](const parallel_layout& layout, const std::vector<std::string>& axes) {
-                axis_set over;
-                for (const std::string& axis : axes) {
-                    over = over | from_word<parallel_axis>(axis, "axes", parallel_axis_names);
-                }
                 std::vector<std::uint64_t> ranks;
-                for (const std::uint64_t rank : layout.group(over)) {
+                for (const std::uint64_t rank : layout.group(to_axes(axes))) {
                     ranks.push_back(rank);
                 }
                 return ranks;
             },
             py::arg("axes"), "The ranks that differ from this one along these axes only, itself among them.")
+        .def(
+            "with_redundant_work",
+            [](const parallel_layout& layout, const py::dict& rules, const py::object& plan) {
+                std::vector<redundant_work> over;  // in the order of the dict: of names that fit the last one holds
+                for (const auto& [weights, axes] : rules) {
+                    if (!py::isinstance<py::str>(weights) || !is_sequence(axes)) {
+                        throw error("redundant_work", "must be {name: [axis, …]}, got " + shown(rules));
+                    }
+                    over.push_back({weights.cast<std::string>(), to_axes(axes.cast<std::vector<std::string>>())});
+                }
+                return with_redundant_work(to_plan(plan), layout, std::span<const redundant_work>(over));
+            },
+            py::arg("rules"), py::kw_only(), py::arg("plan") = py::none(),
+            "The plan of all ranks, {\"vision.*\": [\"cp\"]}: what is named all ranks along these axes run, each the "
+            "whole "
+            "of it. It is executed by each and useful once.")
         .def(
             "__eq__", [](const parallel_layout& a, const parallel_layout& b) { return a == b; }, py::is_operator());
 }
