@@ -56,7 +56,7 @@ def test_a_config_is_a_dict_a_path_an_object_or_a_model(tmp_path: pathlib.Path) 
     ("config", "message"),
     [
         (5, "config: must be a dict, a path, or an object with to_dict(), got 5"),
-        ({"model_type": "llama", "x": float("nan")}, "config: cannot be written as JSON: "),
+        ({**LLAMA_3_8B, "hidden_size": float("nan")}, "hidden_size: "),
         ("/no/such/config.json", 'config: cannot read "/no/such/config.json"'),
         ({}, "model_type: is missing; `floptally models` lists the known ones"),
         ({**LLAMA_3_8B, "hidden_size": -3}, "hidden_size: "),

@@ -30,11 +30,11 @@ from ._core import (
     accelerators,
     balance,
     conventions,
-    cost,
     flops,
     models,
     readable,
 )
+from ._cost import cost
 from ._from_torch import from_torch
 
 if TYPE_CHECKING:

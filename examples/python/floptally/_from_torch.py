@@ -7,7 +7,8 @@ A product of matrices of a model whose cost has the library's form counts
 
 with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs
 training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use.
-What is not such a sum is an error that names the module.
+What is not such a sum is an error that names the module. What runs once in each pass, whatever the batch, is counted by
+`measured(passes)`; images of any size by patches and their squares.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._core import Cost, Error, Mask, cost
-from ._torch_rows import Names, Size, Table, shown
+from ._core import Cost, Error, Mask
+from ._cost import cost, unwrapped
+from ._torch_rows import GRIDS, Names, Series, Size, Table, shown
 
 if TYPE_CHECKING:
     import torch
-
-    from ._torch_trace import Product
 
 #: Inputs that say where a token stands, not which it is.
 PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_position")
@@ -33,18 +33,22 @@ PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_posit
 LENGTHS = (32, 48, 80, 57, 131)
 SHORT_LENGTHS = (7, 11, 19, 14, 24)  #: for models of few positions
 KEYS = (40, 56, 72, 61)
+LONG = 1031  #: where masks were read off their values: whether a window shows
+GRID_SIZES = ((4, 6), (6, 5), (8, 7), (5, 9), (3, 4))
 
 
 def from_torch(
     model: torch.nn.Module,
     example_inputs: Any,
     *,
-    masks: Mask | Mapping[str, Mask] | None = None,
+    masks: Mask | str | Mapping[str, Mask | str] | None = None,
     loss: Callable[[Any], torch.Tensor] | None = None,
     lengths: Sequence[int] | None = None,
     components: Mapping[str, str] | Callable[[str], str] | None = None,
     depth: int | None = None,
     terms: Mapping[str, str] | None = None,
+    formulas: Mapping[Any, Callable[..., int]] | None = None,
+    real: bool = False,
 ) -> Cost:
     """The cost of a PyTorch model, also of one that no config describes.
 
@@ -55,14 +59,17 @@ def from_torch(
         model: any ``torch.nn.Module``, in the mode (``train()``, ``eval()``) in which it is to be counted.
         example_inputs: either a callable ``(batch, length)`` that returns the keyword arguments of ``forward`` as a
             dict (or a tuple of positional ones, or one tensor); with a third parameter, ``(batch, length, keys)``,
-            ``keys`` tokens on the other side of an encoder-decoder; with one, ``(batch)``, a model of fixed size. It is
+            ``keys`` tokens on the other side of an encoder-decoder; with one, ``(batch)``, a model of fixed size; with
+            ``(batch, rows, columns)``, by these names, images of so many patches, which then count by grids. It is
             called under fake tensors, so that ``torch.zeros`` costs nothing. Or a dict, tuple or tensor, as an example:
             the first integer tensor [batch, length] or floating tensor [batch, length, width] says the two sizes, then
             every first axis of ``batch`` and every other axis of ``length`` varies; without one, the first tensor's
-            first axis is ``batch`` and the model is of fixed size.
+            first axis is ``batch`` and the model is of fixed size. Inputs that require a gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``) or one for
-            all. Without it: what transformers' attention modules and their configs say, as far as the config reader
-            agrees; then the arguments of ``scaled_dot_product_attention``.
+            all; a ``Mask`` of any kind, or the name of a rule (``"sliding_window(512)"``). Without it: what the
+            kernels were told, the block mask of flex attention, the values of masks that no data decide, and what
+            transformers' attention modules and their configs say, as far as the config reader agrees. Where the cores
+            have a fixed size it changes nothing.
         loss: from the model's output to the tensor that ``backward()`` is called on. Default: the sum of all floating
             outputs.
         lengths: five lengths or more: three to fit, others to check. Where a model counts by chunks, multiples of them:
@@ -73,6 +80,11 @@ def from_torch(
         terms: terms of products of weights (``"router"``, ``"lm_head"``, …), by patterns of module names. Default:
             ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` where experts stand beside.
             Of modules without a product, the term of their parameters: ``norm`` (default), ``latent_norm``.
+        formulas: of operators that PyTorch has no formula for, Triton's kernels and your own: ``{operator: function}``,
+            as ``FlopCounterMode(custom_mapping=...)`` takes them: FLOPs from the shapes of the arguments, of the
+            operator of the backward too. Those of ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
+        real: run real steps on a copy of the model, with its numbers, where what runs depends on data: the sum over
+            experts may fit where each of them does not. Costs the time and memory of as many training steps.
 
     Returns:
         A cost as ``floptally.cost`` gives it. Its notes say which convention reproduces FlopCounterMode.
@@ -85,31 +97,66 @@ def from_torch(
 
     from . import _torch_trace
 
-    model = _torch_trace.unwrapped(model)
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    copy = _torch_trace.fake_copy(model, mode)
-    prepare_transformers(copy)
+    model = unwrapped(model)
+    mode = None if real else FakeTensorMode(allow_non_fake_inputs=True)
+    copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
+    prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
-    sizes, fitted = sizes_of(arity, lengths, *positions_of(copy, masks))
+    given = given_masks(masks)
+    windows, longest = positions_of(copy, given)
+    sizes, fitted = sizes_of(arity, lengths, windows, longest)
+    own = {operator_of(key): formula for key, formula in (formulas or {}).items()}
+
+    def step(size: Size) -> _torch_trace.Step:
+        return _torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS, own)
+
     steps = []
-    for size in sizes:
-        try:
-            steps.append(_torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS))
-        except Error:
-            raise
-        except Exception as problem:
-            raise Error(
-                running_module(copy, problem),
-                f"cannot run on fake tensors with {shown(size, arity)}: {type(problem).__name__}: "
-                f"{(str(problem).strip() or 'no message').splitlines()[0]}",
-            ) from problem
+    with torch.random.fork_rng(devices=[], enabled=real):
+        for size in sizes:
+            try:
+                steps.append(step(size))
+            except Error:
+                raise
+            except Exception as problem:
+                raise not_running(copy, problem, shown(size, arity), real) from problem
+        by_values = any(isinstance(one.pattern, torch.Tensor) for one in steps[0].products)
+        if by_values and arity == 2 and lengths is None and not real and longest > LONG:
+            try:
+                steps.append(step((2, LONG, 0)))
+                sizes.append((2, LONG, 0))
+            except Exception:  # the model ends before
+                pass
     if not any(product.backward for product in steps[0].products):
-        raise Error("model", "its backward has no product: no parameter that needs a gradient reaches the loss")
-    seen = SeenMasks(copy, masks)
+        raise Error("model", no_backward(steps[0]))
+    seen = SeenMasks(copy, given)
     table = Table(copy, sizes, fitted, arity, steps, Names(copy, components, depth), seen.of, terms or {})
     made = table.cost()
     seen.check()
     return made
+
+
+def operator_of(key: Any) -> Any:
+    """What FlopCounterMode knows an operator by."""
+    key = getattr(key, "_opoverload", key)
+    return getattr(key, "overloadpacket", key)
+
+
+def not_running(model: torch.nn.Module, problem: Exception, size: str, real: bool) -> Error:
+    text = f"{type(problem).__name__}: {(str(problem).strip() or 'no message').splitlines()[0]}"
+    where = running_module(model, problem)
+    if real:
+        return Error(where, f"cannot run with {size}: {text}")
+    way = ""
+    if "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__:
+        way = "; what runs depends on data: real=True runs it on real tensors"
+    return Error(where, f"cannot run on fake tensors with {size}: {text}{way}")
+
+
+def no_backward(step: Any) -> str:
+    unknown = sorted({f"{op} in {module or 'the model'}" for module, op in step.uncounted})
+    if not step.products and unknown:
+        return f"no operator of it has a formula: {', '.join(unknown)}; give formulas={{operator: function}}"
+    return "its backward has no product: no parameter that needs a gradient reaches the loss"
 
 
 def summed(outputs: Any) -> torch.Tensor:
@@ -129,14 +176,18 @@ def summed(outputs: Any) -> torch.Tensor:
 
 
 def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
-    """From a size to positional and keyword arguments, and how many sizes vary: 1 samples, 2 length, 3 keys."""
+    """From a size to positional and keyword arguments, and how many sizes vary: 1 samples, 2 length, 3 keys; or grids."""
     if callable(example):
         parameters = inspect.signature(example).parameters.values()
-        arity = sum(1 for one in parameters if one.default is one.empty and one.kind in (0, 1))
+        names = [one.name for one in parameters if one.default is one.empty and one.kind in (0, 1)]
+        if names[1:] == ["rows", "columns"]:
+            return lambda size: split(example(*size)), GRIDS
+        arity = len(names)
         if arity not in (1, 2, 3):
             raise Error(
                 "example_inputs",
-                f"must take (batch), (batch, length) or (batch, length, keys), takes {arity} arguments",
+                "must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), takes "
+                f"{arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity
 
@@ -165,7 +216,9 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
                 size[0] if axis == 0 and n == batch else size[1] if length and n == length else n
                 for axis, n in enumerate(value.shape)
             ]
-            return torch.empty(shape, dtype=value.dtype)
+            kept = value.requires_grad and value.is_leaf
+            of = torch.zeros if value.dtype is torch.bool or not value.is_floating_point() else torch.rand
+            return of(shape, dtype=value.dtype, requires_grad=kept)
         if isinstance(value, Mapping):
             return {key: resized(inner, size) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
@@ -190,6 +243,8 @@ def sizes_of(
     given = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
     if arity == 1:
         return [(2, 0, 0), (3, 0, 0), (5, 0, 0)], 1
+    if arity == GRIDS:
+        return [(2, *one) for one in GRID_SIZES] + [(3, *GRID_SIZES[0])], 3
     a, b, c, d, e = given[:5]
     if lengths is None:
         given += [window + 7 for window in windows if c < window <= 16384 and window + 7 < longest]
@@ -215,14 +270,15 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
 # What transformers' models say about themselves.
 
 
-def prepare_transformers(model: torch.nn.Module) -> None:
-    """A training step: no cache, and experts as batched products, whose shapes do not depend on data."""
+def prepare_transformers(model: torch.nn.Module, real: bool) -> None:
+    """A training step: no cache, and experts as batched products, whose shapes do not depend on data; on real tensors
+    one by one."""
     for module in model.modules():
         config = getattr(module, "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # type: ignore[union-attr]
         if getattr(config, "_experts_implementation", None) in ("eager", "grouped_mm"):
-            config._experts_implementation = "batched_mm"  # type: ignore[union-attr]
+            config._experts_implementation = "eager" if real else "batched_mm"  # type: ignore[union-attr]
 
 
 def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
@@ -250,41 +306,54 @@ def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
     return Mask.sliding_window(window) if causal else None
 
 
-def positions_of(model: torch.nn.Module, masks: Mask | Mapping[str, Mask] | None) -> tuple[list[int], int]:
+def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str, Mask]:
+    by_pattern = masks if isinstance(masks, Mapping) else {} if masks is None else {"*": masks}
+    made = {}
+    for pattern, mask in by_pattern.items():
+        if not isinstance(mask, (Mask, str)):
+            raise Error("masks", f"must be floptally.Mask objects or the names of rules, got {mask!r}")
+        made[pattern] = Mask.from_text(mask) if isinstance(mask, str) else mask
+    return made
+
+
+def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[list[int], int]:
     """Lengths that a window limits beyond, where the count must be the same polynomial; and the longest."""
-    given = [masks] if isinstance(masks, Mask) else list((masks or {}).values())
-    windows = {int(n) for mask in given for n in re.findall(r"\d+", mask.name)}
+    kinds = ("sliding_window(", "window(", "chunked(", "top_k(")
+    windows = {int(n) for mask in masks.values() if mask.name.startswith(kinds) for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)
     window = getattr(config, "sliding_window", None)
     if isinstance(window, int) and not isinstance(window, bool):
         windows.add(window)
     longest = getattr(config, "max_position_embeddings", None)
-    return sorted(windows), longest if isinstance(longest, int) else 1 << 30
+    return sorted(windows), longest if isinstance(longest, int) and not isinstance(longest, bool) else 1 << 30
 
 
 class SeenMasks:
-    """What attention cores attend: as the caller says, else transformers' modules, else the kernel's arguments."""
+    """What attention cores attend: as the caller says, else as it was seen, else as transformers' modules say."""
 
-    def __init__(self, model: torch.nn.Module, given: Mask | Mapping[str, Mask] | None) -> None:
+    def __init__(self, model: torch.nn.Module, given: Mapping[str, Mask]) -> None:
         self.model = model
-        self.given = {"*": given} if isinstance(given, Mask) else dict(given or {})
+        self.given = given
         self.read: set[str] = set()
 
-    def of(self, product: Product) -> Mask:
+    def of(self, one: Series) -> Mask:
+        from ._torch_masks import mask_of_patterns
+
         for pattern, mask in self.given.items():
-            if fnmatchcase(product.module, pattern):
+            if fnmatchcase(one.module, pattern):
                 return mask
-        read = mask_of_module(self.model, product.module)
-        if read is not None:
-            self.read.add(read.name)
-            return read
-        if product.causal is None:
-            raise Error(
-                product.module or "model",
-                f"attends under a mask that fake tensors do not show ({product.op}): give masks={{'pattern': "
-                "floptally.Mask...}",
-            )
-        return Mask.causal() if product.causal else Mask.bidirectional()
+        said = mask_of_module(self.model, one.module)
+        seen = mask_of_patterns(one.patterns, said)
+        if seen is not None:
+            return seen
+        if said is not None:
+            self.read.add(said.name)
+            return said
+        raise Error(
+            one.module or "model",
+            f"attends under a mask whose values {'depend on data' if any(p is None for p in one.patterns) else 'are none of the known'} "
+            f"({one.first.op}): give masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
+        )
 
     def check(self) -> None:
         """What was read of modules must be what the config reader says, where it reads the config at all."""
@@ -292,14 +361,14 @@ class SeenMasks:
         if not self.read or config is None or not hasattr(config, "to_dict"):
             return
         try:
-            known = {mask.in_tower("text").name for mask in cost(config).masks}
+            known = {mask.in_tower("text").name for mask in cost(config.to_dict()).masks}
         except Error:
             return
-        odd = sorted(self.read - known)
+        both_sides = {Mask.bidirectional().name, Mask.cross_attention().name, Mask.encoder().name}
+        odd = sorted(self.read - known - (both_sides if known & both_sides else set()))
         if odd:
             raise Error(
                 "masks",
                 f"the attention modules say {', '.join(odd)}, the config {', '.join(sorted(known)) or 'none'}: give "
                 "masks=",
             )
-

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._core import Cost, Error, Mask, Row
+from ._core import Cost, Error, Mask, Plan, Row
 
 if TYPE_CHECKING:
     import torch
@@ -21,28 +21,51 @@ MAX_NAME = 39
 Size = tuple[int, int, int]  #: samples, tokens of each, tokens on the other side of each
 
 STATISTICS: dict[str, Callable[[Size], int]] = {
+    "passes": lambda s: 1,
     "count": lambda s: s[0],
     "tokens": lambda s: s[0] * s[1],
     "keys": lambda s: s[0] * s[2],
     "squares": lambda s: s[0] * s[1] ** 2,
     "crossed": lambda s: s[0] * s[1] * s[2],
     "key squares": lambda s: s[0] * s[2] ** 2,
+    "patches": lambda s: s[0] * s[1] * s[2],
+    "patch squares": lambda s: s[0] * (s[1] * s[2]) ** 2,
 }
-QUADRATIC = ("squares", "crossed", "key squares")
+QUADRATIC = ("squares", "crossed", "key squares", "patch squares")
 POSITION_WORDS = ("position", "token_type", "segment")  #: in the names of tables whose indices come from data
-OF_ARITY = {1: ("count",), 2: ("count", "tokens", "squares"), 3: tuple(STATISTICS)}
+#: What varies, as the number of sizes; grids have two as keys have.
+GRIDS = 4
+OF_ARITY = {
+    1: ("count",),
+    2: ("count", "tokens", "squares"),
+    3: ("count", "tokens", "keys", "squares", "crossed", "key squares"),
+    GRIDS: ("count", "patches", "patch squares"),
+}
+PASSES = Mask.measured("passes")
 
 
 def shown(size: Size, arity: int) -> str:
     """A size as errors say it."""
+    if arity == GRIDS:
+        return f"{size[0]} samples of {size[1]} x {size[2]} patches"
     return ", ".join([f"{size[0]} samples", f"length {size[1]}", f"{size[2]} keys"][:arity])
+
+
+def batch_of(size: Size, arity: int) -> dict[str, list[Any]]:
+    """A size as the keywords of `Cost.flops`."""
+    if arity == GRIDS:
+        return {"grid_thw": [[1, size[1], size[2]]] * size[0]}
+    both = {"lengths": [size[1] or 1] * size[0]}
+    return {**both, "encoder_lengths": [size[2]] * size[0]} if arity == 3 else both
 
 
 def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -> dict[str, Fraction]:
     """The coefficients with Σ coefficient·statistic = value at as many sizes as there are names; without zeros."""
     rows = [[Fraction(STATISTICS[name](size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
     for column in range(len(names)):
-        pivot = next(i for i in range(column, len(rows)) if rows[i][column] != 0)
+        pivot = next((i for i in range(column, len(rows)) if rows[i][column] != 0), None)
+        if pivot is None:
+            return {}
         rows[column], rows[pivot] = rows[pivot], rows[column]
         rows[column] = [entry / rows[column][column] for entry in rows[column]]
         for i, row in enumerate(rows):
@@ -122,10 +145,20 @@ class Names:
                     made[name] = kept
                     break
             else:
-                raise Error(
-                    name, f"has no own name of at most {MAX_NAME} characters: name it with components= or give a depth="
-                )
+                made[name] = Names.cut(name, made.values())
         return made
+
+
+    @staticmethod
+    def cut(name: str, taken: Iterable[str]) -> str:
+        """What is left of a name where leaving out whole parts makes none of its own: its end, and a number."""
+        others = set(taken)
+        for number in range(len(others) + 2):
+            mark = f"~{number}" if number else ""
+            kept = ".." + name[len(name) - (MAX_NAME - 2 - len(mark)) :] + mark
+            if kept not in others:
+                return kept
+        raise AssertionError(name)
 
 
 @dataclass
@@ -136,7 +169,10 @@ class Series:
     forward: list[int]
     backward: list[int]
     excess: list[int]
+    recomputed: list[int]
     dims: list[tuple[int, ...]]  #: empty where it is several
+    patterns: list[Any]  #: what it attends at each size, as far as that is known
+    weights: tuple[str, ...]  #: parameters that it multiplies with
 
     @property
     def module(self) -> str:
@@ -151,7 +187,35 @@ def series_of(products: list[list[Product]]) -> Series:
         [sum(p.forward for p in ps) for ps in products],
         [sum(p.backward for p in ps) for ps in products],
         [sum(p.groups_excess for p in ps) for ps in products],
+        [sum(p.recomputed for p in ps) for ps in products],
         [ps[0].dims for ps in products] if single else [],
+        [pattern_of(ps) for ps in products if ps],
+        tuple(sorted({weight for ps in products for p in ps for weight in p.weights})),
+    )
+
+
+def pattern_of(products: list[Product]) -> Any:
+    """What all of these attend, or None where they differ."""
+    first = products[0].pattern
+    alike = all(p.pattern is first or (isinstance(p.pattern, str) and p.pattern == first) for p in products)
+    return first if alike else None
+
+
+def gathered(several: Sequence[Series]) -> Series:
+    """Several as one: how often each runs is for data to decide, their sum may not be."""
+
+    def sums(of: Callable[[Series], list[int]]) -> list[int]:
+        return [sum(values) for values in zip(*map(of, several))]
+
+    return Series(
+        several[0].first,
+        sums(lambda one: one.forward),
+        sums(lambda one: one.backward),
+        sums(lambda one: one.excess),
+        sums(lambda one: one.recomputed),
+        [],
+        several[0].patterns,
+        tuple(sorted({weight for one in several for weight in one.weights})),
     )
 
 
@@ -185,7 +249,7 @@ class Table:
     arity: int  #: how many numbers of a size vary
     steps: list[Step]
     names: Names
-    mask_of: Callable[[Product], Mask]
+    mask_of: Callable[[Series], Mask]
     terms: Mapping[str, str]
     rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     notes: list[str] = field(default_factory=list)
@@ -199,15 +263,13 @@ class Table:
         places = [one.first.place for one in series if self.names.in_layer(one.module)]
         self.first_layer, self.last_layer = (min(places), max(places)) if places else (-1, 1 << 62)
         self.plain_cores: list[str] = []
-        for one in series:
-            # What has no form at all is said first.
-            self.units.setdefault(one.module, set()).update(self.fit(one.module, one.first.op, one.forward))
+        series = self.with_form(series)
         for one in series:
             if one.first.kind == "attention":
                 self.add_fused(one)
             elif one.first.kind == "weight":
                 self.add_weight(one)
-            elif one.first.kind == "activations":
+            elif one.first.kind in ("activations", "operator"):
                 self.add_activations(one)
             else:
                 raise Error(
@@ -217,20 +279,57 @@ class Table:
                 )
         self.add_softmax(series)
         self.add_parameters()
-        return self.checked(self.made())
+        return self.recomputing(self.checked(), series)
+
+    def with_form(self, series: Sequence[Series]) -> list[Series]:
+        """Those that fit, and sums over layers or experts of those that fit together only."""
+        found: list[Series] = []
+        odd: dict[tuple[str, str, tuple[str, ...]], list[Series]] = {}
+        problems: dict[tuple[str, str, tuple[str, ...]], Error] = {}
+        for one in series:
+            try:
+                units = self.fit(one.module, one.first.op, one.forward)
+            except Error as problem:
+                own = tuple(self.names.folded(weight) for weight in one.weights)
+                key = (self.names.folded(one.module), one.first.kind, own)
+                odd.setdefault(key, []).append(one)
+                problems.setdefault(key, problem)
+                continue
+            found.append(one)
+            self.units.setdefault(one.module, set()).update(units)
+        for key, several in odd.items():
+            whole = gathered(several)
+            try:
+                units = self.fit(key[0], whole.first.op, whole.forward)
+            except Error:
+                raise problems[key] from None
+            self.notes.append(f"{key[0]}: fitted as the sum over {len(several)}, among which the data choose")
+            found.append(whole)
+            for one in several:
+                self.units.setdefault(one.module, set()).update(units)
+        return sorted(found, key=lambda one: one.first.place)
 
     # -- fits ---------------------------------------------------------------------------------------------------------
 
     def fit(self, module: str, op: str, values: Sequence[int]) -> dict[str, int]:
         """Integers of statistics; an error where there are none, or where they do not hold at the other sizes."""
-        names = OF_ARITY[self.arity]
         where = module or self.names.root
-        found = solved(self.sizes[: self.fitted], values, names)
+        found: dict[str, Fraction] = {}
+        wrong: list[tuple[Size, int]] = []
 
         def at(size: Size) -> Fraction:
             return sum((c * STATISTICS[name](size) for name, c in found.items()), Fraction(0))
 
-        wrong = [(size, v) for size, v in zip(self.sizes, values) if at(size) != v]
+        for names in (OF_ARITY[self.arity], ("passes",) + OF_ARITY[self.arity]):
+            # What runs once whatever the batch is told by another batch.
+            used = [i for i in range(len(self.sizes)) if i < self.fitted or (names[0] == "passes" and self.is_other(i))]
+            kept = found, wrong
+            found = solved([self.sizes[i] for i in used], [values[i] for i in used], names)
+            wrong = [(size, v) for size, v in zip(self.sizes, values) if at(size) != v]
+            if not wrong and all(c.denominator == 1 and c >= 0 for c in found.values()):
+                return {name: int(c) for name, c in found.items()}
+            if names[0] == "passes":
+                found, wrong = kept
         if wrong:
             raise Error(where, f"{op} counts {self.why_not(values, wrong, at)}")
         for name, c in found.items():
@@ -240,13 +339,22 @@ class Table:
                     f"{op} counts {c} FLOPs per {name}: a cost has integers of at least 0"
                     + ("; lengths that are multiples of a chunk or a stride may give them" if self.arity > 1 else ""),
                 )
-        return {name: int(c) for name, c in found.items()}
+        raise AssertionError(where)
+
+    def is_other(self, index: int) -> bool:
+        """Whether a size is the first one of another batch."""
+        return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def why_not(
         self, values: Sequence[int], wrong: Sequence[tuple[Size, int]], at: Callable[[Size], Fraction]
     ) -> str:
         size, value = wrong[0]
-        base = f"{value} with {shown(size, self.arity)}, where samples, tokens and squares give {float(at(size)):.15g}"
+        words = {1: "samples", GRIDS: "samples, patches and their squares"}.get(
+            self.arity, "samples, tokens and squares"
+        )
+        base = f"{value} with {shown(size, self.arity)}, where {words} give {float(at(size)):.15g}"
+        if self.arity == GRIDS:
+            return base + ": a border without padding, windows or data decide"
         of_size = dict(zip(self.sizes, values))
         batches = [(s, of_size[(2,) + s[1:]]) for s, _ in wrong if (2,) + s[1:] in of_size and s[0] != 2]
         if len(batches) == len(wrong):
@@ -261,26 +369,32 @@ class Table:
                 return base + ": with the third power of the length"
         return base + ": chunks, padding or data decide. Chunks of fixed size fit lengths= of whole ones"
 
-    def runs_backward(self, one: Series, forward: Sequence[int]) -> int:
-        """How many products the backward has for each of the forward: 0, 1 or 2."""
+    def passes_of(self, one: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
+        """By unit, how many FLOPs run twice, once and not at all in the backward, for each time in the forward."""
+        where = one.module or self.names.root
         backward = [b - e for b, e in zip(one.backward, one.excess)]
-        for times in (2, 1, 0):
-            if backward == [times * f for f in forward]:
-                return times
-        raise Error(
-            one.module or self.names.root,
-            f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-            f"{shown(self.sizes[0], self.arity)}: a row's backward counts 0, 1 or 2 times its forward",
-        )
+        ran = self.fit(where, one.first.op, backward) if any(backward) else {}
+        split: dict[str, dict[int, int]] = {}
+        for unit, flops in self.fit(where, one.first.op, forward).items():
+            again = ran.pop(unit, 0)
+            if again > 2 * flops:
+                ran[unit] = again
+                break
+            twice, once = max(again - flops, 0), min(again, 2 * flops - again)
+            split[unit] = {times: n for times, n in ((2, twice), (1, once), (0, flops - twice - once)) if n}
+        if ran:
+            raise Error(
+                where,
+                f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
+                f"{shown(self.sizes[0], self.arity)}: a row's backward counts at most twice its forward",
+            )
+        return split
 
     # -- products -----------------------------------------------------------------------------------------------------
 
     def add_weight(self, one: Series) -> None:
-        times = self.runs_backward(one, one.forward)
-        units = self.fit(one.module, one.first.op, one.forward)
-        term = self.weight_term(one, times)
         parameters = 0
-        for weight in one.first.weights:
+        for weight in one.weights:
             if weight not in self.stored:
                 self.stored.add(weight)
                 parameters += self.model.get_parameter(weight).numel()
@@ -290,12 +404,13 @@ class Table:
                 f"{one.module}: FlopCounterMode counts {more} FLOPs more per {statistic} in the backward: the weight "
                 "gradient of a convolution in groups, over the channels of all"
             )
-        for statistic, flops in units.items():
-            unit = Mask.encoder() if statistic == "key squares" else statistic
-            self.put(one.module, unit, term, flops, parameters, one.first.weights)
-            parameters = 0
-        if not units and parameters:
-            self.stored.difference_update(one.first.weights)
+        split = self.passes_of(one, one.forward)
+        for statistic, by_times in split.items():
+            for times, flops in by_times.items():
+                self.put(one.module, statistic, self.weight_term(one, times), flops, parameters, one.weights)
+                parameters = 0
+        if not split and parameters:
+            self.stored.difference_update(one.weights)
 
     def given_term(self, module: str) -> str | None:
         folded = self.names.folded(module)
@@ -340,21 +455,23 @@ class Table:
                 f"{one.first.op} counts {one.forward[0]} forward and {one.backward[0]} backward: neither five products "
                 "for two nor none",
             )
-        self.add_core(one, "scores" if trained else "detached", scores)
-        self.add_core(one, "values" if trained else "detached", values)
-        self.add_core(one, "softmax", [3 * dims[0] * dims[1] * dims[2] for dims in one.dims])
+        term = "{}" if trained else "detached"
+        for kind, counted in (("scores", scores), ("values", values)):
+            for unit, flops in self.fit(one.module, one.first.op, counted).items():
+                self.put_core(one, term.format(kind), unit, flops)
+        self.put_softmax(one, [3 * dims[0] * dims[1] * dims[2] for dims in one.dims])
 
     def add_activations(self, one: Series) -> None:
         """QK^T, PV, or another product of activations: told by whether the axis that is summed over has the length."""
-        times = self.runs_backward(one, one.forward)
-        units = self.fit(one.module, one.first.op, one.forward)
-        if times != 2:
-            self.add_core(one, "detached" if times == 0 else "input_linear", one.forward)
+        if one.first.kind == "operator" and self.is_fused_operator(one):
             return
+        units = self.fit(one.module, one.first.op, one.forward)
         quadratic = any(name in units for name in QUADRATIC)
         softmax = self.steps[0].softmax.get(one.module)
         term = "state"
-        if quadratic and len({dims[2] for dims in one.dims}) > 1:
+        if one.first.kind == "operator":
+            term = "state"
+        elif quadratic and len({dims[2] for dims in one.dims}) > 1:
             term = "values"
         elif quadratic and one.dims:
             term = "scores"
@@ -363,24 +480,48 @@ class Table:
         if self.fused and term != "state":
             self.plain_cores.append(one.module)
             term = "state"
-        self.add_core(one, term, one.forward)
+        for unit, by_times in self.passes_of(one, one.forward).items():
+            for times, flops in by_times.items():
+                self.put_core(one, {2: term, 1: "input_linear", 0: "detached"}[times], unit, flops)
 
-    def add_core(self, one: Series, term: str, values: Sequence[int]) -> None:
-        units = self.fit(one.module, one.first.op, values)
-        squares = "squares" in units
-        fixed = self.arity == 1 or not any(name in units for name in QUADRATIC)
-        is_core = one.first.kind == "attention" or term in ("scores", "values")
-        mask = self.mask_of(one.first) if squares or (fixed and is_core) else None
-        others = [name for name in units if name not in QUADRATIC]
-        if mask is not None and others and mask != Mask.bidirectional():
+    def is_fused_operator(self, one: Series) -> bool:
+        """A user's attention kernel, whose backward counts five products for two: half of it is QK^T."""
+        if [2 * b for b in one.backward] != [5 * f for f in one.forward]:
+            return False
+        self.fused = True
+        for unit, flops in self.fit(one.module, one.first.op, one.forward).items():
+            self.put_core(one, "scores", unit, flops - flops // 2)
+            self.put_core(one, "values", unit, flops // 2)
+        return True
+
+    def put_core(self, one: Series, term: str, unit: str, flops: int, more: Iterable[str] = ()) -> None:
+        """A row of a core: pairs under its mask, where its length is one that varies."""
+        if unit not in ("squares", "patch squares"):
+            self.put(one.module, unit, term, flops)
+            return
+        mask = self.mask_of(one)
+        longer = self.extra_tokens(one)
+        if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
             raise Error(
                 one.module or self.names.root,
-                f"{one.first.op} counts {units[others[0]]} FLOPs per {others[0]} besides pairs under {mask.name}: "
-                "tokens that are in no length have a form under bidirectional only",
+                f"{one.first.op} counts {longer} besides pairs under {mask.name}: tokens that are in no length have a "
+                "form under bidirectional only",
             )
-        of_pairs = {"squares": mask, "crossed": Mask.cross_attention(), "key squares": Mask.encoder()}
-        for statistic, flops in units.items():
-            self.put(one.module, of_pairs.get(statistic) or statistic, term, flops)
+        self.put(one.module, mask, term, flops)
+
+    def extra_tokens(self, one: Series) -> str:
+        """What a core counts for queries that are in no length: under a mask, they have no pairs of that mask."""
+        units = self.fit(one.module, one.first.op, one.forward)
+        found = [name for name in ("count", "passes") if name in units]
+        # Keys alone may be more: a prefix, which every query sees.
+        return f"{units[found[0]]} FLOPs per {found[0]}" if found else ""
+
+    def put_softmax(self, one: Series, elements: list[int]) -> None:
+        for unit, flops in self.fit(one.module, one.first.op, elements).items():
+            if unit in ("squares", "patch squares"):
+                self.put(one.module, self.mask_of(one), "softmax", flops)
+            else:
+                self.put(one.module, unit, "softmax", flops)
 
     def add_softmax(self, series: Sequence[Series]) -> None:
         """Three FLOPs an element: what the conventions count that count it at all."""
@@ -388,7 +529,7 @@ class Table:
         for module, one in cores.items():
             elements = [step.softmax.get(module, (0, 0))[0] for step in self.steps]
             if all(elements):
-                self.add_core(one, "softmax", [3 * n for n in elements])
+                self.put_softmax(one, [3 * n for n in elements])
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
@@ -432,8 +573,8 @@ class Table:
         return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
 
     def said(self, sizes: Iterable[Size]) -> str:
-        """Sizes as a note has them: batch x length, or batch x length x keys."""
-        return "at " + ", ".join(" x ".join(str(n) for n in size[: self.arity]) for size in sizes)
+        """Sizes as a note has them: batch x length, or batch x length x keys, or batch x rows x columns."""
+        return "at " + ", ".join(" x ".join(str(n) for n in size[: min(self.arity, 3)]) for size in sizes)
 
     def all_notes(self) -> list[str]:
         import torch
@@ -455,6 +596,11 @@ class Table:
                 f"{frozen} parameters are frozen: a product without one of its two gradients is an input_linear, one "
                 "without both is detached"
             )
+        if any(unit == "passes" for _, unit, _, _ in self.rows):
+            notes.append(
+                "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
+                "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
+            )
         return notes + list(dict.fromkeys(self.notes))
 
     # -- rows ---------------------------------------------------------------------------------------------------------
@@ -470,26 +616,54 @@ class Table:
         row[0] += flops
         row[1] += parameters
 
-    def made(self) -> Cost:
+    def made(self, plain: bool = False) -> Cost:
+        """The cost; `plain`: with every pair under every mask, as PyTorch counts it."""
         short = self.names.short(component for component, _, _, _ in self.rows)
-        rows = [
-            Row(short[component], unit, term, flops, parameters, weight=weight)
-            for (component, unit, term, weight), (flops, parameters) in self.rows.items()
-        ]
-        return Cost.from_rows(rows, model_type=self.names.root, notes=self.all_notes())
+        tower = "vision" if self.arity == GRIDS else "text"
+        every = Mask.bidirectional().in_tower(tower)
+        rows = []
+        for (component, unit, term, weight), (flops, parameters) in self.rows.items():
+            known = ("crossed", "key squares", "passes")
+            of: str | Mask = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
+            if isinstance(unit, str) and unit in known:
+                of = {"crossed": Mask.cross_attention(), "key squares": Mask.encoder(), "passes": PASSES}[unit]
+            elif isinstance(unit, Mask):
+                of = every if plain else unit
+            rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
+        return Cost.from_rows(rows, model_type=self.names.root, notes=[] if plain else self.all_notes())
 
-    def checked(self, cost: Cost) -> Cost:
+    def checked(self) -> Cost:
         """The library's count of every step must be PyTorch's, but for what a note takes off."""
+        plain = self.made(plain=True)
         for size, step in zip(self.sizes, self.steps):
-            counted = cost.flops(
-                convention=self.convention,
-                lengths=[size[1] or 1] * size[0],
-                encoder_lengths=[size[2]] * size[0] if self.arity == 3 else None,
-            ).total
+            counted = plain.flops(convention=self.convention, **batch_of(size, self.arity)).total
             excess = sum(product.groups_excess for product in step.products)
-            if counted + excess != step.total:
+            if counted + excess + step.recomputed != step.total:
                 raise Error(
                     "model",
-                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it {counted}",
+                    f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it "
+                    f"{counted + step.recomputed}",
                 )
-        return cost
+        return self.made()
+
+    def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:
+        """What the backward ran again, as the plan of the cost."""
+        if not any(step.recomputed for step in self.steps):
+            return cost
+        short = self.names.short(component for component, _, _, _ in self.rows)
+        once: dict[str, bool] = {}
+        for one in series:
+            name = short[self.names.component(one.module)]
+            once[name] = once.get(name, True) and one.recomputed == one.forward
+        plan = Plan(recompute_components=[name for name, whole in once.items() if whole])
+        plain = self.made(plain=True)
+        for size, step in zip(self.sizes, self.steps):
+            batch = batch_of(size, self.arity)
+            again = plain.flops(convention=self.convention, plan=plan, **batch).executed.recompute
+            if again != step.recomputed:
+                self.notes.append(
+                    f"checkpointing runs {step.recomputed} FLOPs again with {shown(size, self.arity)}, in parts of "
+                    f"components: not in the plan, which says {again} of them"
+                )
+                break
+        return self.made().planned(plan)

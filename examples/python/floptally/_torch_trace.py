@@ -10,7 +10,9 @@ miss modules whose inputs need no gradient.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +20,26 @@ from math import prod
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode, flop_registry
+from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
+from ._torch_masks import (
+    CAUSAL,
+    DEAD,
+    FULL,
+    MOST_ELEMENTS,
+    Constants,
+    Pattern,
+    Scores,
+    alive_of,
+    both,
+    is_dead,
+    is_zero,
+    pattern_in,
+    pattern_of_function,
+)
 
 # Products that the counter has no formula for. Those of other libraries' kernels are told by their namespace.
 UNCOUNTED = frozenset(
@@ -30,6 +47,7 @@ UNCOUNTED = frozenset(
     "triangular_solve _fft_r2c _fft_c2r _fft_c2c mkldnn_rnn_layer _cudnn_rnn _thnn_fused_lstm_cell _weight_int8pack_mm "
     "_weight_int4pack_mm".split()
 )
+DECIDED_BY_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 OWN_NAMESPACES = frozenset(("aten", "prim", "prims", "profiler"))
 
 
@@ -44,9 +62,11 @@ class Product:
     dims: tuple[int, ...]  #: batch, rows, contracted, columns; of a fused kernel: heads, queries, keys and both widths
     weights: tuple[str, ...]  #: parameters that it multiplies with
     place: int  #: when the forward ran it
-    causal: bool | None = None  #: of a fused kernel: what its arguments say about the mask
+    pattern: Pattern = FULL  #: of a core: which pairs it attends, as far as that is known
+    softmax: bool = False  #: whether it is, or meets, a softmax
     backward: int = 0
     groups_excess: int = 0  #: of `backward`: what the counter counts too often for a convolution in groups
+    recomputed: int = 0  #: what the backward ran of its forward again
 
 
 @dataclass
@@ -58,6 +78,7 @@ class Step:
     softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and its place
     tables: dict[str, str] = field(default_factory=dict)  #: parameters that were looked up in, and by what: "data", ""
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
+    recomputed: int = 0  #: of the total: forward products that the backward ran again
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
 
 
@@ -73,6 +94,7 @@ class Tag:
 
 NOTHING = Tag(False, frozenset())
 DATA = Tag(True, frozenset())
+GIVEN = Tag(True, frozenset())  # data as it was given: no parameter and no product went into it
 
 
 def tag_of(tensor: torch.Tensor) -> Tag:
@@ -98,52 +120,76 @@ class Recorder(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, modules: list[str]) -> None:
+    def __init__(self, registry: Mapping[Any, Any], real: bool) -> None:
         super().__init__()
-        self.modules = modules  # the modules that run, innermost last
+        self.registry = registry
+        self.modules: list[str] = []  # the modules that run, innermost last
+        self.in_forward = True
         self.step = Step(0)
         self.total = 0
         self.module_of_node: dict[int, str] = {}
         self.owners: dict[int, list[Product]] = {}
         self.without_gradient: dict[int, list[Product]] = {}
         self.backward: list[tuple[int, str, int, int]] = []
-        self.recomputed: str | None = None
+        self.again: list[Product] = []
+        self.constants = Constants(real, lambda one: tag_of(one) is NOTHING)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
+        if DECIDED_BY_VALUES & set(getattr(func, "tags", ())):
+            value = self.constants.computed(func, args, kwargs, inputs)
+            if value is not None and not isinstance(value, (torch.Tensor, list, tuple)):
+                return value  # a number that Python asks for
+            if isinstance(value, torch.Tensor):
+                found = self.fake_of(value)
+                self.constants.remember(found, value)
+                return found
         out = func(*args, **kwargs)
+        made = sum(one.numel() for one in tensors_in(out))
+        value = self.constants.computed(func, args, kwargs, inputs) if 0 < made <= MOST_ELEMENTS else None
         packet = getattr(func, "_overloadpacket", func)
-        formula = flop_registry.get(packet)
+        formula = self.registry.get(packet)
         # A registered formula takes tensors and gives an int.
         flops = int(formula(*args, **kwargs, out_val=out)) if formula is not None else 0
         self.total += flops
-        name = getattr(packet, "__name__", str(packet))
-        if torch._C._current_graph_task_id() != -1:
-            if self.modules:
-                self.recomputed = self.modules[-1]
-            if flops:
-                excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
-                self.add_backward(name, flops, excess)
-            return out
+        name = getattr(packet, "__name__", None) or str(packet)
+        again = False
+        if torch._C._current_graph_task_id() != -1 and not self.in_forward:
+            again = torch.is_grad_enabled()  # checkpointing runs the forward once more
+            if not again:
+                if flops:
+                    excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
+                    self.add_backward(name, flops, excess)
+                return out
         module = self.modules[-1] if self.modules else ""
         node = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
-        inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
             self.module_of_node.setdefault(node, module)
+        product = None
         if formula is not None:
-            product = product_of(name, func, args, kwargs, flops)
+            with unset_fake_temporarily():
+                product = product_of(name, func, args, kwargs, flops, self.constants)
             product.module, product.place = module, len(self.step.products)
-            self.step.products.append(product)
+            (self.again if again else self.step.products).append(product)
             self.note_node(product, node, inputs)
-        elif name in UNCOUNTED or getattr(func, "namespace", "aten") not in OWN_NAMESPACES:
+        elif not again and (name in UNCOUNTED or getattr(func, "namespace", "aten") not in OWN_NAMESPACES):
             self.step.uncounted[(module, name)] += 1
-        if name in ("_softmax", "_safe_softmax"):
+        if name in ("_softmax", "_safe_softmax") and not again:
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)
-        self.follow(name, module, func, inputs, args, out)
+        self.follow(name, module, func, inputs, args, out, product)
+        if value is not None:
+            self.constants.remember(out, value)
+        elif getattr(func, "_schema", None) is not None and func._schema.is_mutable and inputs:
+            self.constants.spoil(inputs[0])
         return out
+
+    def fake_of(self, value: torch.Tensor) -> torch.Tensor:
+        mode = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
+        return mode.from_tensor(value) if mode is not None else value  # type: ignore[no-any-return]
 
     def note_node(self, product: Product, node: int, inputs: Iterable[torch.Tensor]) -> None:
         if not torch.is_grad_enabled():
@@ -158,7 +204,14 @@ class Recorder(TorchDispatchMode):
         self.backward.append((number, node.name() if node is not None else name, flops, excess))
 
     def follow(
-        self, name: str, module: str, func: Any, inputs: list[torch.Tensor], args: tuple[Any, ...], out: Any
+        self,
+        name: str,
+        module: str,
+        func: Any,
+        inputs: list[torch.Tensor],
+        args: tuple[Any, ...],
+        out: Any,
+        product: Product | None,
     ) -> None:
         tags = [tag_of(one) for one in inputs]
         read = [tag for tag in tags if tag.weights]
@@ -172,10 +225,20 @@ class Recorder(TorchDispatchMode):
             made = DATA if tags[1].data else NOTHING
         elif name in ("index", "index_select", "gather") and tags and tags[0].weights:
             made = Tag(tags[0].data, tags[0].weights)  # weights that data chose: experts
+        elif data and product is None and all(tag is GIVEN or tag is NOTHING for tag in tags):
+            made = GIVEN
         elif data:
             made = DATA if not read or any(tag.data and not tag.weights for tag in tags) else merged(read, True)
         else:
             made = merged(read, False) if read else NOTHING
+        with unset_fake_temporarily():
+            scores = self.scores_after(name, inputs, args, product)
+            for one in tensors_in(out):
+                if scores is not None:
+                    shape = tuple(one.shape)
+                    one._floptally_scores = Scores(  # type: ignore[attr-defined]
+                        scores.products, pattern_in(scores.pattern, shape, name)
+                    )
         for one in tensors_in(out):
             one._floptally_tag = made  # type: ignore[attr-defined]
         if made is not NOTHING and getattr(func, "_schema", None) is not None and func._schema.is_mutable and args:
@@ -183,6 +246,63 @@ class Recorder(TorchDispatchMode):
                 base = one._base
                 if base is not None and made.data:
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
+
+    def scores_after(
+        self, name: str, inputs: list[torch.Tensor], args: tuple[Any, ...], product: Product | None
+    ) -> Scores | None:
+        """What an operator makes of scores, and of the constants that meet them."""
+        marks = [one._floptally_scores for one in inputs if hasattr(one, "_floptally_scores")]
+        if product is not None:
+            if product.kind == "weight":
+                return None
+            for mark in marks:
+                # Q and K may come of other cores: only a pattern over pairs is one of this product.
+                if not product.kind == "attention" and len(mark.products) > 0 and mark.products[-1].softmax:
+                    product.pattern = both(product.pattern, mark.pattern)
+                    product.softmax = True
+                    for one in mark.products:
+                        one.pattern = mark.pattern
+                elif not isinstance(mark.pattern, str) or mark.pattern != FULL:
+                    product.pattern = both(product.pattern, mark.pattern)
+                    for one in mark.products:
+                        one.pattern = mark.pattern
+            return Scores([product], product.pattern) if product.kind == "activations" and not product.softmax else None
+        pattern: Pattern = FULL
+        products: list[Product] = []
+        for mark in marks:
+            pattern = both(pattern, mark.pattern)
+            products += [one for one in mark.products if one not in products]
+        dead = {"add": is_dead, "sub": is_dead, "add_": is_dead, "mul": is_zero, "mul_": is_zero}.get(name)
+        if name in ("masked_fill", "masked_fill_") and len(inputs) > 1:
+            fill = args[2] if not isinstance(args[2], torch.Tensor) else self.constants.of(args[2])
+            if fill is not None and (float(fill) < DEAD or float(fill) == 0):
+                pattern = both(pattern, self.alive(inputs[1], lambda value: value.bool()))
+        elif name == "where" and len(inputs) == 3:
+            for taken, turn in ((inputs[2], False), (inputs[1], True)):
+                value = self.constants.of(taken)
+                if value is not None and value.numel() and bool(((value < DEAD) | (value == 0)).all()):
+                    pattern = both(
+                        pattern, self.alive(inputs[0], (lambda v: v.bool()) if turn else (lambda v: ~v.bool()))
+                    )
+                    break
+        elif name in ("tril", "tril_", "triu", "triu_") and marks:
+            ones = torch.ones(inputs[0].shape[-2:], dtype=torch.bool)
+            pattern = both(pattern, getattr(ones, name.rstrip("_"))(*args[1:]))
+        elif dead is not None:
+            for one in inputs:
+                if not hasattr(one, "_floptally_scores") and one.dim() > 0 and (marks or dead is is_dead):
+                    if tag_of(one) is NOTHING or (tag_of(one) is GIVEN and marks):
+                        pattern = both(pattern, self.alive(one, dead))
+        if not marks and (pattern is None or isinstance(pattern, str)):
+            return None
+        if name in ("_softmax", "_safe_softmax"):
+            for one in products:
+                one.softmax = True
+                one.pattern = pattern
+        return Scores(products, pattern)
+
+    def alive(self, one: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
+        return alive_of(self.constants.of(one), dead)
 
     def finish(self) -> Step:
         """Gives every backward product to its forward product."""
@@ -202,6 +322,7 @@ class Recorder(TorchDispatchMode):
                 left -= share
             known[-1].backward += left
             known[-1].groups_excess += excess
+        self.put_back()
         for (module, name), flops in rest.items():
             self.step.products.append(
                 Product(module, name, "backward", 0, (), (), len(self.step.products), backward=flops)
@@ -209,31 +330,107 @@ class Recorder(TorchDispatchMode):
         self.step.total = self.total
         return self.step
 
+    def put_back(self) -> None:
+        """Gives what ran again to the product that it is: the same of that module, in the same order."""
+        first: dict[tuple[str, str], list[Product]] = {}
+        for one in self.step.products:
+            first.setdefault((one.module, one.op), []).append(one)
+        for one in self.again:
+            same = first.get((one.module, one.op), [])
+            known = next((p for p in same if p.recomputed == 0 and p.forward == one.forward), None)
+            if known is None:
+                raise Error(one.module or "model", f"{one.op} runs in the backward, and is no product of the forward")
+            known.recomputed += one.forward
+            known.backward += one.backward
+            known.groups_excess += one.groups_excess
+            self.step.recomputed += one.forward
 
-def product_of(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], flops: int) -> Product:
+
+def product_of(
+    name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], flops: int, constants: Constants
+) -> Product:
     """A forward product by its operands; where it stands is to be filled in."""
-    dims: tuple[int, ...]
-    causal = None
-    if "attention" in name:
+    dims: tuple[int, ...] = ()
+    pattern: Pattern = FULL
+    operands: list[torch.Tensor] = []
+    schema = getattr(func, "_schema", None)
+    given = dict(zip((one.name for one in schema.arguments), args)) | kwargs if schema is not None else {}
+    own = getattr(func, "namespace", "aten") not in ("aten", "torch_attn")
+    if "attention" in name and not own or name == "_varlen_attn":
         kind = "attention"
-        query, key, value = operands = args[:3]
+        query, key, value = operands = list(args[:3])
         dims = (prod(query.shape[:-2]), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1])
-        schema = getattr(func, "_schema", None)
-        if schema is not None:
-            given = dict(zip((one.name for one in schema.arguments), args)) | kwargs
-            if given.get("is_causal"):
-                causal = True
-            elif given.get("attn_mask") is None and given.get("attn_bias") is None:
-                causal = False
+        mask = given.get("attn_mask") if given.get("attn_mask") is not None else given.get("attn_bias")
+        causal = [given.get("is_causal")] + list(args[6:7] if "efficient" in name else ())
+        if name in ("_varlen_attn", "_flash_attention_forward", "_efficient_attention_forward"):
+            dims, causal = packed_dims(name, given, query, key, value), [given.get("is_causal")]
+        if name == "_varlen_attn":
+            pattern = pattern_of_window(given.get("window_size") or [-1, -1], dims[1], dims[2])
+        elif name == "flex_attention":
+            pattern = pattern_of_flex(args, query.shape[-2], key.shape[-2])
+        elif mask is not None:
+            pattern = getattr(mask, "_floptally_scores", Scores([], None)).pattern
+            if tag_of(mask) is NOTHING:
+                pattern = alive_of(constants.of(mask), is_dead)
+            elif pattern is None and tag_of(mask).weights and not hasattr(mask, "_floptally_scores"):
+                pattern = FULL  # a bias that is learned
+        if any(causal):
+            pattern = CAUSAL
+    elif own:
+        # A user's operator with a user's formula.
+        kind = "operator"
+        operands = list(tensors_in(args))
+        if any(tag_of(one).weights for one in operands):
+            kind = "weight"
+        pattern = None
     else:
         first = 1 if name in ("addmm", "baddbmm") else 0
-        operands = args[first : first + 2]
+        operands = list(args[first : first + 2])
         a, b = operands[0].shape, operands[1].shape
         dims = (a[0], 0, b[1], b[0]) if "conv" in name else (prod(a[:-2]), a[-2], a[-1], b[-1])
         tags = [tag_of(one) for one in operands]
         kind = "activations" if all(tag.data and not tag.weights for tag in tags) else "weight"
+        if name == "baddbmm" and kind == "activations" and tag_of(args[0]) is NOTHING:
+            pattern = alive_of(constants.of(args[0]), is_dead)
     weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
-    return Product("", name, kind, flops, dims, tuple(weights), 0, causal)
+    return Product("", name, kind, flops, dims, tuple(weights), 0, pattern, kind == "attention")
+
+
+def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
+    """Of a kernel that takes packed sequences, all as long as the longest: what fake tensors show."""
+    boundaries = next(
+        (given[one] for one in ("cu_seq_q", "cum_seq_q", "cu_seqlens_q") if given.get(one) is not None), None
+    )
+    longest = [given.get(one) for one in ("max_q", "max_seqlen_q", "max_k", "max_seqlen_k")]
+    if boundaries is None:
+        heads, queries, keys = query.shape[0] * query.shape[2], query.shape[1], key.shape[1]
+    else:
+        queries, keys = [int(one) for one in longest if one is not None]
+        heads = query.shape[-2] * (boundaries.shape[0] - 1)
+    return heads, queries, keys, query.shape[-1], value.shape[-1]
+
+
+def pattern_of_window(window: Iterable[int], queries: int, keys: int) -> Pattern:
+    left, right = window
+    if left < 0 and right < 0:
+        return FULL
+    if left < 0 and right == 0 and queries == keys:
+        return CAUSAL
+    return pattern_of_function(
+        lambda b, h, q, k: ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right)), queries, keys
+    )
+
+
+def pattern_of_flex(args: tuple[Any, ...], queries: int, keys: int) -> Pattern:
+    """Flex attention's own block mask says what it attends, and its function of scores may."""
+    score_mod, block_mask = args[3], args[4]
+    pattern = pattern_of_function(block_mask[-1], queries, keys)
+    if getattr(score_mod, "__name__", "") != "_identity":
+        zero = torch.zeros(())
+        pattern = both(
+            pattern, pattern_of_function(lambda b, h, q, k: score_mod(zero, b, h, q, k) > DEAD, queries, keys)
+        )
+    return pattern
 
 
 def merged(tags: list[Tag], data: bool) -> Tag:
@@ -249,81 +446,127 @@ def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: An
     return counted - counted // int(groups)
 
 
+def real_copy(model: torch.nn.Module) -> torch.nn.Module:
+    odd = next((name for name, one in model.named_parameters() if one.is_meta), None)
+    if odd is not None:
+        raise Error("real", f"needs a model with numbers, and {odd} is on meta")
+    return copy.deepcopy(model)
+
+
 def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
-    """The model without its numbers; parameters that are one stay one. What it keeps on `meta` becomes fake too."""
+    """The model without its numbers; parameters that are one stay one. What it keeps on `meta` becomes fake too.
+
+    What fully_shard put around it is left out: parameters have their global shapes, and nothing is gathered.
+    """
     memo: dict[int, Any] = {}
+    sharded = [name for name, module in model.named_modules() if sharding_of(module) is not None]
     with mode:
         for parameter in model.parameters():
-            if type(parameter.data) is not torch.Tensor and hasattr(parameter, "device_mesh"):
-                raise Error("model", "its parameters are sharded over ranks (DTensor): give it before that")
             empty = torch.empty(parameter.shape, dtype=parameter.dtype)
             memo[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
         for buffer in model.buffers():
-            memo[id(buffer)] = torch.empty(buffer.shape, dtype=buffer.dtype)
+            fake = torch.empty(buffer.shape, dtype=buffer.dtype)
+            if not buffer.is_meta and buffer.numel() <= MOST_ELEMENTS and type(buffer) is torch.Tensor:
+                with unset_fake_temporarily():
+                    fake._floptally_value = buffer.detach().cpu().clone()  # type: ignore[attr-defined]
+            memo[id(buffer)] = fake
+        for name in sharded:
+            strip(model.get_submodule(name), memo)
         try:
             with FakeCopyMode(mode):
                 made = copy.deepcopy(model, memo)
         except Exception as problem:
             raise Error("model", f"cannot be copied without its numbers: {problem}") from problem
     assert isinstance(made, torch.nn.Module)
+    for name in sharded:
+        kind = sharding_of(made.get_submodule(name))
+        if kind is not None:
+            made.get_submodule(name).__class__ = kind
     return made
 
 
-def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The model inside torch.compile's and data parallelism's wrappers."""
-    for name in ("_orig_mod", "module"):
-        inner = getattr(model, name, None)
-        wrapper = type(model).__name__ in ("OptimizedModule", "DistributedDataParallel", "DataParallel")
-        if wrapper and isinstance(inner, torch.nn.Module):
-            return unwrapped(inner)
-    return model
+def sharding_of(module: torch.nn.Module) -> type | None:
+    """The class of a module before fully_shard gave it another."""
+    kinds = type(module).__mro__
+    is_sharded = len(kinds) > 2 and kinds[1].__name__ == "FSDPModule"
+    return kinds[2] if is_sharded else None
+
+
+def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
+    """Hooks and states of fully_shard are not copied."""
+    for hooks in (module._forward_pre_hooks, module._forward_hooks, module._forward_pre_hooks_with_kwargs):
+        memo[id(hooks)] = type(hooks)()
+    for hooks in (module._forward_hooks_with_kwargs, module._forward_hooks_always_called):
+        memo[id(hooks)] = type(hooks)()
+    for hooks in (module._state_dict_hooks, module._state_dict_pre_hooks, module._load_state_dict_pre_hooks):
+        memo[id(hooks)] = type(hooks)()
+    for key, value in module.__dict__.items():
+        if "composable" in str(key).lower() or type(value).__name__ == "FSDPState":
+            memo[id(value)] = {}
+
+
+@contextlib.contextmanager
+def eager_kernels() -> Iterator[None]:
+    """PyTorch's own kernels, each operator by itself: nothing compiled, recurrent layers step by step, flex attention
+    also where its backward has no kernel."""
+    flex = sys.modules.get("torch.nn.attention.flex_attention")
+    before = {name: getattr(flex, name, None) for name in ("_validate_device", "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG")}
+    with contextlib.ExitStack() as stack:
+        if hasattr(torch.compiler, "set_stance"):
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
+        if flex is not None and all(one is not None for one in before.values()):
+            flex._validate_device = lambda *_: None  # type: ignore[attr-defined]
+            flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[attr-defined]
+            stack.callback(lambda: [setattr(flex, name, value) for name, value in before.items()])
+        yield
 
 
 def run_step(
     model: torch.nn.Module,
-    mode: FakeTensorMode,
+    mode: FakeTensorMode | None,
     inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]],
     loss: Callable[[Any], torch.Tensor],
     plain: Iterable[str],
+    formulas: Mapping[Any, Any],
 ) -> Step:
-    """Forward, loss and backward of a copy made by `fake_copy`. `plain`: inputs that are no data, as positions."""
-    running: list[str] = []
+    """Forward, loss and backward of a copy. `plain`: inputs that are no data, as positions. No `mode`: on real tensors.
+    """
     handles = []
     no_data = frozenset(plain)
+    counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
+    recorder = Recorder(counter.flop_registry, mode is None)
 
     def enter(name: str) -> Callable[..., None]:
-        return lambda *_: running.append(name)
+        return lambda *_: recorder.modules.append(name)
 
     def leave(*_: object) -> None:
-        running.pop()
+        recorder.modules.pop()
 
     for name, module in model.named_modules():
         handles.append(module.register_forward_pre_hook(enter(name), prepend=True))
         handles.append(module.register_forward_hook(leave, always_call=True))
-    recorder = Recorder(running)
     try:
-        with mode:
+        with mode or contextlib.nullcontext(), eager_kernels():
             args, kwargs = inputs()
             for one in tensors_in(args):
-                one._floptally_tag = DATA  # type: ignore[attr-defined]
+                one._floptally_tag = GIVEN  # type: ignore[attr-defined]
             for key, value in kwargs.items():
                 for one in tensors_in(value):
-                    one._floptally_tag = NOTHING if key in no_data else DATA  # type: ignore[attr-defined]
+                    one._floptally_tag = NOTHING if key in no_data else GIVEN  # type: ignore[attr-defined]
+            if mode is not None and no_data & kwargs.keys():
+                give_values(inputs, kwargs, no_data)
             for name, parameter in model.named_parameters():
                 parameter.grad = None
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
-            with recorder, FlopCounterMode(display=False) as counter:
+            with recorder, counter:
                 value = loss(model(*args, **kwargs))
+                recorder.in_forward = False
                 value.backward()
     finally:
         for handle in handles:
             handle.remove()
-    if recorder.recomputed is not None:
-        raise Error(
-            recorder.recomputed,
-            "runs again in the backward (gradient checkpointing): switch that off; floptally.Plan(recompute=...) "
-            "counts it",
-        )
     if counter.get_total_flops() != recorder.total:
         raise Error(
             "model",
@@ -331,3 +574,17 @@ def run_step(
             f"{recorder.total}",
         )
     return recorder.finish()
+
+
+def give_values(
+    inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]], kwargs: Mapping[str, Any], plain: frozenset[str]
+) -> None:
+    """Positions and masks are made once more without fake tensors: their values say what is attended."""
+    try:
+        with unset_fake_temporarily():
+            _, known = inputs()
+    except Exception:  # then their values are not known
+        return
+    for key in plain & kwargs.keys():
+        for fake, real in zip(tensors_in(kwargs[key]), tensors_in(known.get(key))):
+            fake._floptally_value = real  # type: ignore[attr-defined]

@@ -92,7 +92,7 @@ namespace floptally::detail::python {
     }
     const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
     const std::vector<flops> sums =
-        sample_loads(model.folded(to_convention(how), to_plan(plan))->counter, samples, by, as);
+        sample_loads(model.folded(to_convention(how), to_plan(plan, model))->counter, samples, by, as);
     py::list out;
     for (std::size_t sample = 0; sample < samples.size(); ++sample) {
         py::list loads;
@@ -118,7 +118,7 @@ row.)");
                const py::object& seen) {
                 const integers numbers(lengths, "lengths");
                 const view as = to_view(seen);
-                const auto folded = model.folded(to_convention(how), to_plan(plan));
+                const auto folded = model.folded(to_convention(how), to_plan(plan, model));
                 std::vector<flops> costs;
                 numbers.view().visit([&](const auto& all) {
                     without_gil(all.size(), [&] { costs = sample_costs(folded->counter, all, as); });
@@ -161,7 +161,7 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
             [](const model_cost& c, const mask& word) {
                 model_config wider = c.model();
                 wider.cost.keep(word);
-                return model_cost(std::move(wider));
+                return model_cost(std::move(wider), c.plan());
             },
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
@@ -174,7 +174,7 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
                 for (const std::string& one : others) {
                     how.others.push_back(one, "others");
                 }
-                return model_cost(floptally::with_muon(c.model(), to_plan(plan), how));
+                return model_cost(floptally::with_muon(c.model(), to_plan(plan, c), how), c.plan());
             },
             py::kw_only(), py::arg("plan") = py::none(), py::arg("iterations") = 5,
             py::arg("others") = std::vector<std::string>{},
@@ -182,6 +182,11 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
 
 They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
 optimizer steps, as in Rule ("moe.router", "vision.*").)")
+        .def_property_readonly(
+            "plan", [](const model_cost& c) { return c.plan(); },
+            "What runs and what trains where no plan is given: everything, or what a model with adapters says.")
+        .def("planned", &model_cost::with_plan, py::arg("plan"),
+             "The same model, counted by this plan wherever none is given.")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
@@ -190,7 +195,8 @@ optimizer steps, as in Rule ("moe.router", "vision.*").)")
                                    .cost = times * c.of(),
                                    .notes = c.model().notes,
                                    .parts = {},
-                                   .towers = c.model().towers});
+                                   .towers = c.model().towers},
+                                  c.plan());
             },
             py::is_operator())
         .def(
@@ -202,10 +208,12 @@ optimizer steps, as in Rule ("moe.router", "vision.*").)")
              })
         .def(py::pickle(
             [](const py::object& self) {
-                return py::make_tuple(model_state(self.cast<const model_cost&>().model()), attributes_of(self));
+                const auto& c = self.cast<const model_cost&>();
+                return py::make_tuple(model_state(c.model()), c.plan(), attributes_of(self));
             },
             [](const py::tuple& state) {
-                return std::pair(model_cost(model_of_state(state[0])), state[1].cast<py::dict>());
+                return std::pair(model_cost(model_of_state(state[0]), state[1].cast<training_plan>()),
+                                 state[2].cast<py::dict>());
             }));
     type.attr("__hash__") = py::none();
     bind_counts(module, type);

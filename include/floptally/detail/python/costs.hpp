@@ -43,13 +43,20 @@ struct folded_model {
     mask_set masks;  ///< of the model, and those that the convention asks for besides
 };
 
-/// Python's `Cost`: a model as a config describes it, immutable, and what it was last folded to.
+/// Python's `Cost`: a model as a config describes it, immutable, the plan by which it trains where none is given, and
+/// what it was last folded to.
 class model_cost {
   public:
-    explicit model_cost(model_config model) : model_(std::make_shared<const model_config>(std::move(model))) {}
+    explicit model_cost(model_config model, training_plan plan = {})
+        : model_(std::make_shared<const model_config>(std::move(model))), plan_(std::move(plan)) {}
 
     [[nodiscard]] const model_config& model() const { return *model_; }
-    [[nodiscard]] const std::shared_ptr<const model_config>& shared() const { return model_; }
+    [[nodiscard]] const training_plan& plan() const { return plan_; }
+    [[nodiscard]] model_cost with_plan(training_plan plan) const {
+        model_cost other(*this);
+        other.plan_ = std::move(plan);
+        return other;
+    }
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
     /// Folding is the dear part of a count: the last few are kept.
@@ -69,11 +76,19 @@ class model_cost {
 
   private:
     std::shared_ptr<const model_config> model_;
+    training_plan plan_;
     mutable std::vector<std::shared_ptr<const folded_model>> kept_;  // under the GIL
 };
 
-/// The same weights in the same places do the same work: names of types and notes may differ.
-[[nodiscard]] inline bool operator==(const model_cost& a, const model_cost& b) { return a.of() == b.of(); }
+/// The same weights in the same places, trained alike, do the same work: names of types and notes may differ.
+[[nodiscard]] inline bool operator==(const model_cost& a, const model_cost& b) {
+    return a.of() == b.of() && a.plan() == b.plan();
+}
+
+/// A plan that is given, else the one that the model has.
+[[nodiscard]] inline const training_plan& to_plan(py::handle plan, const model_cost& model) {
+    return plan.is_none() ? model.plan() : to_plan(plan);
+}
 
 [[nodiscard]] inline py::tuple cost_state(const cost& model) {
     py::list rows;
@@ -181,6 +196,9 @@ inline void require_version(const py::handle& kept, const char* what) {
 
 /// A sum has no stages: a plan with rules takes it as one part.
 [[nodiscard]] inline model_cost sum_of(const model_cost& a, const model_cost& b) {
+    if (!(a.plan() == b.plan())) {
+        throw error("plan", "the two costs train by different plans: give both one by planned(), or count each alone");
+    }
     model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
                      .cost = a.of() + b.of(),
                      .notes = a.model().notes,
@@ -188,7 +206,7 @@ inline void require_version(const py::handle& kept, const char* what) {
                      .towers = a.model().towers};
     sum.notes.insert(sum.notes.end(), b.model().notes.begin(), b.model().notes.end());
     sum.towers.insert(sum.towers.end(), b.model().towers.begin(), b.model().towers.end());
-    return model_cost(std::move(sum));
+    return model_cost(std::move(sum), a.plan());
 }
 
 }  // namespace floptally::detail::python

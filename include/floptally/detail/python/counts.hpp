@@ -40,7 +40,7 @@ struct counted_batch {
     const py::handle how = given.keyword("convention");
     const py::handle plan = given.keyword("plan");
     const convention& named = how ? to_convention(how) : conventions::exact;
-    const auto as = model.folded(named, to_plan(plan ? plan : py::none()));
+    const auto as = model.folded(named, plan ? to_plan(plan, model) : model.plan());
     const input_arguments arguments(given, as->masks, positional);
     counted_batch counted{as, arguments.counted(model.model(), as->masks)};
     if (splits) {
@@ -79,7 +79,7 @@ struct counted_batch {
         }
     }
     if (!py::isinstance<model_cost>(config) || !options.empty()) {
-        held = self.attr("cost")(config, **options);
+        held = py::module_::import(package_of(self).c_str()).attr("cost")(config, **options);
     }
     return breakdown_of(count((held ? py::handle(held) : config).cast<const model_cost&>(), given, true, 1));
 }

@@ -13,7 +13,7 @@ namespace floptally::detail::python {
 namespace py = pybind11;
 
 /// The package that the extension stands in ("floptally" of "floptally._core"), whose names its classes have.
-[[nodiscard]] inline std::string package_of(const py::module_& module) {
+[[nodiscard]] inline std::string package_of(py::handle module) {
     const std::string name = module.attr("__name__").cast<std::string>();
     return name.substr(0, name.rfind('.'));
 }

@@ -74,6 +74,9 @@ template <class ToOne>
     return all;
 }
 
+/// The word of what runs once in each pass of a model, whatever its batch: a product of parameters alone.
+inline constexpr const char* passes = "passes";
+
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
   public:
@@ -195,9 +198,11 @@ class input_arguments {
             input_.tallies.push_back(sum);
             gives_routed_ = true;
         }
-        if (const auto words = take("measured")) {
+        const auto words = take("measured");
+        if (words) {
             input_.tallies.push_back(measured_words(*words, masks));
         }
+        add_pass(words, masks);
         if (const auto counted = take("tally")) {
             if (!py::isinstance<tally>(*counted)) {
                 throw error("tally", "must be a floptally.Tally, got " + shown(*counted));
@@ -208,6 +213,19 @@ class input_arguments {
                                          names_of(tally{masks}.masks()) +
                                          ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
             }
+            input_.tallies.push_back(sum);
+        }
+    }
+
+    /// What is given as samples is one pass of the model, unless `measured` says how many there were; a tally has its
+    /// own.
+    void add_pass(const std::optional<py::object>& words, const mask_set& masks) {
+        const bool said = words && words->contains(passes);
+        const bool kept =
+            std::any_of(masks.begin(), masks.end(), [](const rule& one) { return one == floptally::measured(passes); });
+        if (kept && !said && input_.names_any()) {
+            tally sum{masks};
+            sum.add_measured(passes, 1, 1);
             input_.tallies.push_back(sum);
         }
     }

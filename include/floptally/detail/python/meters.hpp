@@ -47,7 +47,7 @@ class held_meter {
                const py::object& clock, const py::object& counted, const py::object& reduce,
                const std::optional<std::string>& precisions)
         : model(measured),
-          as(measured.folded(to_convention(how), to_plan(trains))),
+          as(measured.folded(to_convention(how), to_plan(trains, measured))),
           of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce), to_rank_sum(reduce, as->counter),
              to_clock(clock)),
           arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions)) {

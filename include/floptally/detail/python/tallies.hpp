@@ -30,7 +30,8 @@ namespace floptally::detail::python {
 /// The masks of a tally: those that a cost needs, or a list of them.
 [[nodiscard]] inline mask_set masks_for(const py::object& of, const py::object& how, const py::object& plan) {
     if (py::isinstance<model_cost>(of)) {
-        return of.cast<const model_cost&>().folded(to_convention(how), to_plan(plan))->masks;
+        const auto& model = of.cast<const model_cost&>();
+        return model.folded(to_convention(how), to_plan(plan, model))->masks;
     }
     if (of.is_none()) {
         return {};

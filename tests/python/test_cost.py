@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""floptally.cost of what people have: configurations with infinities, wrapped models, models with adapters of PEFT."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import socket
+import warnings
+
+import pytest
+
+import floptally
+from conftest import LLAMA_3_8B
+from floptally import Plan, Rule
+
+LLAMA = {
+    "vocab_size": 101,
+    "hidden_size": 24,
+    "intermediate_size": 56,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+LORA = Plan(rules=[Rule("*", "frozen"), Rule("attention.qkv/q_proj", "lora", rank=4)])
+
+
+# A plan that a cost has.
+
+
+def test_a_cost_is_counted_by_its_plan_where_no_other_is_given(llama):
+    planned = llama.planned(LORA)
+    assert planned.plan == LORA and llama.plan == Plan()
+    of = {"lengths": [512, 9]}
+    lora = llama.flops(**of, plan=LORA).total
+    assert lora != llama.flops(**of).total
+    assert planned.flops(**of).total == lora == floptally.flops(planned, **of).total
+    assert planned.flops(**of, plan=Plan()).total == llama.flops(**of).total
+    assert sum(planned.sample_flops([512, 9])) == lora
+    meter = floptally.Meter(planned, gpus=1, peak_tflops=1)
+    with meter.step(1.0):
+        meter.add(**of)
+    assert meter.last_step.useful == lora
+    tally = floptally.Tally(planned)
+    tally.add_lengths([512, 9])
+    assert planned.flops(tally=tally).total == lora
+
+
+def test_a_plan_goes_where_its_cost_goes(llama):
+    planned = llama.planned(LORA)
+    assert planned != llama and planned == llama.planned(LORA)
+    assert pickle.loads(pickle.dumps(planned)) == planned
+    assert (2 * planned).plan == LORA == planned.keep(floptally.Mask.measured("loss_tokens")).plan
+    assert (planned + planned).plan == LORA
+    with pytest.raises(floptally.Error, match="^plan: the two costs train by different plans"):
+        planned + llama
+
+
+def test_a_pass_of_the_model_is_one_where_no_number_of_them_is_measured():
+    row = floptally.Row("table", floptally.Mask.measured("passes"), "linear", 100)
+    cost = floptally.Cost.from_rows([row, ("head", "tokens", "linear", 1)])
+    assert cost.flops(lengths=[5, 6]).useful.forward == 100 + 11
+    assert cost.flops(lengths=[5, 6], measured={"passes": 3}).useful.forward == 300 + 11
+    meter = floptally.Meter(cost, gpus=1, peak_tflops=1)
+    with meter.step(1.0):
+        meter.add(lengths=[5])
+        meter.add(lengths=[6])
+    assert meter.last_step.useful == 3 * (200 + 11)
+
+
+# Configurations.
+
+
+def test_infinities_of_a_configuration_are_no_error_where_no_number_is_read():
+    odd = {**LLAMA_3_8B, "time_step_limit": [0.0, float("inf")]}
+    assert floptally.cost(odd) == floptally.cost(LLAMA_3_8B)
+    with pytest.raises(floptally.Error, match="^hidden_size: .*Infinity"):
+        floptally.cost({**LLAMA_3_8B, "hidden_size": float("inf")})
+
+
+@pytest.mark.parametrize(
+    "kind", ["Mamba2Config", "BambaConfig", "FalconH1Config", "GraniteMoeHybridConfig", "NemotronHConfig"]
+)
+def test_configurations_of_transformers_with_infinities_are_read(kind):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    config = getattr(transformers, kind)()
+    assert floptally.cost(config).parameters > 10**9
+
+
+@pytest.mark.parametrize("name", ["meta-llama/Llama-3.1-8B", "gpt2"])
+def test_a_name_of_the_hub_is_told_from_a_path(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(floptally.Error, match=f"^config: there is no file .*AutoConfig.from_pretrained\\(\"{name}\"\\)"):
+        floptally.cost(name)
+    with pytest.raises(floptally.Error, match="^config: cannot read"):
+        floptally.flops("some/config.json", lengths=[1])
+
+
+# Models.
+
+
+def llama_of(kind, **changes):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    kind = kind or transformers.LlamaForCausalLM
+    return kind._from_config(transformers.LlamaConfig(**{**LLAMA, **changes}), attn_implementation="sdpa")
+
+
+def by_pytorch(model, inputs):
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as forward:
+        loss = model(**inputs).logits.sum()
+    with FlopCounterMode(display=False) as backward:
+        loss.backward()
+    return forward.get_total_flops(), backward.get_total_flops()
+
+
+def by_cost(cost, **batch):
+    view = cost.flops(convention="torch_flop_counter", **batch).executed
+    return view.forward, view.backward
+
+
+def test_a_model_is_found_in_what_wraps_it():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = llama_of(None)
+    plain = floptally.cost(model)
+    assert by_cost(plain, lengths=[21] * 3) == by_pytorch(model, {"input_ids": torch.ones(3, 21, dtype=torch.long)})
+
+    class Mine(type(model)):
+        pass
+
+    assert floptally.cost(llama_of(Mine)) == plain
+    assert floptally.cost(torch.compile(model)) == plain
+    assert floptally.cost(torch.nn.DataParallel(model)) == plain
+    assert floptally.cost(torch.compile(torch.nn.DataParallel(model))).model_type == "llama"
+
+
+@pytest.fixture
+def one_rank():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.distributed.is_available():
+        pytest.skip("this PyTorch has no torch.distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=0, world_size=1)
+    yield torch
+    torch.distributed.destroy_process_group()
+
+
+def test_a_model_of_data_parallel_ranks_is_that_model(one_rank):
+    torch = one_rank
+    plain = floptally.cost(llama_of(None))
+    assert floptally.cost(torch.nn.parallel.DistributedDataParallel(llama_of(None))) == plain
+    from torch.distributed.fsdp import fully_shard
+
+    sharded = llama_of(None)
+    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    for layer in sharded.model.layers:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(sharded, mesh=mesh)
+    assert type(sharded).__name__ != "LlamaForCausalLM"
+    assert floptally.cost(sharded) == plain
+    tokens = lambda batch, length: {"input_ids": torch.ones(batch, length, dtype=torch.long)}
+    counted = floptally.from_torch(sharded, tokens)
+    assert counted.parameters == plain.parameters
+    assert counted.flops(lengths=[21] * 3).total == plain.flops(lengths=[21] * 3).total
+
+
+def test_a_module_without_a_configuration_has_another_way():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    with pytest.raises(floptally.Error, match="^config: Linear is a torch.nn.Module without .* floptally.from_torch"):
+        floptally.cost(torch.nn.Linear(3, 4))
+    with pytest.raises(floptally.Error, match="floptally.from_torch"):
+        floptally.flops(torch.nn.Linear(3, 4), lengths=[1])
+
+
+def test_frozen_parameters_are_said():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = llama_of(None)
+    model.model.embed_tokens.requires_grad_(False)
+    with pytest.warns(UserWarning, match=r"^2424 parameters of LlamaForCausalLM are frozen"):
+        floptally.cost(model)
+
+
+# PEFT.
+
+#: What of a Llama of three layers trains: (keyword arguments of LoraConfig, rules beside "*" frozen).
+ADAPTERS = {
+    "q and v": ({"target_modules": ["q_proj", "v_proj"]}, 2),
+    "all linear": ({"target_modules": "all-linear"}, 7),
+    "some layers": ({"target_modules": ["q_proj", "v_proj"], "layers_to_transform": [1, 2]}, 4),
+    "and the head": ({"target_modules": ["down_proj", "k_proj"], "modules_to_save": ["lm_head"]}, 3),
+    "and the table": ({"target_modules": ["down_proj"], "modules_to_save": ["embed_tokens"]}, 2),
+    "two ranks": ({"target_modules": ["down_proj"], "rank_pattern": {"layers.1.mlp.down_proj": 7}}, 3),
+}
+
+
+def adapted(**lora):
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    return peft.get_peft_model(llama_of(None), peft.LoraConfig(**{"r": 4, **lora}))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_model_of_peft_gives_its_plan(name):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    lora, rules = ADAPTERS[name]
+    model = adapted(**lora)
+    cost = floptally.cost(model)
+    assert len(cost.plan.rules) == 1 + rules
+    assert by_cost(cost, lengths=[21] * 3) == by_pytorch(model, {"input_ids": torch.ones(3, 21, dtype=torch.long)})
+    assert floptally.cost(torch.compile(model)) == cost
+    tokens = lambda batch, length: {"input_ids": torch.ones(batch, length, dtype=torch.long)}
+    counted = floptally.from_torch(model, tokens)
+    assert counted.flops(lengths=[5, 33], convention="torch_flop_counter_eager").useful.forward == (
+        cost.flops(lengths=[5, 33], convention="torch_flop_counter_eager").useful.forward
+    )
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_configuration_of_a_model_of_peft_says_that_it_counts_full_training():
+    model = adapted(target_modules=["q_proj"])
+    with pytest.warns(UserWarning, match="^a model with adapters of PEFT has this configuration"):
+        full = floptally.cost(model.config)
+    assert full.plan == Plan()
+    alone = copy.deepcopy(model.config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        floptally.cost(alone)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda peft: peft.LoraConfig(r=4, target_modules=["down_proj"], use_dora=True), "mlp.down_proj: .* DoRA"),
+        (lambda peft: peft.IA3Config(target_modules=["k_proj"], feedforward_modules=[]), "ia3_l.default: trains"),
+        (lambda peft: peft.PrefixTuningConfig(num_virtual_tokens=3, task_type="CAUSAL_LM"), "adds tokens"),
+    ],
+)
+def test_what_no_rule_says_is_counted_as_it_runs(make, text):
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    model = peft.get_peft_model(llama_of(None), make(peft))
+    with pytest.raises(floptally.Error, match=f"{text}.*floptally.from_torch"):
+        floptally.cost(model)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:fan_in_fan_out")
+def test_one_matrix_that_the_reader_counts_as_three_has_no_rule():
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=24, n_head=4, vocab_size=101))
+    adapters = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["c_attn"]))
+    with pytest.raises(floptally.Error, match=r"^transformer\.h\.0\.attn\.c_attn: has an adapter, .*from_torch"):
+        floptally.cost(adapters)
