@@ -94,7 +94,7 @@ class array_argument {
 
   public:
     /// Of a value that may be no array, which `is_array` then says.
-    array_argument(py::handle value, std::string_view field) {
+    array_argument(py::handle value, std::string_view field) : array_argument() {  // whose end an error then runs
         if (PyObject_CheckBuffer(value.ptr()) != 0) {
             read_buffer(value, field);
         } else if (PyList_CheckExact(value.ptr()) == 0) {
@@ -134,6 +134,8 @@ class array_argument {
     }
 
   private:
+    array_argument() = default;
+
     void read_buffer(py::handle value, std::string_view field) {
         if (PyObject_GetBuffer(value.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) {
             buffer_.obj = nullptr;

@@ -63,11 +63,12 @@ class call_arguments {
     /// After all were asked for: that nothing else is given. `positional` may stand without a name.
     void require_no_other(std::size_t positional = 0) const {
         if (positional_ > positional) {
-            throw py::type_error(prefix("takes ")
-                                     .append(std::to_string(positional))
-                                     .append(" positional arguments but ")
-                                     .append(std::to_string(positional_))
-                                     .append(positional_ == 1 ? " was given" : " were given"));
+            throw py::type_error(
+                prefix("takes ")
+                    .append(std::to_string(positional))
+                    .append(positional == 1 ? " positional argument but " : " positional arguments but ")
+                    .append(std::to_string(positional_))
+                    .append(positional_ == 1 ? " was given" : " were given"));
         }
         if (read_ != (named_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << named_) - 1)) {
             refuse_other();
