@@ -73,9 +73,17 @@ pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
     };
 }
 
+/// Every query by every whole block of the sequence, later ones too: a block by its last token.
+pair_rule every_block(std::uint64_t ratio) {
+    return [ratio](const matmul_trace::sequence& /*s*/, std::uint64_t /*query*/, std::uint64_t key) {
+        return (key + 1) % ratio == 0 ? 2U : 0U;
+    };
+}
+
 pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
     if (m.attends.is<mask_rules::compressed_keys>()) {
-        return m.pairs;
+        const auto ratio = static_cast<std::uint64_t>(m.attends.as<mask_rules::compressed_keys>().ratio);
+        return how.pairs == floptally::torchtitan::count_pairs ? every_block(ratio) : m.pairs;
     }
     if (m.is_windowed && how.pairs == floptally::maxtext::count_pairs) {
         if (m.attends.is<mask_rules::top_k>()) {  // as many pairs as a window
@@ -89,7 +97,8 @@ pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers
     if (m.window != 0 && how.pairs == floptally::megatron_bridge::count_pairs) {
         return if_limited(m.pairs, m.window);
     }
-    if (m.window != 0 && how.pairs == floptally::vllm::count_pairs) {
+    if (m.window != 0 &&
+        (how.pairs == floptally::vllm::count_pairs || how.pairs == floptally::torchtitan::count_pairs)) {
         return box(m.window);
     }
     if (m.window != 0 && how.pairs == floptally::verl::count_pairs && layers_alternate) {
@@ -419,6 +428,8 @@ TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of
     CHECK(total(model, conventions::verl, step) == flops{447'466'872'766'464});
     CHECK(total(model, conventions::torch_flop_counter_eager, step) == flops{474'422'087'516'160});
     CHECK(total(model, conventions::torchtitan, step) == flops{474'435'173'744'640});
+    CHECK(total(model, conventions::torchtitan_2026, step) == flops{474'435'173'744'640});
+    CHECK(total(model, conventions::verl_2026, step) == flops{447'466'872'766'464});
     CHECK(total(model, conventions::torch_flop_counter, step) == flops{492'014'273'560'576});
     CHECK(total(model, conventions::palm, step) == flops{500'256'517'128'192});
     CHECK(total(model, conventions::nanogpt, step) == flops{500'256'517'128'192});
@@ -513,7 +524,8 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
     };
     const std::string known =
         "exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, "
-        "nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, "
+        "nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, "
+        "verl, verl_2026, flash_attention, torch_flop_counter, "
         "torch_flop_counter_eager, recsys_examples";
     CHECK(problem("magatron") == "convention: unknown name \"magatron\"; known: " + known);
     CHECK(problem("") == "convention: unknown name \"\"; known: " + known);

@@ -432,6 +432,26 @@ TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost]
     CHECK(flop_counter(model).total(batch) == evaluate(model, batch).total());
 }
 
+TEST_CASE("passes of a model are no visits: what runs once in each adds up over layers and kinds", "[cost][routed]") {
+    const rule once = measured(passes_word);
+    cost one_layer;
+    one_layer.add_row("table", "places",
+                      {.what = statistic::routed, .kind = term::linear, .useful = 100, .padded = 100, .parameters = 50},
+                      once);
+    one_layer.add_row("norm", "", {.what = statistic::routed, .kind = term::detached, .useful = 7, .padded = 7}, once);
+    one_layer.add_row("table", "places", {.what = statistic::routed, .kind = term::linear, .useful = 11, .padded = 11},
+                      once);
+    const cost model = 3 * one_layer + one_layer;
+    CHECK(model == 4 * one_layer);
+    CHECK(model.parameters() == 200);
+    tally batch{model.masks()};
+    batch.add({.length = 5});
+    batch.add_measured(passes_word, 2, 3);
+    const breakdown seen = evaluate(model, batch);
+    CHECK(seen.total(view::useful) == flops{4 * 2 * (3 * 111 + 7)});
+    CHECK(seen.total(view::padded) == flops{4 * 3 * (3 * 111 + 7)});
+}
+
 TEST_CASE("an even measurement is the count by configuration", "[cost][routed]") {
     tally batch;
     batch.add({.length = 19});

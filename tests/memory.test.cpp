@@ -47,7 +47,7 @@ TEST_CASE("A8: logits of 128K tokens in bf16 are 37 GiB a rank, and half where t
     CHECK(gathered_logits_bytes({.tokens = 7, .vocabulary = 3}) == local_logits_bytes({.tokens = 7, .vocabulary = 3}));
 }
 
-TEST_CASE("F23: 16K of context at d1p1t2c4 hold 5 GB of logits while they are gathered, both copies", "[memory]") {
+TEST_CASE("F23, A13: 16K of context at d1p1t2c4 hold 5 GB of logits while they are gathered, both copies", "[memory]") {
     // AReaL's figure for Qwen3's vocabulary in bf16: its gather holds the parts of the ranks and the whole at once.
     constexpr logits_shape qwen3{
         .tokens = 16 * 1024, .vocabulary = 151'936, .context_parallel = 4, .tensor_parallel = 2};

@@ -94,7 +94,7 @@ TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[me
           "snapshot_rank1023_p7d3c2t1_step123456");
 }
 
-TEST_CASE("F15: no two profiled steps of any rank have one file", "[memory]") {
+TEST_CASE("F15, A13: no two profiled steps of any rank have one file", "[memory]") {
     std::set<std::string> files;
     for (const std::uint32_t rank : {0U, 1U, 12U}) {
         memory_probe_options options;

@@ -635,7 +635,7 @@ TEST_CASE("F41: where one rank cannot end its step, all of them say so, and the 
     CHECK(ends == std::vector<std::string>(3, "no error"));
 }
 
-TEST_CASE("F24: percentiles of step times without the first ten are those of the sorted list, within 1/128") {
+TEST_CASE("F24, T13: percentiles of step times without the first ten are those of the sorted list, within 1/128") {
     std::mt19937_64 random(24);
     for (const std::size_t steps : {11U, 12U, 13U, 40U, 110U, 1010U}) {
         meter m(folded(), two_gpus);
@@ -667,7 +667,7 @@ TEST_CASE("F24: percentiles of step times without the first ten are those of the
     }
 }
 
-TEST_CASE("F24: percentiles are one call and one line of a log, and none before the steps that are left out") {
+TEST_CASE("F24, T13: percentiles are one call and one line of a log, and none before the steps that are left out") {
     meter m(folded(), two_gpus);
     for (int step = 0; step < 10; ++step) {
         run_step(m, {}, 9);

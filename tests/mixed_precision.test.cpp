@@ -111,7 +111,7 @@ mixed_precision_rate rate_of(std::vector<precision_rule> rules) {
 
 }  // namespace
 
-TEST_CASE("F26: each layer and each component is over the peak of its own precision") {
+TEST_CASE("F26, P3: each layer and each component is over the peak of its own precision") {
     CHECK(near(rate_of({}), expected(1e-6, [](std::string_view, std::uint64_t) { return bf16; })));
     CHECK(near(rate_of({}).peak_tflops, bf16));
     // By component.

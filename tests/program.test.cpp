@@ -363,9 +363,9 @@ constexpr refusal refusals[] = {
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
-     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention ''",
-     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, verl, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention exact --convention exact",
      "convention: is given 2 times; must be given once"},
     {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
@@ -427,6 +427,16 @@ constexpr refusal refusals[] = {
      R"(accelerator: no known part is called "foo"; `floptally accelerators` lists the known parts)"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator ''",
      "accelerator: the name is empty; `floptally accelerators` lists the known parts"},
+    {"flops --config m.json --lengths 5 --indexer best",
+     R"(indexer: must be one of frozen, sparse_loss, dense_loss, warm_up, got "best")"},
+    {"flops --config m.json --lengths 5 --indexer warm_up",
+     "indexer: no part of the model is an indexer whose loss is its own"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --peak-kind boost",
+     "clock_mhz: is missing: a boost peak is of a clock that the device reports"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --clock-mhz x",
+     R"(clock_mhz: must be a finite number above 0, got "x")"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --peak-kind best",
+     R"(peak_kind: must be one of datasheet, boost, measured, got "best")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp3",
      R"(precision: must be one of fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4, got "fp3")"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --precision fp4",
@@ -979,7 +989,9 @@ TEST_CASE("mfu divides by the peak of the accelerator") {
     CHECK(mfu["precision"] == "bf16");
     CHECK(mfu["peak_tflops"] == 989.0);
     CHECK(mfu["peak_source"].get<std::string>().find("https://") != std::string::npos);
-    CHECK(mfu.size() == 11);
+    CHECK(mfu["peak_kind"] == "datasheet");
+    CHECK_FALSE(mfu.contains("peak_quality"));
+    CHECK(mfu.size() == 12);
     CHECK(run_json(step + "--accelerator 'NVIDIA H100 80GB HBM3'") == report);
     CHECK(run_json(step + "--accelerator 'h100 sxm' --precision BF16") == report);
     CHECK(run(step + "--accelerator 'H100 SXM'").out.find(" 21.32 %  useful FLOPs over the peak\n") !=
@@ -990,6 +1002,26 @@ TEST_CASE("mfu takes the peak of the precision that is asked for") {
     const json mfu = run_json(step + "--accelerator 'H100 SXM' --precision fp8")["mfu"];
     CHECK(mfu["precision"] == "fp8");
     CHECK(mfu["peak_tflops"].get<double>() > 1900);
+}
+
+TEST_CASE("mfu says what kind of peak it divides by, and how good its source is where that is no document") {
+    const json boost = run_json(step + "--accelerator 'H100 SXM' --clock-mhz 1980")["mfu"];
+    CHECK(near(boost["peak_tflops"], 132 * 4096 * 1980e-6));
+    CHECK(boost["peak_kind"] == "boost");
+    CHECK(
+        run(step + "--accelerator 'H100 SXM' --clock-mhz 1980").out.find("H100 SXM, bf16 dense, boost: NVIDIA H100") !=
+        std::string::npos);
+    const json measured = run_json(step + "--peak-tflops 780 --peak-kind measured")["mfu"];
+    CHECK(measured["peak_kind"] == "measured");
+    CHECK_FALSE(run_json(step + "--peak-tflops 780")["mfu"].contains("peak_kind"));
+    CHECK(run_json(step + "--accelerator 'NVIDIA H20'")["mfu"]["peak_quality"] == "third_party");
+    CHECK(run(step + "--accelerator 'NVIDIA H20'").out.find("the peak is quoted by a third party: ") !=
+          std::string::npos);
+    CHECK(run("accelerators").out.find("  quoted by a third party\n") != std::string::npos);
+    const std::string fp8_everywhere =
+        " --precisions attention.qkv=fp8,attention.core=fp8,attention.output=fp8,mlp=fp8,lm_head=fp8";
+    const json mixed = run_json(step + "--accelerator 'H100 SXM' --clock-mhz 1980" + fp8_everywhere)["mfu"];
+    CHECK(near(mixed["mixed_precision"]["peak_tflops"], 132 * 4096 * 1980e-6 * 1978.9 / 989));
 }
 
 TEST_CASE("a given --peak-tflops wins over --accelerator, whatever its name") {

@@ -385,7 +385,7 @@ TEST_CASE("F3: equal shares of a row that a scope declares replicated are an err
     }
 }
 
-TEST_CASE("F22: loss-mask and prompt tokens are named statistics of a batch, each with a scope of its own") {
+TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch, each with a scope of its own") {
     // Prompt tokens are counted from the batch by every rank; loss tokens by the last pipeline stage, where the loss
     // is.
     using floptally::measured;

@@ -132,7 +132,7 @@ std::string no_error() { return "no error"; }
 
 }  // namespace
 
-TEST_CASE("F21: perplexity of sequences is the same, bit for bit, for every cp, tp and pp") {
+TEST_CASE("F21, A11: perplexity of sequences is the same, bit for bit, for every cp, tp and pp") {
     std::mt19937_64 random(21);
     const std::vector<tokens> all = random_sequences(random, 13);
     for (const parallel_sizes& sizes : {parallel_sizes{},
@@ -237,7 +237,7 @@ TEST_CASE("F21: a loss is one signed or floating-point sum over another, over al
     CHECK(ends == std::vector<std::string>(8, no_error()));
 }
 
-TEST_CASE("F21: numerator and denominator of different scopes are an error unless the caller says so") {
+TEST_CASE("F21, A11: numerator and denominator of different scopes are an error unless the caller says so") {
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
     const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, share::sharded);

@@ -144,6 +144,10 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
     CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
     CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
     CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    CHECK(mask::merged_pairs(2).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
+    CHECK(mask::merged_pairs(2).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
+    CHECK(mask::merged_pairs(2).pairs(grid{0, 4, 10}) == 0);
+    CHECK(mask::merged_squares(2).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
     for (std::uint32_t side = 1; side <= 3; ++side) {
         for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
             INFO("side " << side << ", window " << window);
@@ -269,6 +273,63 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
           "level: must be from 0 to 30, got 31");
 }
 
+TEST_CASE("cells that see all cells after more strides, and patches that see their place in all frames, one by one") {
+    const auto left = [](std::uint32_t cells, std::int64_t field, std::int64_t stride) {
+        std::uint64_t count = 0;
+        for (std::int64_t first = 0; first + field <= std::int64_t{cells}; first += stride) {
+            ++count;
+        }
+        return count;
+    };
+    for (std::uint32_t h = 1; h < 14; ++h) {
+        for (std::uint32_t w = 1; w < 14; ++w) {
+            for (std::int64_t stride = 1; stride < 4; ++stride) {
+                for (std::int64_t ratio = 1; ratio < 4; ++ratio) {
+                    // `ratio` x `ratio` of the cells that a stride leaves become one.
+                    const std::uint64_t rows = left(h, 1, stride);
+                    const std::uint64_t columns = left(w, 1, stride);
+                    const std::uint64_t keys = left(static_cast<std::uint32_t>(rows), ratio, ratio) *
+                                               left(static_cast<std::uint32_t>(columns), ratio, ratio);
+                    REQUIRE(
+                        mask::reduced_pairs(1, stride, 1 + (ratio - 1) * stride, ratio * stride).pairs(grid{3, h, w}) ==
+                        3 * rows * columns * keys);
+                }
+            }
+            std::uint64_t pairs = 0;
+            for (std::uint32_t query = 0; query < 3 * h * w; ++query) {
+                for (std::uint32_t key = 0; key < 3 * h * w; ++key) {
+                    pairs += query % (h * w) == key % (h * w) ? 1 : 0;
+                }
+            }
+            REQUIRE(mask::across_frames().pairs(grid{3, h, w}) == pairs);
+            for (const std::uint32_t window : {0U, 1U, 3U, 5U, 20U}) {
+                std::uint64_t lines = 0;
+                const std::uint32_t side = window == 0 ? 14 : window;
+                for (std::uint32_t row = 0; row < h; ++row) {
+                    for (std::uint32_t column = 0; column < w; ++column) {
+                        for (std::uint32_t other = 0; other < h; ++other) {
+                            lines += other / side == row / side ? 1 : 0;
+                        }
+                        for (std::uint32_t other = 0; other < w; ++other) {
+                            lines += other / side == column / side ? 1 : 0;
+                        }
+                    }
+                }
+                REQUIRE(mask::window_lines(window).pairs(grid{3, h, w}) == 3 * lines);
+            }
+        }
+    }
+    CHECK(mask::reduced_pairs(1, 2, 3, 4).name() == "vision.reduced_pairs(3,4,1,2)");
+    CHECK(mask::window_lines(7).pairs(grid{1, 0, 5}) == 0);
+    CHECK(mask::window_lines().pairs(grid{1, 0, 5}) == 0);
+    CHECK(mask::window_lines(7).name() == "vision.window_lines(window_size=7)");
+    CHECK(mask::across_frames().name() == "vision.across_frames");
+    tally coarse{set_of({mask::reduced_pairs(1, 1, 4, 4)})};
+    CHECK(error_of([&] {
+              coarse.add(grid{1, 3, 9});
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+}
+
 TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
     const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
         return mask::kept_patches(millionths, 1).pairs(grid{1, h, w});
@@ -381,6 +442,24 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
             }
         }
     }
+    for (const std::int64_t left : {-1, 0, 3, 40}) {
+        for (const std::int64_t right : {-1, 0, 2}) {
+            for (std::uint32_t frames = 0; frames < 130; ++frames) {
+                const std::int64_t kept = frames < 3 ? 0 : (frames - 3) / 2 + 1;
+                std::uint64_t pairs = 0;
+                for (std::int64_t query = 0; query < kept; ++query) {
+                    for (std::int64_t key = 0; key < kept; ++key) {
+                        const bool before = key <= query && (left < 0 || query - key <= left);
+                        const bool behind = key > query && (right < 0 || key - query <= right);
+                        pairs += before || behind ? 1U : 0U;
+                    }
+                }
+                INFO(frames << " frames, " << left << " before and " << right << " behind");
+                REQUIRE(mask::strided_band(3, 2, left, right).pairs(audio_clip{frames}) == pairs);
+            }
+        }
+    }
+    CHECK(mask::strided_band(3, 2, 40, 0).name() == "audio.strided_band(3,2,40,0)");
     CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
     CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,chunk=100)");
     CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,window=100)");

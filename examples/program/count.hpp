@@ -40,6 +40,7 @@ inline void add_flops_options(cxxopts::Options& options) {
                            cxxopts::value<std::string>(), "N")(
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
+        "indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
         "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
         "muon", "iterations of the optimizer Muon, whose products the step then has too", cxxopts::value<std::string>(),
         "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
@@ -88,7 +89,8 @@ inline floptally::training_plan read_plan(const arguments& args) {
     floptally::training_plan plan{
         .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names)),
-        .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0};
+        .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0,
+        .indexer = static_cast<floptally::indexer_training>(args.choice("indexer", floptally::indexer_training_names))};
     if (const auto names = args.text("recompute-components")) {
         for (const floptally::component_name& name : read_names(*names, "recompute_components")) {
             plan.recomputed_components.push_back(name, "recompute_components");

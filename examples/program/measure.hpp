@@ -26,6 +26,8 @@ inline void add_peak_options(cxxopts::Options& options) {
     options.add_options("Utilization")("gpus", "how many took part", cxxopts::value<std::string>(), "N")(
         "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
         "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
+        "peak-kind", "what the peak is: datasheet, boost or measured", cxxopts::value<std::string>(), "KIND")(
+        "clock-mhz", "of the boost peak of --accelerator", cxxopts::value<std::string>(), "MHZ")(
         "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
 }
 
@@ -49,15 +51,22 @@ inline std::uint64_t gpus_of(const arguments& args) {
     return parse_count(args.required("gpus", "N"), "gpus", 1, 100'000'000);
 }
 
+inline std::optional<double> clock_of(const arguments& args) {
+    const auto clock = args.text("clock-mhz");
+    return clock ? std::optional(parse_positive(*clock, "clock_mhz")) : std::nullopt;
+}
+
 inline floptally::chosen_peak peak_of(const arguments& args) {
     const auto peak = args.text("peak-tflops");
     const auto accelerator = args.text("accelerator");
     if (!peak && !accelerator) {
         throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
     }
-    return floptally::choose_peak(accelerator,
-                                  peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
-                                  args.text("precision").value_or("bf16"));
+    const auto kind = args.text("peak-kind");
+    return floptally::choose_peak(
+        accelerator, peak ? std::optional(parse_positive(*peak, "peak_tflops")) : std::nullopt,
+        args.text("precision").value_or("bf16"),
+        kind ? floptally::peak_kind_named(*kind) : floptally::peak_kind::unsaid, clock_of(args));
 }
 
 inline floptally::mfu_report measure(const arguments& args, const floptally::report& counted) {
@@ -69,6 +78,8 @@ inline floptally::mfu_report measure(const arguments& args, const floptally::rep
     mfu.accelerator = chosen.accelerator;
     mfu.precision = chosen.precision;
     mfu.peak_source = chosen.source;
+    mfu.peak_kind = chosen.kind;
+    mfu.peak_quality = chosen.quality;
     mfu.utilization = floptally::utilize(counted.work, counted.batch, mfu.step);
     return mfu;
 }
@@ -83,7 +94,7 @@ inline std::optional<floptally::mixed_precision> mixed_precision_of(const argume
         return {};
     }
     return floptally::mixed_precision(floptally::flop_counter(model, counted.counted_as, plan), model.parts, plan,
-                                      floptally::precision_rules(*precisions, args.text("accelerator")),
+                                      floptally::precision_rules(*precisions, args.text("accelerator"), clock_of(args)),
                                       peak_of(args).tflops);
 }
 

@@ -91,7 +91,8 @@ inline std::string run_accelerators(const arguments& args) {
                 peaks[std::string(floptally::name(which))] = peak;
             }
         }
-        table += '\n';
+        const std::string_view doubt = floptally::remark(part.quality);
+        table += fmt::format("{}{}\n", doubt.empty() ? "" : "  ", doubt);
         json names = json::array();
         for (const std::string_view driver_name : part.driver_names) {
             if (!driver_name.empty()) {
@@ -104,6 +105,8 @@ inline std::string run_accelerators(const arguments& args) {
                           {"driver_names", names},
                           {"dense_tflops", peaks},
                           {"source", {{"title", part.source.title}, {"url", part.source.url}}},
+                          {"quality", floptally::name(part.quality)},
+                          {"flops_per_clock", part.flops_per_clock == 0 ? json() : json(part.flops_per_clock)},
                           {"note", part.note}});
     }
     return args.as_json() ? json{{"version", floptally::version}, {"accelerators", listed}}.dump(2) + "\n" : table;

@@ -28,6 +28,8 @@ struct known_parts {
             part.form_factor = row.form_factor;
             part.source = {row.source.title, row.source.url};
             part.note = row.note;
+            part.quality = row.quality;
+            part.flops_per_clock = row.flops_per_clock;
             for (std::size_t n = 0; n < max_driver_names && row.driver_names[n] != nullptr; ++n) {
                 part.driver_names[n] = row.driver_names[n];
             }

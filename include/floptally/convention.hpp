@@ -38,6 +38,12 @@ enum class head_rows : std::uint8_t {
     one_per_sequence  ///< inference: only the last token of each request is sampled from
 };
 
+/// What the backward of an indexer is counted as.
+enum class indexer_backward : std::uint8_t {
+    as_run,    ///< what the plan runs: none, or that of the indexer's own loss
+    as_layers  ///< as if it were any other part of a layer: two products for each of the forward
+};
+
 /// Which weights count where a token does not pass all of them.
 enum class counted_weights : std::uint8_t {
     visited,  ///< the chosen experts
@@ -79,6 +85,7 @@ class counted_statistics {
 /// What a convention may know of the model around a mask.
 struct attention_context {
     bool has_layer_without_window = false;  ///< of the text
+    bool of_indexer = false;                ///< the pairs are those that an indexer scores, or its teacher
 };
 
 /// The one function of a convention: what it counts for the pairs of a mask, over samples of the same modality.
@@ -102,6 +109,7 @@ struct convention {
     std::uint8_t scan_flops = 4;        ///< forward, of one element of a selective scan's state; exact: 4
     head_rows head = head_rows::every_token;
     counted_weights parameters = counted_weights::visited;
+    indexer_backward indexer = indexer_backward::as_run;
     count_pairs_function pairs = count_pairs;
 };
 

@@ -156,7 +156,8 @@ class cost {
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_row& row : layer.table_.rows) {
             const std::string_view name = layer.table_.components[row.component].view();
-            const std::uint64_t flops_times = row.what == statistic::routed && times != 0 ? 1 : times;
+            const bool summed = row.what == statistic::routed && !counts_passes(layer.table_.masks[row.mask]);
+            const std::uint64_t flops_times = summed && times != 0 ? 1 : times;
             row.useful = checked_multiply(flops_times, row.useful, name);
             row.padded = checked_multiply(flops_times, row.padded, name);
             row.parameters = checked_multiply(times, row.parameters, name);

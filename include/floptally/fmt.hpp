@@ -179,9 +179,10 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
          "real tokens, all GPUs");
     line("step", fmt::format("{:g} s", mfu.step.seconds),
          fmt::format("on {} {}", mfu.step.gpus, mfu.step.gpus == 1 ? "GPU" : "GPUs"));
+    const bool plain = mfu.peak_kind == peak_kind::unsaid || mfu.peak_kind == peak_kind::datasheet;
     line("peak", fmt::format("{:g} TFLOP/s", mfu.step.peak_tflops),
-         fmt::format("{}{}{} dense: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
-                     mfu.peak_source));
+         fmt::format("{}{}{} dense{}{}: {}", mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision,
+                     plain ? "" : ", ", plain ? "" : name(mfu.peak_kind), mfu.peak_source));
 }
 
 }  // namespace detail
@@ -190,8 +191,12 @@ inline void append_mfu(std::string& text, const mfu_report& mfu, std::size_t wid
 [[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
     std::string text = fmt::format(
-        "{}: {}, recompute {}\nconvention {}: {}\n\n", r.model_type, passes[static_cast<std::size_t>(r.plan.counted)],
-        recompute_names[static_cast<std::size_t>(r.plan.recomputed)], r.counted_as.name, r.counted_as.summary);
+        "{}: {}, recompute {}{}{}\nconvention {}: {}\n\n", r.model_type,
+        passes[static_cast<std::size_t>(r.plan.counted)], recompute_names[static_cast<std::size_t>(r.plan.recomputed)],
+        r.plan.indexer == indexer_training::frozen ? "" : ", indexer ",
+        r.plan.indexer == indexer_training::frozen ? ""
+                                                   : indexer_training_names[static_cast<std::size_t>(r.plan.indexer)],
+        r.counted_as.name, r.counted_as.summary);
     const std::size_t width = detail::name_width(r);
     detail::append_statistics(text, r, width);
     text += '\n';

@@ -120,6 +120,14 @@ class mask : public rule {
     }
     /// 1 for a grid, however many frames it has.
     [[nodiscard]] static constexpr mask clips() { return unit_rules::clips{}; }
+    /// Merged patches of every second frame, with whose patches those of the frame behind it go.
+    [[nodiscard]] static constexpr mask merged_pairs(std::int64_t side) {
+        return make_rule<unit_rules::merged_pairs>(side);
+    }
+    /// Merged patches that see each other within their frame.
+    [[nodiscard]] static constexpr mask merged_squares(std::int64_t side) {
+        return make_rule<unit_rules::merged_squares>(side);
+    }
     /// Patches, of which `side` x `side` are pooled into one in clips of several frames.
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
         return make_rule<unit_rules::pooled_clips>(side);
@@ -138,6 +146,11 @@ class mask : public rule {
                                                         std::int64_t window = 0) {
         return make_rule<mask_rules::strided_squares>(field, stride, chunk, window);
     }
+    /// The same frames, each of which sees `left` before it and `right` behind it; -1: all.
+    [[nodiscard]] static constexpr mask strided_band(std::int64_t field, std::int64_t stride, std::int64_t left,
+                                                     std::int64_t right) {
+        return make_rule<mask_rules::strided_band>(field, stride, left, right);
+    }
     /// Cells after convolutions.
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
         return make_rule<unit_rules::strided_cells>(field, stride);
@@ -147,6 +160,17 @@ class mask : public rule {
                                                       bool shrinking) {
         return make_rule<mask_rules::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
     }
+    /// Cells after convolutions, each of which sees all cells that more of them leave.
+    [[nodiscard]] static constexpr mask reduced_pairs(std::int64_t field, std::int64_t stride, std::int64_t keys_field,
+                                                      std::int64_t keys_stride) {
+        return make_rule<mask_rules::reduced_pairs>(keys_field, keys_stride, field, stride);
+    }
+    /// Rows and columns of windows, or of a frame.
+    [[nodiscard]] static constexpr mask window_lines(std::int64_t patches = 0) {
+        return make_rule<mask_rules::window_lines>(patches);
+    }
+    /// Patches at one place of all frames.
+    [[nodiscard]] static constexpr mask across_frames() { return make_rule<mask_rules::across_frames>(); }
     /// What is left of a frame's patches where a share of them, in parts per million, is left out at random.
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
         return make_rule<unit_rules::kept_patches>(millionths, prefix);

@@ -19,6 +19,7 @@
 #include <floptally/model/trained_parameters.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/step/accelerator.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/tally.hpp>
 #include <floptally/training_plan.hpp>
@@ -33,6 +34,8 @@ struct mfu_report {
     std::string accelerator{};  ///< empty where the peak was given by the user
     std::string precision{};
     std::string peak_source{};
+    floptally::peak_kind peak_kind = floptally::peak_kind::unsaid;
+    source_quality peak_quality = source_quality::vendor_document;
     std::optional<mixed_precision_rate> mixed{};  ///< where parts of the model run in precisions of their own
 };
 
@@ -76,13 +79,18 @@ struct report {
     std::vector<std::string> notes{};
 };
 
-/// The notes of a report, the last of which say where its FLOPs are an upper bound, and where its rates cannot be.
+/// The notes of a report, the last of which say where its FLOPs are an upper bound, where its peak is from no document,
+/// and where its rates cannot be.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;
     if (r.work.is_upper_bound()) {
         notes.emplace_back(
             "an upper bound: the plan trains parts of the model, and a part does not say what its rows read, or the "
             "cost has no parts");
+    }
+    if (r.mfu && r.mfu->peak_quality != source_quality::vendor_document) {
+        notes.emplace_back(
+            std::string("the peak is ").append(remark(r.mfu->peak_quality)).append(": ").append(r.mfu->peak_source));
     }
     if (r.mfu && r.mfu->utilization.hfu > 1) {
         notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");

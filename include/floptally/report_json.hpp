@@ -108,6 +108,12 @@ inline ordered_json flops_json(const report& r, view seen) {
                       {"precision", mfu.precision},
                       {"peak_tflops", mfu.step.peak_tflops},
                       {"peak_source", mfu.peak_source}};
+        if (mfu.peak_kind != peak_kind::unsaid) {
+            out["mfu"]["peak_kind"] = std::string(name(mfu.peak_kind));
+        }
+        if (mfu.peak_quality != source_quality::vendor_document) {
+            out["mfu"]["peak_quality"] = std::string(name(mfu.peak_quality));
+        }
         if (mfu.mixed) {
             out["mfu"]["mixed_precision"] = {{"useful", mfu.mixed->mfu}, {"peak_tflops", mfu.mixed->peak_tflops}};
         }

@@ -30,6 +30,17 @@ enum class weight_state : std::uint8_t {
 };
 inline constexpr const char* weight_state_names[] = {"trainable", "frozen", "lora"};
 
+/// How indexers train that choose the keys of sparse attention (DeepSeek sparse attention, arXiv:2512.02556, section
+/// 2.1): by a loss of their own, the divergence of their scores from the attention's probabilities, summed over its
+/// heads. What they read is detached: their weights get gradients, what stands before them gets none of it.
+enum class indexer_training : std::uint8_t {
+    frozen,       ///< no loss of their own, as Hugging Face's classes run them: forward only
+    sparse_loss,  ///< over the chosen keys: the second stage
+    dense_loss,   ///< over all keys, while the attention is over the chosen ones
+    warm_up       ///< over all keys, and so is the attention: the first stage, in which nothing else trains
+};
+inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};
+
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
 /// The state of some weights.
@@ -73,9 +84,13 @@ struct training_plan {
     std::uint64_t recompute_every = 1;
     /// What several ranks run, where the batch is that of all ranks.
     detail::list<repeated_work> repeated{};
+    /// Whether indexers train. The weights that do are said by `rules`: in a warm-up all others are to be frozen.
+    indexer_training indexer = indexer_training::frozen;
 
     /// Whether a model's layers must be told apart to count it.
-    [[nodiscard]] constexpr bool needs_parts() const { return !rules.empty() || recompute_every != 1; }
+    [[nodiscard]] constexpr bool needs_parts() const {
+        return !rules.empty() || recompute_every != 1 || indexer != indexer_training::frozen;
+    }
     [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
 

@@ -114,6 +114,10 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
         sum += one;
     }
     CHECK(sum == length * 92'762'352'876);
+    const flop_counter theirs_by_name(model, conventions::torchtitan_2026);
+    tally counted{theirs_by_name.masks()};
+    counted.add(text);
+    CHECK(to_string(theirs_by_name.total(counted, view::useful)) == std::to_string(length * 92'762'352'876));
 
     // docs/conventions.md lists them.
     const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/conventions.md");

@@ -78,16 +78,19 @@ inline cost gqa(const json& model, const layer& where) {
         .cost(where);
 }
 
-/// DeepSeek's latent attention and, where there is one, its indexer: trained, and its heads added up by a product.
+/// DeepSeek's latent attention and, where there is one, its indexer, whose heads are added up by a product: with a loss
+/// of its own beside absorbed attention (Megatron-Core), or trained as any layer (Automodel).
 inline cost mla(const json& model, const layer& where) {
     const std::uint64_t query_rank = number(model, {"q_lora_rank"});
     const std::uint64_t latent = number(model, {"kv_lora_rank"});
+    const bool own_loss = model.contains("dsa_indexer_loss_coeff");
     cost sum = floptally::mla{.num_heads = heads(model),
                               .q_lora_rank = query_rank,
                               .kv_lora_rank = latent,
                               .qk_nope_head_dim = number(model, {"qk_nope_head_dim", "qk_head_dim"}),
                               .qk_rope_head_dim = number(model, {"qk_rope_head_dim", "qk_pos_emb_head_dim"}),
                               .v_head_dim = number(model, {"v_head_dim"}),
+                              .absorbed = own_loss,
                               .elementwise = {.norm = query_rank + latent}}
                    .cost(where);
     const std::uint64_t indexers = number(model, {"index_n_heads", "dsa_indexer_n_heads"});
@@ -96,12 +99,9 @@ inline cost mla(const json& model, const layer& where) {
         sum += floptally::lightning_indexer{.num_heads = indexers,
                                             .head_dim = width,
                                             .query_size = query_rank,
-                                            .detached = false,
+                                            .detached = own_loss,
                                             .head_sum_is_product = true}
                    .cost(where);
-        if (model.contains("dsa_indexer_loss_coeff")) {  // its loss scores the chosen keys once more
-            sum.add_scores("attention.indexer", indexers * width, where.attends);
-        }
     }
     return sum;
 }

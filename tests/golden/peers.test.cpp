@@ -38,6 +38,7 @@ struct preset_of_cases {
 
 constexpr preset_of_cases presets_of_cases[] = {
     {"verl/", conventions::verl},
+    {"verl_2026/", conventions::verl_2026},
     {"megatron_lm/", conventions::megatron},
     {"megatron_bridge/", conventions::megatron_bridge},
     // Two formulas of NeMo Automodel count the attended pairs; routers stand in neither config.
@@ -56,6 +57,7 @@ constexpr preset_of_cases presets_of_cases[] = {
     {"vllm/", conventions::vllm_prefill},
     {"torchtitan/test/activation_checkpoint/", conventions::torch_flop_counter_eager},
     {"torchtitan/", conventions::torchtitan},
+    {"torchtitan_2026/", conventions::torchtitan_2026},
     {"recsys/", conventions::recsys_examples}};
 
 struct mistake {
@@ -85,9 +87,14 @@ constexpr mistake mistakes[] = {
     {"megatron_bridge/test/TestDeepSeekV4HybridFlops/", "estimated_pairs",
      "pairs estimated from mean lengths: whole windows before the first is full, compressed keys and index scores that "
      "are not causal, rounded down"},
-    {"megatron_bridge/test/TestDynamicSparseAttentionFlops/", "indexer", "an estimate below its products"},
     {"verl/test/qwen3_vl", "vision_merger", "mergers on patches, of which they make one of four"},
     {"verl/test/qwen3_vl", "pixel_gradient", "a gradient to pixels"},
+    {"verl_2026/qwen2_5_vl/", "vision_merger", "mergers on patches, of which they make one of four"},
+    {"verl_2026/qwen2_5_vl/", "pixel_gradient", "a gradient to pixels"},
+    {"verl_2026/qwen2_5_vl/", "vision_mlp", "two matrices of a gated MLP"},
+    {"verl_2026/qwen2_5_vl/", "vision_windows", "windows of a tower as attention to the whole frame"},
+    {"verl_2026/hy_v3/", "dense_layer", "the dense layers before the first experts as layers of experts"},
+    {"verl_2026/qwen2_moe/", "shared_expert", "no shared expert"},
     {"megatron_bridge/vit/qwen2.5-vl-7b/", "patch_embed", "no patch embedding"},
     {"megatron_bridge/vit/qwen2.5-vl-7b/", "vit_attention", "windows of a tower as attention to the whole frame"},
     {"megatron_bridge/vit/qwen2.5-vl-7b/", "vit_linear", "two matrices of a gated MLP"},
@@ -224,6 +231,11 @@ void add_batch(tally& sum, const json& batch) {
 
 training_plan plan_of(const json& one) {
     training_plan plan{.flash_attention = false};
+    const json model = model_of(one);
+    if (model.contains("dsa_indexer_loss_coeff")) {
+        const bool sparse = model.value("dsa_indexer_use_sparse_loss", false);
+        plan.indexer = sparse ? indexer_training::sparse_loss : indexer_training::dense_loss;
+    }
     const std::string recomputed = one.value("recompute", "none");
     const std::string scope = one.value("scope", "");
     const auto again = [&](std::initializer_list<const char*> names) {
@@ -319,7 +331,9 @@ TEST_CASE("presets reproduce the numbers of public counters, but for their mista
                                                         {"nanotron", 2},
                                                         {"recsys", 34},
                                                         {"torchtitan", 9},
+                                                        {"torchtitan_2026", 8},
                                                         {"verl", 58},
+                                                        {"verl_2026", 5},
                                                         {"vllm", 10}});
 }
 

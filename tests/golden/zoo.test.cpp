@@ -89,6 +89,10 @@ floptally::tally batch_of(const json& run, const floptally::cost& model) {
         batch.add_grid_thw(image.get<std::vector<std::uint32_t>>());
     }
     batch.add_audio_frames(run.value("audio_frames", std::vector<std::uint32_t>{}));
+    const json measured = run.value("measured", json::object());
+    for (const auto& [word, count] : measured.items()) {
+        batch.add_measured(word, count.get<std::uint64_t>(), count.get<std::uint64_t>());
+    }
     return batch;
 }
 

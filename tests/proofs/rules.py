@@ -69,16 +69,29 @@ SEQUENCES = {
     "hstu_part": (lambda s, a, b, c: hstu_part(s, a, b, c), (0, 1)),
 }
 
+def pieces_squared(cells, side):
+    """Of the pieces that windows of a side make of an axis."""
+    side = side or cells
+    return cells // side * side**2 + (cells % side) ** 2 if side else 0
+
+
 # Of a grid of t frames of h x w: the formula of (t, h, w, a, b, c, d).
 GRIDS = {
     "grid_windows": lambda t, h, w, a, b, c, d: t * f.windowed_frame(U64(h), U64(w), a, b).value,
     "merged_patches": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, b).value,
     "pooled_patches": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value if t else 0,
     "pooled_clips": lambda t, h, w, a, b, c, d: t * (f.merged_patches(U64(h), U64(w), a, 0).value if t > 1 else h * w),
+    "merged_pairs": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value * (t // 2 if t > 1 else t),
+    "merged_squares": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, 0).value ** 2,
     "clip_squares": lambda t, h, w, a, b, c, d: f.clip_squares(U64(t), U64(h * w), a).value,
     "later_image_tokens": lambda t, h, w, a, b, c, d: t * f.later_within(U64(h // a * (w // a)), I64(b)).value,
     "strided_cells": lambda t, h, w, a, b, c, d: t * (
         f.strided(U64(h), I64(a), I64(b)).value * f.strided(U64(w), I64(a), I64(b)).value),
+    "reduced_pairs": lambda t, h, w, a, b, c, d: t * (
+        f.strided(U64(h), I64(a), I64(b)).value * f.strided(U64(w), I64(a), I64(b)).value
+        * f.strided(U64(h), I64(c), I64(d)).value * f.strided(U64(w), I64(c), I64(d)).value),
+    "window_lines": lambda t, h, w, a, b, c, d: t * (w * pieces_squared(h, a) + h * pieces_squared(w, a)),
+    "across_frames": lambda t, h, w, a, b, c, d: t * t * h * w,
     "level_windows": lambda t, h, w, a, b, c, d: t * f.level_frame(U64(h), U64(w), a, b, bool(d), bool(c)).value,
 }
 
@@ -86,6 +99,7 @@ GRIDS = {
 SOUND = {
     "strided_frames": lambda n, a, b, c, d: frames_left(n, a, b, c).value,
     "strided_squares": lambda n, a, b, c, d: squares_left(frames_left(n, a, b, c), d).value,
+    "strided_band": lambda n, a, b, c, d: f.band(frames_left(n, a, b, 0), U64(0), I64(c), I64(d)).value,
 }
 
 
@@ -140,8 +154,13 @@ def questions(rounds):
             ("merged_patches", side, draw.upto(3), 0, 0),
             ("pooled_patches", side, 0, 0, 0),
             ("pooled_clips", side, 0, 0, 0),
+            ("merged_pairs", side, 0, 0, 0),
+            ("merged_squares", side, 0, 0, 0),
             ("later_image_tokens", side, draw.upto(PARAMETER, 1) if t % 2 else -1, 0, 0),
             ("strided_cells", draw.upto(99, -99), draw.upto(99, 1), 0, 0),
+            ("reduced_pairs", draw.upto(99, 1), draw.upto(99, 1), draw.upto(99, 1), draw.upto(99, 1)),
+            ("across_frames", 0, 0, 0, 0),
+            ("window_lines", draw.upto(99), 0, 0, 0),
             ("level_windows", draw.upto(99, 1), draw.upto(30), draw.upto(1), draw.upto(1)),
         ):
             yield f"patches {name} {a} {b} {c} {d} {t} {h} {w}", GRIDS[name](t, h, w, a, b, c, d) % 2**64
@@ -150,4 +169,6 @@ def questions(rounds):
         for name in SOUND:
             frames, a, b = draw.upto(LONGEST), draw.upto(PARAMETER, -PARAMETER), draw.upto(PARAMETER, 1)
             c, d = draw.upto(0xFFFF), draw.upto(0xFFFF) if name == "strided_squares" else 0
+            if name == "strided_band":
+                c, d = draw.upto(PARAMETER, -1), draw.upto(PARAMETER, -1)
             yield f"frames {name} {a} {b} {c} {d} {frames}", SOUND[name](frames, a, b, c, d)

@@ -95,18 +95,30 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::pooled_patches(p.a);
     if (name == "pooled_clips")
         return mask::pooled_clips(p.a);
+    if (name == "merged_pairs")
+        return mask::merged_pairs(p.a);
+    if (name == "merged_squares")
+        return mask::merged_squares(p.a);
     if (name == "clip_squares")
         return mask::clip_squares(p.a);
     if (name == "later_image_tokens")
         return mask::later_image_tokens(p.a, p.b);
     if (name == "strided_cells")
         return mask::strided_cells(p.a, p.b);
+    if (name == "reduced_pairs")
+        return mask::reduced_pairs(p.c, p.d, p.a, p.b);
+    if (name == "window_lines")
+        return mask::window_lines(p.a);
+    if (name == "across_frames")
+        return mask::across_frames();
     if (name == "level_windows")
         return mask::level_windows(p.a, p.b, p.c != 0, p.d != 0);
     if (name == "strided_frames")
         return mask::strided_frames(p.a, p.b, p.c);
     if (name == "strided_squares")
         return mask::strided_squares(p.a, p.b, p.c, p.d);
+    if (name == "strided_band")
+        return mask::strided_band(p.a, p.b, p.c, p.d);
     std::cerr << "no rule has the name " << name << '\n';
     std::exit(2);
 }

@@ -255,3 +255,15 @@ def test_one_matrix_that_the_reader_counts_as_three_has_no_rule():
     adapters = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["c_attn"]))
     with pytest.raises(floptally.Error, match=r"^transformer\.h\.0\.attn\.c_attn: has an adapter, .*from_torch"):
         floptally.cost(adapters)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_lines_of_the_page_run(capsys):
+    pytest.importorskip("peft", reason="peft is not installed")
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    from test_readme import blocks
+
+    lines = [block for block in blocks("docs/python.md") if "peft.LoraConfig" in block]
+    assert len(lines) == 1
+    exec(compile(lines[0], "docs/python.md", "exec"), {})
+    assert capsys.readouterr().out == "3\n"

@@ -623,6 +623,45 @@ def test_f26_a_measured_step_has_a_mixed_precision_mfu(llama: floptally.Cost) ->
         work.measure(1, gpus=1, peak_tflops=1.0, precisions="@0-32=2")
 
 
+def test_an_indexer_trains_by_a_loss_of_its_own() -> None:
+    model = floptally.cost({"model_type": "deepseek_v32", "hidden_size": 64, "intermediate_size": 96,
+                            "moe_intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+                            "num_key_value_heads": 4, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 16,
+                            "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 4, "n_shared_experts": 1,
+                            "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1,
+                            "index_n_heads": 3, "index_head_dim": 8, "index_topk": 5, "vocab_size": 128})
+    totals = [floptally.flops(model, lengths=[40], plan=floptally.Plan(indexer=how)).total
+              for how in ("frozen", "sparse_loss", "dense_loss", "warm_up")]
+    assert totals == sorted(set(totals)) and totals[0] == floptally.flops(model, lengths=[40]).total
+    plan = floptally.Plan(indexer="warm_up")
+    assert plan.indexer == "warm_up" and pickle.loads(pickle.dumps(plan)) == plan != floptally.Plan()
+    with pytest.raises(floptally.Error, match="indexer: "):
+        floptally.Plan(indexer="yes")
+
+
+def test_a_peak_says_its_kind_and_how_good_its_source_is() -> None:
+    model = floptally.cost({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+                            "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256})
+    work = floptally.flops(model, lengths=[8])
+    plain = work.measure(1, gpus=1, accelerator="H100 SXM").to_dict()["mfu"]
+    assert plain["peak_kind"] == "datasheet" and "peak_quality" not in plain
+    boost = work.measure(1, gpus=1, accelerator="H100 SXM", clock_mhz=1980).to_dict()["mfu"]
+    assert boost["peak_kind"] == "boost" and boost["peak_tflops"] == pytest.approx(132 * 4096 * 1980e-6)
+    assert work.measure(1, gpus=1, peak_tflops=748, peak_kind="measured").to_dict()["mfu"]["peak_kind"] == "measured"
+    quoted = work.measure(1, gpus=1, accelerator="NVIDIA H20")
+    assert quoted.to_dict()["mfu"]["peak_quality"] == "third_party"
+    assert any(note.startswith("the peak is quoted by a third party: ") for note in quoted.notes)
+    assert "quoted by a third party" in quoted._repr_html_()
+    meter = floptally.Meter(model, gpus=1, accelerator="NVIDIA H20")
+    assert (meter.peak_kind, meter.peak_quality) == ("datasheet", "third_party")
+    with pytest.raises(floptally.Error, match="clock_mhz: is missing"):
+        work.measure(1, gpus=1, accelerator="H100 SXM", peak_kind="boost")
+    with pytest.raises(floptally.Error, match="clock_mhz: "):
+        floptally.Meter(model, gpus=1, accelerator="TPU v4", clock_mhz=1000)
+    assert floptally.accelerator("H100 SXM").quality == "vendor_document"
+    assert floptally.accelerator("H100 SXM").boost_tflops(1830) == pytest.approx(989.4, rel=1e-4)
+
+
 def test_accelerators_have_sources_and_refuse_look_alikes() -> None:
     h100 = floptally.accelerator("NVIDIA H100 80GB HBM3")
     assert (h100.name, h100.vendor, h100.peak_tflops(), h100.peak_tflops("fp8")) == ("H100 SXM", "NVIDIA", 989, 1978.9)

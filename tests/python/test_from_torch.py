@@ -357,7 +357,7 @@ def test_what_does_not_reach_the_loss_is_forward_only():
 
 
 class Hidden(nn.Module):
-    """Attention that does not say what it attends."""
+    """Attention under a mask that comes with the data."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -366,7 +366,7 @@ class Hidden(nn.Module):
 
     def forward(self, x):
         q = self.q(x)
-        return F.scaled_dot_product_attention(q, x, x, attn_mask=torch.zeros(x.shape[1], x.shape[1]))
+        return F.scaled_dot_product_attention(q, x, x, attn_mask=x @ x.transpose(1, 2) > 0)
 
 
 def test_masks_of_the_caller_decide_the_exact_pairs():
@@ -375,14 +375,116 @@ def test_masks_of_the_caller_decide_the_exact_pairs():
         floptally.from_torch(Hidden(), example)
     for mask in (Mask.causal(), Mask.sliding_window(5), Mask.bidirectional()):
         cost = floptally.from_torch(Hidden(), example, masks=mask)
-        assert cost.masks == [mask]
-        pairs = mask.pairs(30)
-        assert cost.flops(lengths=[30]).total - cost.flops(lengths=[1] * 30).total == 3 * 4 * 8 * (
-            pairs - 30 * mask.pairs(1)
+        assert mask in cost.masks
+        core = lambda length: sum(
+            row.flops_per_unit * mask.pairs(length)
+            for row in cost.rows
+            if row.kind in ("scores", "values") and row.unit == mask
         )
+        assert core(30) == 4 * 8 * mask.pairs(30)
         assert cost.flops(lengths=[30], convention="torch_flop_counter").total == floptally.from_torch(
             Hidden(), example, masks={"*": Mask.causal()}
         ).flops(lengths=[30], convention="torch_flop_counter").total
+    named = floptally.from_torch(Hidden(), example, masks="sliding_window(5)")
+    assert Mask.sliding_window(5) in named.masks
+    with pytest.raises(floptally.Error, match="^masks: must be floptally.Mask objects or the names of rules, got 5"):
+        floptally.from_torch(Hidden(), example, masks=5)
+
+
+def every_other(length, past, keys):
+    return (length + 1) ** 2 // 4
+
+
+def test_a_rule_of_ones_own_is_a_mask_too():
+    own = Mask.from_callable("every_other_pair", every_other)
+    cost = floptally.from_torch(HandWritten(), {"ids": torch.zeros(2, 9, dtype=torch.long)}, masks=own)
+    assert cost.masks == [own]
+    causal = floptally.from_torch(HandWritten(), {"ids": torch.zeros(2, 9, dtype=torch.long)})
+    scores = sum(row.flops_per_unit for row in causal.rows if row.kind in ("scores", "values"))
+    difference = causal.flops(lengths=[31]).useful.forward - cost.flops(lengths=[31]).useful.forward
+    assert difference == scores * (31 * 32 // 2 - 256)
+
+
+class Attention(nn.Module):
+    """A core, plain or fused, whose mask `of(length)` makes."""
+
+    def __init__(self, of, fused=False, width=8):
+        super().__init__()
+        self.of, self.fused = of, fused
+        self.qkv = nn.Linear(width, 3 * width)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        mask = self.of(x.shape[1])
+        if self.fused:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        scores = q @ k.transpose(1, 2)
+        scores = scores if mask is None else scores.masked_fill(~mask, float("-inf"))
+        return scores.softmax(-1) @ v
+
+
+def band(left, right):
+    def of(length):
+        i, j = torch.arange(length)[:, None], torch.arange(length)[None]
+        return (i - j <= left) & (j - i <= right)
+
+    return of
+
+
+def chunks(length):
+    i, j = torch.arange(length)[:, None], torch.arange(length)[None]
+    return (j <= i) & (i // 9 == j // 9)
+
+
+def prefix(length):
+    i, j = torch.arange(length)[:, None], torch.arange(length)[None]
+    return (j <= i) | (j < 5)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize(
+    ("of", "mask"),
+    [
+        (lambda length: None, Mask.bidirectional()),
+        (lambda length: torch.ones(length, length, dtype=torch.bool).tril(), Mask.causal()),
+        (band(6, 0), Mask.sliding_window(7)),
+        (band(3, 4), Mask.window(3, 4)),
+        (band(600, 0), Mask.sliding_window(601)),
+        (chunks, Mask.chunked(9)),
+        (prefix, Mask.prefix_lm(5)),
+    ],
+)
+def test_the_values_of_a_mask_that_no_data_decide_are_read(of, mask, fused):
+    cost = floptally.from_torch(Attention(of, fused), {"x": torch.zeros(2, 9, 8)})
+    assert cost.masks == [mask]
+
+
+def test_a_mask_of_no_known_form_is_asked_for():
+    holes = lambda length: torch.arange(length)[:, None] % 3 >= torch.arange(length)[None] % 3
+    with pytest.raises(floptally.Error, match="^model: attends under a mask whose values are none of the known"):
+        floptally.from_torch(Attention(holes), {"x": torch.zeros(2, 9, 8)})
+
+
+def test_products_that_are_no_attention_need_no_mask():
+    class Graph(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x, adjacency):
+            return adjacency @ self.linear(x)
+
+    cost = floptally.from_torch(
+        Graph(), lambda batch, length: (torch.zeros(batch, length, 6), torch.zeros(batch, length, length))
+    )
+    assert cost.flops(lengths=[10]).useful.forward == 2 * 36 * 10 + 2 * 6 * 100
+
+
+def test_a_model_of_fixed_size_needs_no_mask():
+    cost = floptally.from_torch(Hidden(), lambda batch: torch.zeros(batch, 11, 8))
+    assert cost.flops(lengths=[1] * 3, convention="torch_flop_counter").total == sum(
+        counted_by_pytorch(Hidden(), {"x": torch.zeros(3, 11, 8)}, lambda out: out.sum())
+    )
 
 
 def test_masks_may_differ_by_module():
@@ -499,7 +601,7 @@ def in_chunks(x):
     ("function", "text"),
     [
         (cubic, "^odd: bmm counts .*: with the third power of the length$"),
-        (data_dependent, "^odd: cannot run on fake tensors with 2 samples, length 32: DynamicOutputShapeException"),
+        (data_dependent, "^odd: cannot run on fake tensors with 2 samples, length 32: DynamicOutputShapeException.*real=True"),
         (contrastive, "^odd: mm counts .*: with the square of the batch, so that samples meet each other$"),
         (once_for_all, "^odd: mm counts .*: with the third power of the length$"),
         (in_chunks, "^odd: bmm counts .*: chunks, padding or data decide. "),
@@ -532,7 +634,7 @@ def test_a_stride_needs_lengths_that_it_divides():
     assert cost.flops(lengths=[10]).useful.forward == 5 * 2 * 2 * 6 * 6
 
 
-def test_a_convolution_without_padding_has_fewer_positions_than_a_cost_can_say():
+def test_a_convolution_without_padding_has_fewer_positions():
     class Valid(nn.Module):
         def __init__(self):
             super().__init__()
@@ -541,22 +643,287 @@ def test_a_convolution_without_padding_has_fewer_positions_than_a_cost_can_say()
         def forward(self, x):
             return self.valid(x.transpose(1, 2))
 
-    with pytest.raises(floptally.Error, match="^valid: convolution counts -432 FLOPs per count: a cost has integers"):
-        floptally.from_torch(Valid(), {"x": torch.zeros(2, 9, 6)})
+    cost = floptally.from_torch(Valid(), {"x": torch.zeros(2, 9, 6)})
+    assert cost.flops(lengths=[1, 2, 3, 10]).useful.forward == (0 + 0 + 1 + 8) * 2 * 3 * 6 * 6
 
 
-def test_checkpointing_is_named():
-    class Checkpointed(HandWritten):
-        def forward(self, ids):
-            from torch.utils.checkpoint import checkpoint
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_count_each_step(kind):
+    def build():
+        return kind(5, 7, 2, batch_first=True, bidirectional=True)
 
-            x = self.embed(ids)
-            for block in self.blocks:
-                x = checkpoint(block, x, use_reentrant=False)
-            return self.head(self.norm(x))
+    cost = floptally.from_torch(build(), lambda batch, length: torch.zeros(batch, length, 5))
+    gates = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}[kind]
+    forward = 2 * 2 * gates * 7 * (5 + 7 + 14 + 7)
+    assert cost.flops(lengths=[4, 31]).useful.forward == 35 * forward
+    from floptally._torch_trace import eager_kernels
 
-    with pytest.raises(floptally.Error, match=r"^blocks\.\d.*: runs again in the backward \(gradient checkpointing\)"):
-        floptally.from_torch(Checkpointed(), {"ids": torch.zeros(2, 9, dtype=torch.long)})
+    with eager_kernels():
+        counted = counted_by_pytorch(build(), {"input": torch.zeros(3, 21, 5)}, lambda out: out[0].sum())
+    only_output = floptally.from_torch(
+        build(), lambda batch, length: torch.zeros(batch, length, 5), loss=lambda out: out[0].sum()
+    )
+    assert by_phase(only_output, "torch_flop_counter_eager", lengths=[21] * 3) == counted
+
+
+def test_what_runs_once_in_each_pass_is_counted_by_passes():
+    class Table(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Linear(6, 4, bias=False)
+            self.other = nn.Linear(6, 4, bias=False)
+            self.register_buffer("places", torch.zeros(10, 6))
+
+        def forward(self, x):
+            bias = self.table(self.places).sum() + 2 * self.other(self.places).sum()
+            return self.other(x) + bias
+
+    cost = floptally.from_torch(Table(), {"x": torch.zeros(2, 9, 6)})
+    once = 2 * 2 * 10 * 6 * 4
+    assert cost.flops(lengths=[21] * 3).useful.forward == once + 2 * 24 * 63
+    assert cost.flops(lengths=[21] * 3, measured={"passes": 4}).useful.forward == 4 * once + 2 * 24 * 63
+    assert any("measured(passes)" in note for note in cost.notes)
+    counted = counted_by_pytorch(Table(), {"x": torch.zeros(3, 21, 6)}, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 3) == counted
+
+
+def test_images_of_any_size_count_by_grids():
+    def build():
+        return nn.Sequential(
+            nn.Conv2d(3, 6, 4, stride=4), nn.ReLU(), nn.Conv2d(6, 8, 3, padding=1), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+            nn.Linear(8, 5),
+        )  # fmt: skip
+
+    cost = floptally.from_torch(build(), lambda batch, rows, columns: torch.zeros(batch, 3, 4 * rows, 4 * columns))
+    of = cost.flops(grid_thw=[[1, 7, 3], [1, 2, 5]], convention="torch_flop_counter_eager").useful
+    counted = [
+        counted_by_pytorch(build(), {"input": torch.zeros(1, 3, 4 * rows, 4 * columns)}, lambda out: out.sum())
+        for rows, columns in ((7, 3), (2, 5))
+    ]
+    assert (of.forward, of.backward) == tuple(map(sum, zip(*counted)))
+    with pytest.raises(floptally.Error, match="border without padding, windows or data decide$"):
+        floptally.from_torch(
+            nn.Conv2d(3, 6, 3), lambda batch, rows, columns: torch.zeros(batch, 3, 4 * rows, 4 * columns)
+        )
+
+
+def test_a_vision_transformer_of_any_size_attends_each_image_by_itself():
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patches = nn.Conv2d(3, 24, 4, stride=4)
+            self.block = Attention(lambda length: None, True, width=24)
+
+        def forward(self, x):
+            return self.block(self.patches(x).flatten(2).transpose(1, 2))
+
+    cost = floptally.from_torch(Patches(), lambda batch, rows, columns: torch.zeros(batch, 3, 4 * rows, 4 * columns))
+    assert [mask.name for mask in cost.masks] == ["vision.bidirectional"]
+    of = cost.flops(grid_thw=[[1, 7, 3]] * 2, convention="torch_flop_counter").useful
+    counted = counted_by_pytorch(Patches(), {"x": torch.zeros(2, 3, 28, 12)}, lambda out: out.sum())
+    assert (of.forward, of.backward) == counted
+
+
+def test_inputs_that_require_a_gradient_get_one():
+    model = nn.Linear(6, 6)
+    plain = floptally.from_torch(model, {"input": torch.zeros(2, 9, 6)})
+    needed = floptally.from_torch(model, {"input": torch.zeros(2, 9, 6, requires_grad=True)})
+    assert (plain.flops(lengths=[5]).useful.backward, needed.flops(lengths=[5]).useful.backward) == (360, 720)
+    made = floptally.from_torch(model, lambda batch, length: torch.zeros(batch, length, 6, requires_grad=True))
+    assert made.flops(lengths=[5]).useful.backward == 720
+
+
+def test_a_gradient_inside_of_the_forward_is_forward():
+    class Force(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+
+        def forward(self, x):
+            with torch.enable_grad():
+                x = x.requires_grad_(True) * 1
+                return torch.autograd.grad(self.layers(x).sum(), x, create_graph=True)[0]
+
+    cost = floptally.from_torch(Force(), lambda batch, length: torch.zeros(batch, length, 3))
+    counted = counted_by_pytorch(Force(), {"x": torch.zeros(3, 21, 3)}, lambda out: (out**2).sum())
+    squared = floptally.from_torch(
+        Force(), lambda batch, length: torch.zeros(batch, length, 3), loss=lambda out: (out**2).sum()
+    )
+    assert cost.flops(lengths=[21] * 3).useful.forward == counted[0]
+    assert by_phase(squared, "torch_flop_counter_eager", lengths=[21] * 3) == counted
+
+
+class Routed(nn.Module):
+    """Two of four experts for each token, each over the tokens that chose it."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.gate = nn.Linear(width, 4, bias=False)
+        self.experts = nn.ModuleList(nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, x):
+        flat = x.flatten(0, 1)
+        chosen = self.gate(flat).topk(2, -1).indices
+        out = torch.zeros_like(flat)
+        for index, expert in enumerate(self.experts):
+            mine = (chosen == index).any(-1).nonzero().squeeze(-1)
+            out = out.index_add(0, mine, expert(flat[mine]))
+        return out + self.gate(flat).sum()
+
+
+def test_real_steps_count_what_the_data_decide():
+    inputs = lambda batch, length: torch.randn(batch, length, 6)
+    with pytest.raises(floptally.Error, match="real=True runs it on real tensors$"):
+        floptally.from_torch(Routed(), inputs)
+    cost = floptally.from_torch(Routed(), inputs, real=True)
+    experts = sum(row.flops_per_unit for row in cost.rows if row.component == "experts.*" and row.kind != "bias")
+    assert experts == 2 * 2 * 36
+    assert cost.parameters == sum(one.numel() for one in Routed().parameters())
+    model = Routed()
+    counted = counted_by_pytorch(model, {"x": inputs(3, 21)}, lambda out: out.sum())
+    assert by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 3) == counted
+    with torch.device("meta"):
+        empty = Routed()
+    with pytest.raises(floptally.Error, match="^real: needs a model with numbers, and gate.weight is on meta"):
+        floptally.from_torch(empty, inputs, real=True)
+
+
+# Other kernels.
+
+
+def test_flex_attention_attends_what_its_block_mask_says():
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+
+    class Flex(nn.Module):
+        def __init__(self, mask_mod):
+            super().__init__()
+            self.mask_mod = mask_mod
+            self.qkv = nn.Linear(16, 48)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).unsqueeze(1).chunk(3, -1)
+            blocks = flex.create_block_mask(self.mask_mod, None, None, x.shape[1], x.shape[1], device=x.device)
+            return flex.flex_attention(q, k, v, block_mask=blocks)
+
+    for mask_mod, mask in (
+        (lambda b, h, q, k: q >= k, Mask.causal()),
+        (lambda b, h, q, k: (q >= k) & (q - k < 20), Mask.sliding_window(20)),
+        (lambda b, h, q, k: (q - k).abs() < 3, Mask.window(2, 2)),
+    ):
+        cost = floptally.from_torch(Flex(mask_mod), lambda batch, length: torch.zeros(batch, length, 16))
+        assert cost.masks == [mask]
+        of = cost.flops(lengths=[50] * 2, convention="torch_flop_counter").useful
+        assert of.forward == 2 * (2 * 16 * 48 * 50 + 4 * 16 * 2500)
+        assert of.backward == 2 * (2 * 16 * 48 * 50 + 10 * 16 * 2500)
+    assert "lambda" not in str(flex._validate_device)
+
+
+def test_packed_attention_of_pytorch_is_counted():
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
+
+    class Packed(nn.Module):
+        def __init__(self, window):
+            super().__init__()
+            self.window = window
+            self.qkv = nn.Linear(16, 48)
+
+        def forward(self, x):
+            batch, length, _ = x.shape
+            q, k, v = self.qkv(x.flatten(0, 1)).unsqueeze(1).chunk(3, -1)
+            ends = torch.arange(batch + 1, dtype=torch.int32) * length
+            return varlen.varlen_attn(q, k, v, ends, ends, length, length, window_size=self.window)
+
+    for window, mask in (((-1, 0), Mask.causal()), ((-1, -1), Mask.bidirectional()), ((9, 0), Mask.sliding_window(10))):
+        cost = floptally.from_torch(Packed(window), lambda batch, length: torch.zeros(batch, length, 16))
+        assert cost.masks == [mask]
+        of = cost.flops(lengths=[50] * 2, convention="torch_flop_counter").useful
+        assert of.forward == 2 * (2 * 16 * 48 * 50 + 4 * 16 * 2500)
+
+
+@torch.library.custom_op("floptally_test::attend", mutates_args=())
+def attend(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return (q @ k.transpose(1, 2)) @ k
+
+
+@attend.register_fake
+def _(q, k):
+    return torch.empty_like(q)
+
+
+@torch.library.custom_op("floptally_test::attend_backward", mutates_args=())
+def attend_backward(gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.zeros_like(q), torch.zeros_like(k)
+
+
+@attend_backward.register_fake
+def _(gradient, q, k):
+    return torch.empty_like(q), torch.empty_like(k)
+
+
+attend.register_autograd(
+    lambda context, gradient: attend_backward(gradient, *context.saved_tensors),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+
+
+def test_an_operator_of_ones_own_is_counted_by_its_formula():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x):
+            x = self.linear(x)
+            return attend(x, x)
+
+    example = {"x": torch.zeros(2, 9, 6)}
+    unknown = floptally.from_torch(Own(), example)
+    assert any(note.startswith("attend has no formula") for note in unknown.notes)
+
+    def forward(q, k, out_shape=None):
+        return 4 * q[0] * q[1] * k[1] * q[2]
+
+    for passes in (4, 5):
+        formulas = {
+            attend: forward,
+            torch.ops.floptally_test.attend_backward: lambda grad, q, k, out_shape=None: forward(q, k) * passes // 2,
+        }
+        with pytest.raises(floptally.Error, match="^model: attends under a mask .* give masks="):
+            floptally.from_torch(Own(), example, formulas=formulas)
+        cost = floptally.from_torch(Own(), example, formulas=formulas, masks=Mask.causal())
+        assert cost.masks == [Mask.causal()]
+        of = cost.flops(lengths=[20] * 3, convention="torch_flop_counter").useful
+        assert of.forward == 3 * (2 * 36 * 20 + 4 * 6 * 400)
+        assert of.backward == 3 * (2 * 36 * 20 + 2 * passes * 6 * 400)
+
+
+class Checkpointed(HandWritten):
+    def __init__(self, reentrant):
+        super().__init__()
+        self.reentrant = reentrant
+
+    def forward(self, ids):
+        from torch.utils.checkpoint import checkpoint
+
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=self.reentrant)
+        return self.head(self.norm(x))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpointing_is_the_plan_of_the_cost(reentrant):
+    example = {"ids": torch.zeros(2, 9, dtype=torch.long)}
+    cost = floptally.from_torch(Checkpointed(reentrant), example)
+    model = Checkpointed(reentrant)
+    forward, backward = counted_by_pytorch(model, {"ids": torch.zeros(3, 21, dtype=torch.long)}, lambda out: out.sum())
+    executed = cost.flops(lengths=[21] * 3, convention="torch_flop_counter", plan=cost.plan).executed
+    plain = floptally.from_torch(HandWritten(), example)
+    assert cost.flops(lengths=[21] * 3).total == plain.flops(lengths=[21] * 3).total
+    # Without reentrance a block stops as soon as all that is needed is there: its last product is not.
+    assert ("blocks.*.mlp.2" in cost.plan.recompute_components) == reentrant
+    assert executed.recompute > 0
+    assert (executed.forward, executed.backward + executed.recompute) == (forward, backward)
 
 
 def test_a_kernel_without_a_formula_is_noted():
@@ -613,8 +980,11 @@ def test_the_lines_of_the_page_run(capsys):
     from test_readme import blocks
 
     lines = [block for block in blocks("docs/python.md") if "floptally.from_torch" in block]
-    assert len(lines) == 1
+    assert len(lines) == 2
     scope = {}
     exec(compile(lines[0], "docs/python.md", "exec"), scope)
     assert capsys.readouterr().out.splitlines()[0] == "['*.qkv', '*', '*.out']"
     assert scope["window"].masks == [Mask.sliding_window(512)]
+    exec(compile(lines[1], "docs/python.md", "exec"), scope)
+    said = [int(line.rpartition(" ")[2].rpartition(":")[2]) for line in lines[1].splitlines() if "# " in line]
+    assert [int(line) for line in capsys.readouterr().out.splitlines()] == said

@@ -259,15 +259,22 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::pooled_patches(2),
                                 mask::clips(),
                                 mask::pooled_clips(2),
+                                mask::merged_pairs(2),
+                                mask::merged_squares(2),
                                 mask::later_image_tokens(4),
                                 mask::later_image_tokens(4, 512),
                                 mask::strided_frames(-3, 2),
                                 mask::strided_frames(1, 2, 100),
                                 mask::strided_squares(1, 8, 100, 104),
                                 mask::strided_squares(1, 8, 0, 104),
+                                mask::strided_band(1, 4, 12, 0),
                                 mask::strided_cells(-2, 4),
                                 mask::level_windows(7, 2, true, false),
                                 mask::level_windows(7, 2, false, true),
+                                mask::reduced_pairs(1, 2, 3, 4),
+                                mask::across_frames(),
+                                mask::window_lines(),
+                                mask::window_lines(7),
                                 mask::kept_patches(750'000, 1),
                                 mask::kept_squares(750'000, 1),
                                 measured("routed"),
@@ -279,12 +286,15 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 make_rule<megatron_bridge::within_window>(8),
                                 make_rule<megatron_bridge::limited_by_window>(8),
                                 recsys_examples::history_squares{0},
-                                recsys_examples::other_pairs{2}};
+                                recsys_examples::other_pairs{2},
+                                torchtitan::compressed_box{4, 512},
+                                torchtitan::compressed_box{128, torchtitan::compressed_box::every}};
     for (const rule& one : all) {
         INFO(one.name());
         CHECK(rule_named(one.name()) == one);
     }
     CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
+    CHECK(rule(torchtitan::compressed_box{128, torchtitan::compressed_box::every}).name() == "compressed_box(128)");
     CHECK(mask::strided_squares(1, 8, 0, 104).name() == "audio.strided_squares(1,8,window=104)");
     CHECK(rule_named<dilated_window>("dilated_window(4,3)") == rule(every_third));
 }

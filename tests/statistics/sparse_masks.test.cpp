@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <floptally/conventions/torchtitan.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
 
@@ -58,6 +59,27 @@ TEST_CASE("best compressed keys, best blocks and best pools see what an enumerat
                   [&](std::int64_t i) { return compressed_seen(i, size, best); });
             check(mask_rules::best_blocks{size, best}, [&](std::int64_t i) { return blocks_seen(i, size, best); });
             check(mask_rules::best_pools{size, best}, [&](std::int64_t i) { return pools_seen(i, size, best); });
+        }
+    }
+}
+
+TEST_CASE("torchtitan's box of compressed keys is every query by every block, or by as many as are best", "[rule]") {
+    for (const int ratio : {1, 2, 3, 16}) {
+        for (const int best : {1, 3, 2'000'000'000}) {
+            for (const std::uint32_t past : {0U, 5U}) {
+                for (std::uint32_t length = 0; length <= 40; ++length) {
+                    std::uint64_t pairs = 0;
+                    for (std::uint32_t query = 0; query < length; ++query) {
+                        int blocks = 0;
+                        for (std::uint32_t key = 0; key < past + length; ++key) {
+                            blocks += (key + 1) % static_cast<std::uint32_t>(ratio) == 0 && blocks < best ? 1 : 0;
+                        }
+                        pairs += static_cast<std::uint64_t>(blocks);
+                    }
+                    REQUIRE(rule(torchtitan::compressed_box{ratio, best})(sequence{.length = length, .past = past}) ==
+                            pairs);
+                }
+            }
         }
     }
 }

@@ -104,6 +104,8 @@ def from_torch(
     make_inputs, arity = sized_inputs(example_inputs)
     given = given_masks(masks)
     windows, longest = positions_of(copy, given)
+    if any(isinstance(module, torch.nn.RNNBase) for module in copy.modules()):
+        longest = min(longest, max(LENGTHS))  # which run token by token
     sizes, fitted = sizes_of(arity, lengths, windows, longest)
     own = {operator_of(key): formula for key, formula in (formulas or {}).items()}
 
@@ -129,7 +131,7 @@ def from_torch(
     if not any(product.backward for product in steps[0].products):
         raise Error("model", no_backward(steps[0]))
     seen = SeenMasks(copy, given)
-    table = Table(copy, sizes, fitted, arity, steps, Names(copy, components, depth), seen.of, terms or {})
+    table = Table(copy, sizes, fitted, arity, steps, Names(copy, components, depth), seen.of, terms or {}, bool(given))
     made = table.cost()
     seen.check()
     return made

@@ -41,7 +41,22 @@ OF_ARITY = {
     3: ("count", "tokens", "keys", "squares", "crossed", "key squares"),
     GRIDS: ("count", "patches", "patch squares"),
 }
-PASSES = Mask.measured("passes")
+RULES = {"crossed": Mask.cross_attention(), "key squares": Mask.encoder(), "passes": Mask.measured("passes")}
+
+
+def tokens_after(first: int) -> Mask:
+    """The tokens of a sequence but for the first ones: what a convolution without padding, or a step that needs the one
+    before it, runs over."""
+
+    def count(length: int, past: int, keys: int) -> int:
+        return max(length - max(first - past, 0), 0)
+
+    if first not in AFTER:
+        AFTER[first] = Mask.from_callable(f"tokens_after_{first}", count)
+    return AFTER[first]
+
+
+AFTER: dict[int, Mask] = {}
 
 
 def shown(size: Size, arity: int) -> str:
@@ -72,6 +87,20 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
             if i != column and row[column] != 0:
                 rows[i] = [entry - row[column] * lead for entry, lead in zip(row, rows[column])]
     return {name: row[-1] for name, row in zip(names, rows) if row[-1] != 0}
+
+
+def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
+    """Fewer FLOPs than tokens have are those of tokens after the first ones: c·tokens − c·k·count."""
+    tokens, count = found.get("tokens", 0), -found.get("count", 0)
+    if tokens <= 0 or count <= 0:
+        return found
+    first = -(-count // tokens)
+    whole, rest = divmod(count, first)
+    if rest or whole > tokens or first > min(size[1] for size in sizes):
+        return found
+    made = {name: c for name, c in found.items() if name not in ("tokens", "count")}
+    made[f"after {first}"] = whole
+    return {**made, "tokens": tokens - whole} if tokens > whole else made
 
 
 def is_cubic(points: Sequence[tuple[int, int]]) -> bool:
@@ -251,6 +280,7 @@ class Table:
     names: Names
     mask_of: Callable[[Series], Mask]
     terms: Mapping[str, str]
+    masks_given: bool = False  #: by the caller, whose rules may be none that a convention makes squares of
     rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     notes: list[str] = field(default_factory=list)
     units: dict[str, set[str]] = field(default_factory=dict)  #: what the products of a module are counted by
@@ -326,8 +356,10 @@ class Table:
             kept = found, wrong
             found = solved([self.sizes[i] for i in used], [values[i] for i in used], names)
             wrong = [(size, v) for size, v in zip(self.sizes, values) if at(size) != v]
-            if not wrong and all(c.denominator == 1 and c >= 0 for c in found.values()):
-                return {name: int(c) for name, c in found.items()}
+            if not wrong and all(c.denominator == 1 for c in found.values()):
+                whole = without_first({name: int(c) for name, c in found.items()}, self.sizes)
+                if all(c >= 0 for c in whole.values()):
+                    return whole
             if names[0] == "passes":
                 found, wrong = kept
         if wrong:
@@ -374,8 +406,17 @@ class Table:
         where = one.module or self.names.root
         backward = [b - e for b, e in zip(one.backward, one.excess)]
         ran = self.fit(where, one.first.op, backward) if any(backward) else {}
+        units = self.fit(where, one.first.op, forward)
+        for name in [name for name in ran if name.startswith("after ") and name not in units]:
+            # Of the first tokens something is not needed: they are counted apart.
+            first = int(name.removeprefix("after "))
+            if units.get("tokens", 0) > 0:
+                units[name] = units.pop("tokens")
+                units["count"] = units.get("count", 0) + first * units[name]
+                ran["count"] = ran.get("count", 0) + first * ran.get("tokens", 0)
+                ran[name] += ran.pop("tokens", 0)
         split: dict[str, dict[int, int]] = {}
-        for unit, flops in self.fit(where, one.first.op, forward).items():
+        for unit, flops in units.items():
             again = ran.pop(unit, 0)
             if again > 2 * flops:
                 ran[unit] = again
@@ -505,7 +546,7 @@ class Table:
             raise Error(
                 one.module or self.names.root,
                 f"{one.first.op} counts {longer} besides pairs under {mask.name}: tokens that are in no length have a "
-                "form under bidirectional only",
+                "form under bidirectional only; masks=floptally.Mask.bidirectional() counts all pairs of its cores",
             )
         self.put(one.module, mask, term, flops)
 
@@ -623,18 +664,20 @@ class Table:
         every = Mask.bidirectional().in_tower(tower)
         rows = []
         for (component, unit, term, weight), (flops, parameters) in self.rows.items():
-            known = ("crossed", "key squares", "passes")
             of: str | Mask = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
-            if isinstance(unit, str) and unit in known:
-                of = {"crossed": Mask.cross_attention(), "key squares": Mask.encoder(), "passes": PASSES}[unit]
+            if isinstance(unit, str) and unit in RULES:
+                of = RULES[unit]
+            elif isinstance(unit, str) and unit.startswith("after "):
+                of = tokens_after(int(unit.removeprefix("after ")))
             elif isinstance(unit, Mask):
-                of = every if plain else unit
+                of = every if plain else unit.in_tower(tower)
             rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
         return Cost.from_rows(rows, model_type=self.names.root, notes=[] if plain else self.all_notes())
 
     def checked(self) -> Cost:
-        """The library's count of every step must be PyTorch's, but for what a note takes off."""
-        plain = self.made(plain=True)
+        """The library's count of every step must be PyTorch's, but for what a note takes off; under masks too, which the
+        convention makes squares of, where it knows them."""
+        plain, made = self.made(plain=True), self.made()
         for size, step in zip(self.sizes, self.steps):
             counted = plain.flops(convention=self.convention, **batch_of(size, self.arity)).total
             excess = sum(product.groups_excess for product in step.products)
@@ -644,7 +687,9 @@ class Table:
                     f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it "
                     f"{counted + step.recomputed}",
                 )
-        return self.made()
+            if not self.masks_given and made.flops(convention=self.convention, **batch_of(size, self.arity)).total != counted:
+                raise Error("masks", f"{', '.join(mask.name for mask in made.masks)} count other squares than {counted}")
+        return made
 
     def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:
         """What the backward ran again, as the plan of the cost."""

@@ -48,6 +48,7 @@ UNCOUNTED = frozenset(
     "_weight_int4pack_mm".split()
 )
 DECIDED_BY_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+KNOWN_NAMESPACES = ("aten", "torch_attn", "higher_order")  #: of operators whose arguments are known
 OWN_NAMESPACES = frozenset(("aten", "prim", "prims", "profiler"))
 
 
@@ -138,6 +139,8 @@ class Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if getattr(func, "namespace", "") == "prim":
+            return func(*args, **kwargs)  # on which device a tensor is
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         if DECIDED_BY_VALUES & set(getattr(func, "tags", ())):
             value = self.constants.computed(func, args, kwargs, inputs)
@@ -355,7 +358,7 @@ def product_of(
     operands: list[torch.Tensor] = []
     schema = getattr(func, "_schema", None)
     given = dict(zip((one.name for one in schema.arguments), args)) | kwargs if schema is not None else {}
-    own = getattr(func, "namespace", "aten") not in ("aten", "torch_attn")
+    own = getattr(func, "namespace", "aten") not in KNOWN_NAMESPACES
     if "attention" in name and not own or name == "_varlen_attn":
         kind = "attention"
         query, key, value = operands = list(args[:3])
@@ -523,6 +526,18 @@ def eager_kernels() -> Iterator[None]:
         yield
 
 
+class NoModules:
+    """In place of FlopCounterMode's tracker of modules: everything is counted as the whole."""
+
+    parents = frozenset(("Global",))
+
+    def __enter__(self) -> NoModules:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def run_step(
     model: torch.nn.Module,
     mode: FakeTensorMode | None,
@@ -536,6 +551,7 @@ def run_step(
     handles = []
     no_data = frozenset(plain)
     counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
+    counter.mod_tracker = NoModules()  # its own hooks, which a gradient inside of a forward does not pass
     recorder = Recorder(counter.flop_registry, mode is None)
 
     def enter(name: str) -> Callable[..., None]:

@@ -94,8 +94,10 @@ class input_adder {
     static void add_counted(const tally& real, const tally& mock, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
             (sum += real) += mock;
-        } else {
+        } else if constexpr (std::is_constructible_v<Receiver, const tally&, const tally&>) {
             sum += Receiver(real, mock);
+        } else {
+            refuse_counted("the sequences of it are no longer known");
         }
     }
     /// The same where that is no longer known: without padding all are real.
@@ -104,10 +106,13 @@ class input_adder {
         if constexpr (std::is_same_v<Receiver, tally>) {
             sum += counted;
         } else if (is_padded(counted)) {
-            throw error("tally", "was counted before: its real sequences cannot be told from its mock sequences");
+            refuse_counted("its real sequences cannot be told from its mock sequences");
         } else {
-            sum += Receiver(counted, tally{counted.masks()});
+            add_counted(counted, tally{counted.masks()}, sum);
         }
+    }
+    [[noreturn]] static void refuse_counted(const char* why) {
+        throw error("tally", std::string("was counted before: ").append(why));
     }
     [[noreturn]] void refuse(std::string_view name, const std::string& problem) const {
         throw error(words_.field(name), problem);

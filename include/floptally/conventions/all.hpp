@@ -11,6 +11,7 @@
 #include <floptally/conventions/parameter_counts.hpp>
 #include <floptally/conventions/recsys_examples.hpp>
 #include <floptally/conventions/squares.hpp>
+#include <floptally/conventions/torchtitan.hpp>
 #include <floptally/conventions/verl.hpp>
 #include <floptally/conventions/vllm.hpp>
 #include <floptally/error.hpp>
@@ -22,25 +23,12 @@ namespace floptally {
 
 namespace conventions {
 
-inline constexpr std::array<const convention*, 19> all{&exact,
-                                                       &megatron,
-                                                       &megatron_bridge,
-                                                       &nemo_automodel,
-                                                       &nemo_automodel_hybrid,
-                                                       &maxtext,
-                                                       &bionemo,
-                                                       &levanter,
-                                                       &nanotron,
-                                                       &vllm_prefill,
-                                                       &hf_6nd,
-                                                       &palm,
-                                                       &nanogpt,
-                                                       &torchtitan,
-                                                       &verl,
-                                                       &flash_attention,
-                                                       &torch_flop_counter,
-                                                       &torch_flop_counter_eager,
-                                                       &recsys_examples};
+inline constexpr std::array<const convention*, 21> all{
+    &exact,          &megatron,  &megatron_bridge, &nemo_automodel,     &nemo_automodel_hybrid,
+    &maxtext,        &bionemo,   &levanter,        &nanotron,           &vllm_prefill,
+    &hf_6nd,         &palm,      &nanogpt,         &torchtitan,         &torchtitan_2026,
+    &verl,           &verl_2026, &flash_attention, &torch_flop_counter, &torch_flop_counter_eager,
+    &recsys_examples};
 
 }  // namespace conventions
 

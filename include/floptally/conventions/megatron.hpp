@@ -62,9 +62,13 @@ struct limited_by_window : mask_rules::of_window<limited_by_window> {
     }
 };
 
-/// A sliding window as attended where it is shorter than the sequence, else n²/2; other masks as attended.
+/// A sliding window as attended where it is shorter than the sequence, else n²/2; other masks as attended, and so what
+/// an indexer scores.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
+    if (model.of_indexer) {
+        return floptally::count_pairs(attends, conventions::exact, model);
+    }
     if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
         const std::int32_t left = attends.as<mask_rules::band>().left;
         return counted_statistics(within_window{{left}}, 2).also(limited_by_window{{left}});
@@ -76,34 +80,42 @@ struct limited_by_window : mask_rules::of_window<limited_by_window> {
 
 namespace conventions {
 
-/// Megatron-LM `num_floating_point_operations` (training.py).
+/// Megatron-LM `num_floating_point_operations` (training.py). It has no formula of sparse attention: no indexer counts.
 inline constexpr convention megatron{
     .name = "megatron",
     .summary = "6 x matmul weights x tokens + causal attention as L²/2; no router, windows ignored",
     .causal = causal_pairs::half_square,
     .windows = window_pairs::ignored,
-    .counted = products.without(term::router).without(term::scan_convolution).with(term::latent_norm),
+    .counted = products.without(term::router)
+                   .without(term::scan_convolution)
+                   .with(term::latent_norm)
+                   .without(term::index_linear)
+                   .without(term::index_scores)
+                   .without(term::teacher_scores),
     .delta_rule_flops = 8,
     .scan_flops = 7};
 
-/// Megatron-Bridge: Megatron-LM's, with windows.
+/// Megatron-Bridge: Megatron-LM's, with windows, and with an indexer as the plan trains it: projections forward and dW,
+/// scores over all keys, their gradients and the teacher's QKᵀ over the keys of the loss.
 inline constexpr convention megatron_bridge{
     .name = "megatron_bridge",
     .summary = "as megatron; a window that is shorter than the sequence as attended",
     .causal = megatron.causal,
-    .counted = megatron.counted,
+    .counted = megatron.counted.with(term::index_linear).with(term::index_scores).with(term::teacher_scores),
     .delta_rule_flops = megatron.delta_rule_flops,
     .scan_flops = megatron.scan_flops,
     .pairs = floptally::megatron_bridge::count_pairs};
 
 /// NeMo Automodel's formulas of each model.
-inline constexpr convention nemo_automodel{.name = "nemo_automodel",
-                                           .summary = "as megatron, without the norms inside latent attention",
-                                           .causal = megatron.causal,
-                                           .windows = megatron.windows,
-                                           .counted = megatron.counted.without(term::latent_norm),
-                                           .delta_rule_flops = megatron.delta_rule_flops,
-                                           .scan_flops = megatron.scan_flops};
+inline constexpr convention nemo_automodel{
+    .name = "nemo_automodel",
+    .summary = "as megatron, without the norms inside latent attention",
+    .causal = megatron.causal,
+    .windows = megatron.windows,
+    .counted = megatron.counted.without(term::latent_norm).with(term::index_linear).with(term::index_scores),
+    .delta_rule_flops = megatron.delta_rule_flops,
+    .scan_flops = megatron.scan_flops,
+    .indexer = indexer_backward::as_layers};
 
 /// NeMo Automodel's formula of hybrids (Nemotron-H), the one that counts routers.
 inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid",
@@ -112,7 +124,8 @@ inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid
                                                   .windows = nemo_automodel.windows,
                                                   .counted = nemo_automodel.counted.with(term::router),
                                                   .delta_rule_flops = nemo_automodel.delta_rule_flops,
-                                                  .scan_flops = nemo_automodel.scan_flops};
+                                                  .scan_flops = nemo_automodel.scan_flops,
+                                                  .indexer = nemo_automodel.indexer};
 
 }  // namespace conventions
 

@@ -27,7 +27,7 @@ namespace verl {
 
 namespace conventions {
 
-/// verl `FlopsCounter`.
+/// verl `FlopsCounter`, to June 2026.
 inline constexpr convention verl{
     .name = "verl",
     .summary =
@@ -36,6 +36,16 @@ inline constexpr convention verl{
     .windows = window_pairs::ignored,
     .counted = products.with(term::embedding).with(term::tied_embedding),
     .pairs = floptally::verl::count_pairs};
+
+/// verl `FlopsCounter` since its change 6389 (July 2026), which has Qwen3.5: 15 FLOPs of training, five forward, an
+/// element of a gated delta net's state.
+inline constexpr convention verl_2026{.name = "verl_2026",
+                                      .summary = "as verl; 5 FLOPs forward an element of a delta rule's state",
+                                      .causal = verl.causal,
+                                      .windows = verl.windows,
+                                      .counted = verl.counted,
+                                      .delta_rule_flops = 5,
+                                      .pairs = verl.pairs};
 
 }  // namespace conventions
 

@@ -16,6 +16,7 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
+#include <floptally/statistics/measured.hpp>
 
 namespace floptally::detail {
 
@@ -72,7 +73,7 @@ class cost_rows {
         if (row.mask == masks.size()) {
             masks.make_room("masks");
         }
-        add(component, weight, row);
+        add(component, weight, row, !counts_passes(attends));
         masks.find_or_add(attends, "masks");
     }
 
@@ -172,13 +173,14 @@ class cost_rows {
         append(component, weight, row);
     }
 
-    constexpr void add(const component_name& component, std::string_view weight, cost_row row) {
+    /// `summed`: a measured row's number is one over all layers.
+    constexpr void add(const component_name& component, std::string_view weight, cost_row row, bool summed = true) {
         row.component = static_cast<std::uint32_t>(components.find(component));
         row.weight = weight.empty() ? 0U : index_of_weight(weight);
         if (row.dealt.by == tensor_split::unsaid && is_elementwise_weight(row.kind)) {
             row.dealt = dealing::replicated();  // a vector or a small table, whatever its part is
         }
-        if (row.what == statistic::routed) {
+        if (row.what == statistic::routed && summed) {
             if (row.useful != 0 || row.padded != 0) {
                 put_routed(component, weight, row);
             }

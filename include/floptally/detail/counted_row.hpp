@@ -41,6 +41,21 @@ struct passes {
         return all;
     }
 
+    [[nodiscard]] constexpr passes without_backward() const {
+        passes run;
+        run.forward = forward;
+        run.executed_more[0] = executed_more[0];
+        run.recomputed_forward = recomputed_forward;
+        return run;
+    }
+    [[nodiscard]] constexpr passes backward() const {
+        passes run = *this;
+        run.forward = 0;
+        run.executed_more[0] = 0;
+        run.recomputed_forward = 0;
+        return run;
+    }
+
     [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
 };
 
@@ -76,7 +91,8 @@ struct gradients {
         return run;
     }
     run.recomputed_forward = recomputed ? 1 : 0;
-    if (is_detached(kind) && how.parameters == counted_weights::visited) {
+    const bool indexer_trains = plan.indexer != indexer_training::frozen || how.indexer == indexer_backward::as_layers;
+    if (is_detached(kind) && how.parameters == counted_weights::visited && !(is_of_indexer(kind) && indexer_trains)) {
         return run;
     }
     const term_backward backward = meaning_of(kind).backward;

@@ -79,6 +79,7 @@ class gradient_flow {
         bool elementwise = false;  ///< what a norm or a bias is applied to: never the other side itself
         bool unsaid = false;       ///< what another row reads that says nothing
         value::set known = 0;
+        value::set indexed = 0;  ///< made inside an indexer, which reads nothing with a gradient
 
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };
@@ -97,6 +98,15 @@ class gradient_flow {
 
     [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_row& row,
                                                    const values& in) const {
+        if (is_of_indexer(row.kind)) {
+            const plan_rules::decision decided = rules_.state_of(part, layer, row);
+            gradients needed;
+            needed.first = (in.indexed & row.flow.reads) != 0;
+            needed.second = row.flow.also_reads == 0 ? needed.first : (in.indexed & row.flow.also_reads) != 0;
+            needed.weight = has_weight(row.kind) && decided.state == weight_state::trainable;
+            needed.output = needed.first || needed.second || needed.weight || decided.adapts(row);
+            return needed;
+        }
         const bool unsaid = is_elementwise_weight(row.kind) ? in.elementwise : in.unsaid;
         const auto requires_grad = [&in, unsaid](value::set reads) {
             return reads == 0 ? unsaid : (in.known & reads) != 0;
@@ -123,6 +133,11 @@ class gradient_flow {
                 const auto more = static_cast<value::set>(reaches ? in.known | row.flow.writes : in.known);
                 grew = grew || more != in.known;
                 in.known = more;
+                if (is_of_indexer(row.kind) && gradients_of(part, layer, row, in).output) {
+                    const auto indexed = static_cast<value::set>(in.indexed | row.flow.writes);
+                    grew = grew || indexed != in.indexed;
+                    in.indexed = indexed;
+                }
             }
         }
         return in;

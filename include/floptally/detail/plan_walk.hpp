@@ -13,6 +13,7 @@
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/counted_row.hpp>
 #include <floptally/detail/gradient_flow.hpp>
+#include <floptally/detail/indexer_loss.hpp>
 #include <floptally/detail/list.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/error.hpp>
@@ -42,6 +43,10 @@ class plan_walk {
         rules_.check(stages);
         hidden_ = rules_.input_trains("embedding") && !has_role(stages, part_role::input);
         has_towers_ = has_role(stages, part_role::tower);
+        require_indexer(stages, plan);
+        // Of a cost alone it is not known which layers have an indexer, and which take another's choice.
+        is_upper_bound = plan.indexer != indexer_training::frozen && stages.size() == 1 &&
+                         stages.front().role == part_role::anywhere;
         context_ = has_role(stages, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
         for_each_run(stages, [this](array_view<model_part> parts) {
             const model_part& first = parts.front();
@@ -82,6 +87,7 @@ class plan_walk {
         const part_role role = parts.front().role;
         bool& of_tower = towers_[static_cast<std::size_t>(parts.front().in())];
         const bool before = role == part_role::encoder ? context_ : role == part_role::tower ? of_tower : hidden_;
+        choice_ = choice_in(parts, plan_);
         region again;
         bool stream = before;
         for (const model_part& part : parts) {
@@ -161,7 +167,29 @@ class plan_walk {
         }
         const component_name& name = part.cost.components()[row.component];
         const std::uint32_t ranks = ranks_of(plan_, name.view(), part.cost.weight_name(row));
-        put(part.cost, name, row, passes_of(row.kind, how_, plan_, again, needed).on(ranks));
+        const rule attends = attended_pairs(part.cost, row, plan_);
+        if (is_of_indexer(row.kind) && how_.indexer == indexer_backward::as_layers) {
+            const gradients all{.weight = needed.weight, .output = needed.output};
+            put(name, row, attends, passes_of(row.kind, how_, plan_, again, all).on(ranks));
+            return;
+        }
+        const passes run = passes_of(row.kind, how_, plan_, again, needed).on(ranks);
+        if (row.kind == term::index_scores && plan_.indexer == indexer_training::sparse_loss) {
+            // All are scored for the choice; the loss looks at the chosen ones alone.
+            put(name, row, attends, run.without_backward());
+            put(name, row, choice_.scored, run.backward());
+        } else {
+            put(name, row, attends, run);
+        }
+        if (row.kind == term::scores && choice_.exists && choice_behind(part.cost.masks()[row.mask]).exists) {
+            cost_row teacher = row;
+            teacher.kind = term::teacher_scores;
+            const bool sparse = plan_.indexer == indexer_training::sparse_loss;
+            if (is_counted(part, teacher)) {
+                put(choice_.indexer, teacher, sparse ? attends : choice_.all_keys,
+                    passes_of(teacher.kind, how_, plan_, again, needed).on(ranks));
+            }
+        }
         if (!decided.adapts(row)) {
             return;
         }
@@ -174,26 +202,27 @@ class plan_walk {
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
             matrix.parameters = times(one.parameters);
-            put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
+            put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
             return;
         }
         matrix.useful = matrix.padded = times(one.in);
-        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
+        put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
         matrix.useful = times(one.out);
         matrix.padded = times(one.padded_out);
-        put(part.cost, name, matrix, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
+        put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
     }
 
-    constexpr void put(const cost& model, const component_name& name, const cost_row& row, const passes& run) {
+    constexpr void put(const component_name& name, const cost_row& row, const rule& attends, const passes& run) {
         planned_row added{.component = static_cast<std::uint32_t>(components.find_or_add(name, "components")),
                           .row = counted_row(whole_, row, how_),
                           .run = run};
         if (has_rule(row.what)) {
-            added.row.mask = static_cast<std::uint32_t>(masks.find_or_add(model.masks()[row.mask], "masks"));
+            added.row.mask = static_cast<std::uint32_t>(masks.find_or_add(attends, "masks"));
         }
         for (planned_row& known : rows) {
             if (known.component == added.component && known.run == run && known.row.what == added.row.what &&
-                known.row.in == added.row.in && known.row.mask == added.row.mask) {
+                known.row.in == added.row.in && known.row.mask == added.row.mask &&
+                is_index_pairs(known.row.kind) == is_index_pairs(added.row.kind)) {
                 known.row.useful = checked_add(known.row.useful, added.row.useful, name.view());
                 known.row.padded = checked_add(known.row.padded, added.row.padded, name.view());
                 return;
@@ -243,6 +272,7 @@ class plan_walk {
     bool has_towers_ = false;
     bool towers_[modality_count] = {};  ///< and those inside each tower
     list<known_treatment> routed_{};
+    key_choice choice_{};  ///< in the layer that is walked
 };
 
 }  // namespace floptally::detail

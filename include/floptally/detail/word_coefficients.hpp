@@ -104,7 +104,9 @@ class word_coefficients {
             e.padded = checked_add(e.padded, padded / divisor, "cost");
         };
         if (row.what == statistic::pairs) {
-            for (const auto& [what, divisor] : how.pairs(attends, how, context)) {
+            attention_context here = context;
+            here.of_indexer = is_index_pairs(row.kind);
+            for (const auto& [what, divisor] : how.pairs(attends, how, here)) {
                 add_counted(what.in() == attends.in() ? what : what.in(attends.in()), divisor, at);
             }
             return;

@@ -113,6 +113,7 @@ struct moe {
     bool routed_is_measured = false;  ///< count visits, not tokens
     /// The word that they are measured by (`measured`); experts of two kinds have one each.
     std::string_view visits = "routed";
+    std::uint64_t expert_bias = 0;  ///< biases of one expert, which a token passes of those that it chooses
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_experts, "num_experts");
@@ -152,6 +153,15 @@ struct moe {
             sum.add("moe.experts", expert, measured(visits));
         } else {
             add_matrices(sum, "moe.experts", expert, gated, result);
+        }
+        if (expert_bias != 0) {
+            const std::uint64_t passed = checked_multiply(2, checked_multiply(visited, expert_bias, "bias"), "bias");
+            sum.add_row("bias", {},
+                        cost_row{.kind = term::bias,
+                                 .useful = passed,
+                                 .padded = passed,
+                                 .parameters = checked_multiply(num_experts, expert_bias, "bias"),
+                                 .dealt = dealing::replicated()});
         }
         if (latent_size != 0) {
             sum.add("moe.latent", linear{.in_features = h,

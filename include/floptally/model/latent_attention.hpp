@@ -139,7 +139,8 @@ struct mla {
 /// comes out of a matrix of `key_width` columns and, with `key_gate`, another that weighs its tokens (DeepSeek-V4,
 /// GLM-5). Without `head_weights` nothing adds the heads up: each chooses for itself (MiniMax-M3).
 ///
-/// The choice of keys passes no gradient; `detached` is false where an indexer is trained by a loss of its own.
+/// The choice of keys passes no gradient. A loss of the indexer's own is a matter of the plan
+/// (`training_plan::indexer`); `detached` is false where its gradients reach what it reads, as those of any layer.
 struct lightning_indexer {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -162,14 +163,20 @@ struct lightning_indexer {
         const value::set q = value::made(0);
         const value::set k = value::made(1);
         const value::set head_sums = value::made(2);
+        const value::set scores = value::made(3);
+        const term of_weights = detached ? term::index_linear : term::linear;
         // Megatron-Core gathers its inputs, so that every rank runs it on all tokens.
         const dealing dealt = dealing::repeated();
-        sum.add(
-            "attention.indexer",
-            linear{.in_features = query_size, .out_features = width, .weight = "wq_b", .writes = q, .dealt = dealt});
+        sum.add("attention.indexer", linear{.in_features = query_size,
+                                            .out_features = width,
+                                            .kind = of_weights,
+                                            .weight = "wq_b",
+                                            .writes = q,
+                                            .dealt = dealt});
         const auto of_stream = [&](std::uint64_t columns, std::string_view name, value::set writes) {
             sum.add("attention.indexer", linear{.in_features = where.hidden_size,
                                                 .out_features = columns,
+                                                .kind = of_weights,
                                                 .weight = name,
                                                 .reads = value::stream,
                                                 .writes = writes,
@@ -184,11 +191,17 @@ struct lightning_indexer {
             of_stream(num_heads, "weights_proj", head_sums);
         }
         const mask scored = compress_ratio == 0 ? mask::causal() : mask::compressed_keys(ratio());
-        sum.add_scores("attention.indexer",
-                       head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width, scored,
-                       {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{0}}, dealt);
         if (detached) {
-            sum = sum.detached();
+            sum.add_pairs("attention.indexer", term::index_scores, width, scored,
+                          {.reads = q, .also_reads = k, .writes = scores}, dealt);
+            if (head_sum_is_product) {
+                sum.add_pairs("attention.indexer", term::index_scores, num_heads, scored,
+                              {.reads = scores, .also_reads = head_sums}, dealt);
+            }
+        } else {
+            sum.add_scores(
+                "attention.indexer", head_sum_is_product ? checked_add(width, num_heads, "attention.indexer") : width,
+                scored, {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{0}}, dealt);
         }
         elementwise.add_to(sum);
         return sum;

@@ -31,7 +31,10 @@ enum class term : std::uint8_t {
     softmax,             ///< three FLOPs per attended pair and head: element-wise
     gating,              ///< a product of two activations, element by element
     residual,            ///< the sum with a layer's input, as recsys-examples has it: once for each head
-    optimizer            ///< what an optimizer multiplies besides, once a step: Muon's orthogonalisation
+    optimizer,           ///< what an optimizer multiplies besides, once a step: Muon's orthogonalisation
+    index_linear,   ///< a weight of an indexer, whose choice of keys passes no gradient: see `training_plan::indexer`
+    index_scores,   ///< activation times activation in an indexer, per pair that it scores
+    teacher_scores  ///< the attention's QKᵀ once more, by which an indexer's loss measures: a plan adds it
 };
 
 /// What a row multiplies.
@@ -102,7 +105,10 @@ inline constexpr term_meaning meanings[] = {
     {"softmax", term_operands::elements, term_place::attention_core, term_backward::each_operand, term::softmax, 3},
     {"gating", term_operands::elements, term_place::layer, term_backward::once, term::gating},
     {"residual", term_operands::elements, term_place::layer, term_backward::none, term::residual},
-    {"optimizer", term_operands::updates, term_place::after_backward, term_backward::instead, term::optimizer}};
+    {"optimizer", term_operands::updates, term_place::after_backward, term_backward::instead, term::optimizer},
+    {.name = "index_linear", .when_detached = term::index_linear},
+    {"index_scores", term_operands::activations, term_place::layer, term_backward::each_operand, term::index_scores},
+    {"teacher_scores", term_operands::activations, term_place::layer, term_backward::none, term::teacher_scores}};
 
 inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);
 static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached == term::optimizer);
@@ -123,6 +129,15 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
 /// Its result does not reach the loss.
 [[nodiscard]] constexpr bool is_detached(term kind) {
     return is_product(kind) && meaning_of(kind).when_detached == kind;
+}
+
+/// Of an indexer: trains, where it does, by a loss of its own, behind which no gradient passes.
+[[nodiscard]] constexpr bool is_of_indexer(term kind) {
+    return kind == term::index_linear || kind == term::index_scores;
+}
+/// Pairs that a convention may count in a way of their own.
+[[nodiscard]] constexpr bool is_index_pairs(term kind) {
+    return kind == term::index_scores || kind == term::teacher_scores;
 }
 
 /// A set of terms.

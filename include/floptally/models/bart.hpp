@@ -27,6 +27,7 @@ labels = .num_labels ?? (given(.id2label) ? size(.id2label) : usual)
 class ForConditionalGeneration: head out v, words
 class Model:
 class ForCausalLM: as bart.decoder
+class ForCausalLMOfImages: as bart.of_images        # as vision-encoder-decoder has it
 class ForSequenceClassification:
   head out h, bias, per_sequence
   head out labels, bias, per_sequence
@@ -55,6 +56,11 @@ lone   = yes
 cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
 once:
 class ForCausalLM: head out v, words
+
+# Over a tower in its encoder's place.
+page bart.of_images : bart.decoder
+cross: cross heads heads, dim dim, bias bias
+class ForCausalLMOfImages: head out v, words
 )page";
 
 }  // namespace floptally::models

@@ -42,6 +42,16 @@ class ForMultipleChoice:
   head out 1, bias, per_sequence
 class ForTokenClassification: head out labels, bias
 class ForQuestionAnswering: head out labels, bias
+class ForCausalLMOfImages: as bert.of_images        # as vision-encoder-decoder has it
+
+# With attention over a tower in each layer.
+page bert.of_images : bert
+sees   = causal
+norms  = 6*h
+cross: cross heads heads, dim dim, bias bias
+class ForCausalLMOfImages:
+  head out h, bias, norm 2
+  head out v, bias, untied_twice, words
 
 # Kin whose pooler runs in every class, also where no head looks at what it makes.
 page bert.pooled : bert

@@ -22,6 +22,13 @@ class ForQuestionAnswering: head out 2, bias
 class DoubleHeadsModel:
   head out v, words
   head out .summary_proj_to_labels ? 1 : h, bias, per_sequence  if .summary_use_proj
+class ForCausalLMOfImages: as gpt2.of_images        # as vision-encoder-decoder has it
+
+# With attention over a tower in each layer.
+page gpt2.of_images : gpt2
+norms  = 6*h
+cross: cross heads heads, dim dim, bias bias
+class ForCausalLMOfImages: head out v, words
 )page";
 
 }  // namespace floptally::models

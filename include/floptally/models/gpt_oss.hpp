@@ -15,7 +15,7 @@ sees   = slides ? window(.sliding_window) : causal
 sinks  = heads                    # what each head may attend to besides tokens
 bias   = (.attention_bias ? (heads + 2*kv) * dim + h : 0) + sinks
 experts = .num_experts // .num_local_experts
-feed:  experts of experts, top .num_experts_per_tok, inner f, bias experts * (1 + 2*f + h)     # 1: of the router
+feed:  experts of experts, top .num_experts_per_tok, inner f, bias experts, expert_bias 2*f + h
 classes ForCausalLM Model ForSequenceClassification ForTokenClassification
 )page";
 

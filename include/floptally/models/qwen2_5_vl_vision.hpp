@@ -17,6 +17,7 @@ full   = given(.fullatt_block_indexes) ? .fullatt_block_indexes has i : i % 8 ==
 cells  = .window_size / side / .patch_size      # merged ones along a side of a window
 sees   = full ? both : grid(cells * side)
 tokens_for = merged(side)
+made   = .out_hidden_size
 stem:  patches channels .in_channels, side .patch_size, frames .temporal_patch_size
 mixer: gqa heads heads, dim dim, bias bias, fused
 feed:  gated inner f, bias 2*f + h

@@ -24,6 +24,7 @@ win    = .window_size
 norms  = 0
 shifts = place(.depths, i) % 2 == 1              # every second layer shifts its windows
 windows = level_windows(win, l, shifts, yes)
+left   = cells(1, power(2, size(.depths) - 1))   # what a decoder attends
 bias   = .qkv_bias * 3*w + w
 ends   = place(.depths, i) + 1 == .depths[l] and i + 1 < layers
 stem:

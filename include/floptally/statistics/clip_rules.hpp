@@ -51,4 +51,21 @@ struct strided_squares {
     }
 };
 
+/// What is left of the frames, each of which sees as many before it and behind it as `mask_rules::band` says: -1, all.
+struct strided_band {
+    std::int32_t field;
+    std::int32_t stride;
+    std::int32_t left;
+    std::int32_t right;
+
+    static constexpr std::string_view name = "strided_band";
+    static constexpr rule_parameter parameters[] = {
+        {"field", -0x7FFF'FFFF}, {"stride", 1}, {"window.left", -1}, {"window.right", -1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
+        const std::uint64_t frames = unit_rules::strided_frames{field, stride, 0}(clip);
+        return frames + detail::capped_ramp(frames, left) + detail::capped_ramp(frames, right);
+    }
+};
+
 }  // namespace floptally::mask_rules

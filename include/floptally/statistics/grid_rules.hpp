@@ -68,6 +68,56 @@ struct level_windows {
     }
 };
 
+/// Each cell after convolutions sees every cell that more of them leave of its frame: keys and values are made of the
+/// latter (Wang et al., arXiv:2102.12122, section 3.3). Cells are `unit_rules::strided_cells` of both fields and
+/// strides.
+struct reduced_pairs {
+    std::int32_t keys_field;
+    std::int32_t keys_stride;
+    std::int32_t field;
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "reduced_pairs";
+    static constexpr rule_parameter parameters[] = {{"keys_field", 1}, {"keys_stride", 1}, {"field", 1}, {"stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride) *
+               (detail::strided(g.h, keys_field, keys_stride) * detail::strided(g.w, keys_field, keys_stride));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
+    }
+};
+
+/// Each patch with the rows and with the columns of its window of `patches` x `patches`, or of the frame where that is
+/// 0: what positions of each axis by itself add to scores (Li et al., arXiv:2112.01526, section 4.1).
+struct window_lines {
+    std::int32_t patches;
+
+    static constexpr std::string_view name = "window_lines";
+    static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return g.w * squares(g.h) + g.h * squares(g.w);
+    }
+
+  private:
+    /// Of the pieces that windows make of an axis.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t squares(std::uint64_t cells) const {
+        const std::uint64_t side = patches == 0 ? cells : static_cast<std::uint64_t>(patches);
+        return side == 0 ? 0 : cells / side * side * side + cells % side * (cells % side);
+    }
+};
+
+/// Each patch sees those at its place in all frames of a clip (Bertasius et al., arXiv:2102.05095, section 3.3).
+struct across_frames {
+    static constexpr std::string_view name = "across_frames";
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        return uint128{g.t} * g.t * g.frame_patches();
+    }
+};
+
 /// What tokens of an image, one for `side` x `side` patches, see of each other besides a causal mask: later ones, and
 /// earlier ones beyond a window of so many tokens (−1: none).
 struct later_image_tokens {
@@ -147,6 +197,38 @@ struct pooled_clips {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
         return g.t > 1 ? merged_patches{side, 0}.of_frame(g) : g.frame_patches();
+    }
+};
+
+/// Merged patches of every second frame, with whose patches those of the frame behind it go; an image has one frame. An
+/// odd rest of a clip is cut off.
+struct merged_pairs {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_pairs";
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return merged_patches{side, 0}.of_frame(g) * (g.t > 1 ? g.t / 2 : g.t);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// Merged patches that see each other within their frame.
+struct merged_squares {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_squares";
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t units = merged_patches{side, 0}.of_frame(g);
+        return units * units;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
     }
 };
 

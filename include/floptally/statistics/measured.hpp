@@ -60,4 +60,9 @@ struct measured {
 /// A word that a caller measures, by its name.
 [[nodiscard]] constexpr rule measured(std::string_view name) { return unit_rules::measured::of(name); }
 
+/// The word of what runs once in each pass of a model, whatever its batch: products of parameters alone. Its number is
+/// not summed over layers, as visits to experts are, so that rows over it add up and scale as rows over tokens do.
+inline constexpr std::string_view passes_word = "passes";
+[[nodiscard]] constexpr bool counts_passes(const rule& word) { return word == measured(passes_word); }
+
 }  // namespace floptally

@@ -30,11 +30,45 @@ inline constexpr std::size_t precision_count = 8;
     return names[static_cast<std::size_t>(which)];
 }
 
-/// A document of the vendor, and where it is.
+/// A public source of figures, and where it is.
 struct publication {
     std::string_view title;
     std::string_view url;
 };
+
+/// How good a source is.
+enum class source_quality : std::uint8_t {
+    vendor_document,  ///< datasheet, whitepaper or product page of the vendor
+    vendor_slide,     ///< said by the vendor in a talk or a paper, or marked as preliminary by it
+    third_party       ///< quoted by others; no public document of the vendor was found
+};
+
+/// "vendor_document", …
+[[nodiscard]] constexpr std::string_view name(source_quality which) {
+    constexpr std::array<std::string_view, 3> names{"vendor_document", "vendor_slide", "third_party"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+/// What a report says of a source that is less than a document; empty for one.
+[[nodiscard]] constexpr std::string_view remark(source_quality which) {
+    constexpr std::array<std::string_view, 3> remarks{"", "said by the vendor, no datasheet",
+                                                      "quoted by a third party"};
+    return remarks[static_cast<std::size_t>(which)];
+}
+
+/// What a peak is the peak of.
+enum class peak_kind : std::uint8_t {
+    unsaid,     ///< a number that a user gave, and did not say
+    datasheet,  ///< what the vendor prints
+    boost,      ///< what the units do at a clock that the device reports, which may be above the datasheet's
+    measured    ///< what a matmul reached on the device
+};
+
+/// "datasheet", …; "unsaid" too.
+[[nodiscard]] constexpr std::string_view name(peak_kind which) {
+    constexpr std::array<std::string_view, 4> names{"unsaid", "datasheet", "boost", "measured"};
+    return names[static_cast<std::size_t>(which)];
+}
 
 inline constexpr std::size_t max_driver_names = 4;
 
@@ -49,6 +83,8 @@ struct accelerator {
     std::array<double, precision_count> dense_tflops;
     publication source;
     std::string_view note;  ///< how the figures follow from the source, where they are not printed as they stand
+    source_quality quality = source_quality::vendor_document;
+    std::uint32_t flops_per_clock = 0;  ///< of bf16 (fp16 where there is none), dense, all units; 0: not known
 
     /// 0 where there is none.
     [[nodiscard]] constexpr double published_tflops(precision which) const {
@@ -71,6 +107,22 @@ struct accelerator {
                                      .append(floptally::name(which))
                                      .append(" rate; it has ")
                                      .append(known));
+    }
+
+    /// Dense TFLOP/s of the units at `clock_mhz`, which the device reports (`nvidia-smi --query-gpu=clocks.max.sm`):
+    /// the datasheet's rate is for a clock of its own (H100 SXM: 1830 MHz of 1980).
+    [[nodiscard]] double boost_tflops(precision which, double clock_mhz) const {
+        if (!(clock_mhz > 0) || clock_mhz > 1e5) {
+            throw error("clock_mhz", "must be above 0 and at most 100000, got " + std::to_string(clock_mhz));
+        }
+        if (flops_per_clock == 0) {
+            throw error("clock_mhz", std::string(name).append(
+                                         " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"));
+        }
+        const double published = peak_tflops(which);
+        const double half = published_tflops(precision::bf16) > 0 ? published_tflops(precision::bf16)
+                                                                  : published_tflops(precision::fp16);
+        return published / half * (flops_per_clock * clock_mhz * 1e-6);
     }
 };
 

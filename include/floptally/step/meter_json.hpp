@@ -145,17 +145,24 @@ class state_reader {
         return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
     };
     const metered_hardware& on = of.hardware();
-    return {{"version", version},
-            {"convention", std::string(of.model().counted_as().name)},
-            {"gpus", on.gpus},
-            {"counted", of.counted()},
-            {"peak_tflops", on.peak_tflops},
-            {"accelerator", optional(on.accelerator)},
-            {"precision", optional(on.precision)},
-            {"step", detail::span_json(of, of.last_step(), of.last_step())},
-            {"interval", detail::span_json(of, of.interval().totals, of.interval())},
-            {"run", detail::span_json(of, of.run().totals, of.run())},
-            {"step_percentiles", detail::percentiles_json(of)}};
+    nlohmann::ordered_json out{{"version", version},
+                               {"convention", std::string(of.model().counted_as().name)},
+                               {"gpus", on.gpus},
+                               {"counted", of.counted()},
+                               {"peak_tflops", on.peak_tflops},
+                               {"accelerator", optional(on.accelerator)},
+                               {"precision", optional(on.precision)}};
+    if (on.peak_kind != peak_kind::unsaid) {
+        out["peak_kind"] = std::string(name(on.peak_kind));
+    }
+    if (on.peak_quality != source_quality::vendor_document) {
+        out["peak_quality"] = std::string(name(on.peak_quality));
+    }
+    out.update({{"step", detail::span_json(of, of.last_step(), of.last_step())},
+                {"interval", detail::span_json(of, of.interval().totals, of.interval())},
+                {"run", detail::span_json(of, of.run().totals, of.run())},
+                {"step_percentiles", detail::percentiles_json(of)}});
+    return out;
 }
 
 /// One line of a JSON Lines file.

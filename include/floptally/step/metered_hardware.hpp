@@ -5,6 +5,7 @@
 #include <string>
 
 #include <floptally/error.hpp>
+#include <floptally/step/accelerator.hpp>
 
 namespace floptally {
 
@@ -22,6 +23,8 @@ struct metered_hardware {
     std::string accelerator{};  ///< its name, for the log
     std::string precision{};    ///< that of the peak, for the log
     counted_for counted = counted_for::unsaid;
+    floptally::peak_kind peak_kind = floptally::peak_kind::unsaid;
+    source_quality peak_quality = source_quality::vendor_document;  ///< of the peak's source
 };
 
 namespace detail {

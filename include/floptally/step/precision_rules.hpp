@@ -16,8 +16,8 @@ namespace floptally {
 
 namespace detail {
 
-[[nodiscard]] inline precision_rule precision_rule_of(std::string_view text,
-                                                      const std::optional<std::string>& product) {
+[[nodiscard]] inline precision_rule precision_rule_of(std::string_view text, const std::optional<std::string>& product,
+                                                      const std::optional<double>& clock_mhz) {
     const auto fail = [text](const std::string& problem) {
         throw error("precisions", problem + ", got \"" + std::string(text) + "\"");
     };
@@ -42,7 +42,8 @@ namespace detail {
         if (!product) {
             fail("a precision by name needs an accelerator; give its dense peak in TFLOP/s instead");
         }
-        rule.peak_tflops = accelerator_named(*product).peak_tflops(which);
+        const accelerator& part = accelerator_named(*product);
+        rule.peak_tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);
     }
     return rule;
 }
@@ -50,13 +51,15 @@ namespace detail {
 }  // namespace detail
 
 /// Rules of precision from their text, "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5": a component, layers (both ends
-/// included) or a component of layers, and a precision of the accelerator or a dense peak of one GPU in TFLOP/s.
-[[nodiscard]] inline std::vector<precision_rule> precision_rules(std::string_view text,
-                                                                 const std::optional<std::string>& product) {
+/// included) or a component of layers, and a precision of the accelerator, at its datasheet's clock or the one that is
+/// given, or a dense peak of one GPU in TFLOP/s.
+[[nodiscard]] inline std::vector<precision_rule> precision_rules(
+    std::string_view text, const std::optional<std::string>& product,
+    const std::optional<double>& clock_mhz = std::nullopt) {
     std::vector<precision_rule> rules;
     for (std::size_t first = 0; first <= text.size();) {
         const std::size_t end = std::min(text.find(',', first), text.size());
-        rules.push_back(detail::precision_rule_of(text.substr(first, end - first), product));
+        rules.push_back(detail::precision_rule_of(text.substr(first, end - first), product, clock_mhz));
         first = end + 1;
     }
     return rules;

@@ -3,7 +3,7 @@
 
 A feed is a function (model, run) of two values: a dict of forward's inputs, and what the run adds to a tally,
 
-    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...]}
+    {"lengths": [...], "grids": [[t, h, w], ...], "audio_frames": [...], "measured": {"word": n, ...}}
 
 Lengths are of text with its placeholders (or of a decoder), grids in patches before merging, one for each image or
 clip; audio frames are what enters the tower, mel frames or samples of a waveform. A case names a feed,
@@ -55,6 +55,7 @@ def audio_of(config):
 
 
 def channels_of(vision):
+    vision = inner(vision, "sam_config")
     return next((getattr(vision, name) for name in ("num_channels", "in_channels", "in_chans")
                  if getattr(vision, name, None) is not None), 3)
 
@@ -114,6 +115,8 @@ def text_around(model, rows, token, text=5):
 def rows_of(features, count):
     """How many rows each of `count` images or clips has in what get_image_features returns: a list of them, or any
     other nesting of equal ones."""
+    if getattr(features, "deepstack_features", None) is not None and isinstance(features.deepstack_features[0], tuple):
+        features = features.deepstack_features[0][1]  # granite4_vision: of each layer of the text, all alike
     features = next((getattr(features, name) for name in ("pooler_output", "last_hidden_state")
                      if getattr(features, name, None) is not None), features)
     parts = features if isinstance(features, (list, tuple)) else [features]
@@ -152,18 +155,20 @@ def image_batch(config, count, grid=None, patch=None):
     import torch
     vision = vision_of(config)
     patch = pair(patch or getattr(vision, "patch_size", None) or vision.tubelet_size[1:])
-    size = getattr(vision, "image_size", None) or vision.crop_size
-    height, width = pair(size) if grid is None else (grid[1] * patch[0], grid[2] * patch[1])
+    if grid is None:
+        height, width = pair(getattr(vision, "image_size", None) or vision.crop_size)
+    else:
+        height, width = grid[1] * patch[0], grid[2] * patch[1]
     return (torch.randn(count, channels_of(vision), height, width),
             [[1, height // patch[0], width // patch[1]] for _ in range(count)])
 
 
 @feed(2, 3)
-def pixels(model, images, patch=None):
+def pixels(model, images, patch=None, name="pixel_values"):
     """A plain vision model: pixel_values. A run is a number of images of the config's size, or (number, (t, h, w))."""
     count, grid = images if isinstance(images, tuple) else (images, None)
     values, grids = image_batch(model.config, count, grid, patch)
-    return {"pixel_values": values}, {"lengths": [], "grids": grids}
+    return {name: values}, {"lengths": [], "grids": grids}
 
 
 @feed(2, 3)
@@ -190,17 +195,75 @@ def contrastive(model, run):
 
 
 @feed((4, 2), (7, 3))
-def image_text_to_text(model, run):
-    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder. A run is (decoder length,
-    texts)."""
+def image_text_to_text(model, run, grid=None, patch=None):
+    """BLIP-2 before an encoder and a decoder: one image in each text of the encoder, of `grid` patches, else of the
+    config's size. A run is (decoder length, texts)."""
     length, texts = run
-    values, grids = image_batch(model.config, texts)
+    values, grids = image_batch(model.config, texts, grid, patch)
     images = {"pixel_values": values}
     rows = placeholders(model, "get_image_features", images, [1] * texts)
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     inputs.pop("use_cache")
     return ({**inputs, **images, "decoder_input_ids": words(model.config, texts, length)},
             {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
+
+
+@feed((11, 2), (7, 3))
+def captions(model, run, grid=None, patch=None):
+    """vision-encoder-decoder: a text of each image, whose keys are what the tower leaves. A run is (length, texts)."""
+    import torch
+    length, texts = run
+    values, grids = image_batch(model.config.encoder, texts, grid, patch)
+    with torch.no_grad():
+        keys = model.encoder(pixel_values=values).last_hidden_state.shape[1]
+    return ({"pixel_values": values, "decoder_input_ids": words(model.config.decoder, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": keys})
+
+
+@feed((11, 2), (7, 3))
+def attended(model, run):
+    """blip: a text whose layers attend an image. A run is (length, texts)."""
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    return ({"pixel_values": values, "input_ids": words(model.config, texts, length)},
+            {"lengths": [length] * texts, "grids": grids, "encoder_length": grids[0][1] * grids[0][2] + 1})
+
+
+@feed((11, 2, (1, 4, 6)), (7, 3, (1, 3, 5)))
+def flat_patches(model, run):
+    """pix2struct: patches with their row and column. A run is (length, texts, grid); length is 0 of the tower alone."""
+    import torch
+    length, texts, (_, rows, columns) = run
+    at = torch.tensor([[row, column] for row in range(rows) for column in range(columns)]).float() + 1
+    values = torch.randn(texts, rows * columns, vision_of(model.config).patch_embed_hidden_size)
+    inputs = {"flattened_patches": torch.cat([at.expand(texts, -1, 2), values], 2)}
+    record = {"lengths": [length] * texts if length else [], "grids": [[1, rows, columns]] * texts}
+    if not length:
+        return inputs, record
+    return {**inputs, "decoder_input_ids": words(model.config, texts, length)}, {
+        **record, "encoder_length": rows * columns}
+
+
+@feed((2, 11, 5), (1, 7, 9))
+def encoder_states(model, run):
+    """A decoder whose tower is elsewhere: what that made, with a gradient. A run is (texts, length, keys)."""
+    import torch
+    texts, length, keys = run
+    return ({"input_ids": words(model.config, texts, length), "use_cache": False,
+             "encoder_hidden_states": torch.randn(texts, keys, model.config.hidden_size, requires_grad=True)},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})
+
+
+@feed((11, 2, 1), (7, 3, 1))
+def prepended(model, run):
+    """git: images whose tokens stand before the text's and are counted with it. A run is (length, texts, images)."""
+    length, texts, images = run
+    values, grids = image_batch(model.config, texts * images)
+    tokens = grids[0][1] * grids[0][2] + 1
+    clips = getattr(model.config, "num_image_with_embedding", None) is not None
+    return ({"pixel_values": values.unflatten(0, (texts, images)) if clips else values,
+             "input_ids": words(model.config, texts, length), "use_cache": False},
+            {"lengths": [length + images * tokens] * texts, "grids": grids})
 
 
 @feed((1, 1), (2, 1))
@@ -212,6 +275,48 @@ def image_text(model, counts, extra=None):
     rows = placeholders(model, "get_image_features", images, counts)
     inputs, lengths = text_around(model, rows, placeholder_of(model.config))
     return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+@feed((1, 1), (2, 2))
+def image_rows(model, counts):
+    """modernvbert: as image_text, the images of a sample in a row; each sample has as many."""
+    values, grids = image_batch(model.config, sum(counts))
+    images = {"pixel_values": values.unflatten(0, (len(counts), counts[0]))}
+    rows = placeholders(model, "get_image_features", images, counts)
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": grids}
+
+
+def inside(config):
+    """The model that a retriever is made of."""
+    return config.vlm_config
+
+
+@feed((1, 1), (1, 1, 1))
+def retrieved(model, counts, rows=False):
+    """colpali, colmodernvbert (`rows`): one image in each sample, of the config's size."""
+    config = inside(model.config)
+    values, grids = image_batch(config, len(counts))
+    images = {"pixel_values": values[:, None] if rows else values}
+    blocks = by_sample(rows_of(ask(model.vlm, "get_image_features", images), len(counts)), counts)
+    inputs, lengths = text_around(model.vlm, blocks, placeholder_of(config))
+    return {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **images}, {
+        "lengths": lengths, "grids": grids}
+
+
+@feed(((1, 4, 6), (1, 8, 4)), ((1, 4, 4),))
+def retrieved_patches(model, grids):
+    """colqwen2: one image of any size in each sample, its patches padded to the largest; the padding is cut away."""
+    import torch
+    config = inside(model.config)
+    vision = vision_of(config)
+    counts = [t * h * w for t, h, w in grids]
+    values = torch.randn(len(grids), max(counts), patch_width(vision))
+    inputs, lengths = text_around(model.vlm, [[count // vision.spatial_merge_size ** 2] for count in counts],
+                                  placeholder_of(config))
+    return {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], "use_cache": False,
+            "pixel_values": values, "image_grid_thw": torch.tensor(grids)}, {
+                "lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
 @feed((((30, 41),), ((40, 12),)), (((20, 20), (41, 41)),))
@@ -303,15 +408,16 @@ def patch_width(vision):
 
 
 @feed(*GRIDS)
-def patches(model, samples, square=False, more=None):
-    """Qwen-VL kin: flattened patches (`square`: patches as little images) and image_grid_thw. A run is the grids of
+def patches(model, samples, square=False, more=None, values=None):
+    """Qwen-VL kin: flattened patches (`square`: patches as little images; `values` of each, where the config says them
+    by other names) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
     above 1. `more` makes further inputs of the grids."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
     count = sum(t * h * w for t, h, w in grids)
-    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (values or patch_width(vision),)
     images = {"pixel_values": torch.randn(count, *shape), "image_grid_thw": torch.tensor(grids)}
     images.update(more(grids) if more else {})
     rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
@@ -319,13 +425,103 @@ def patches(model, samples, square=False, more=None):
     return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
+@feed(((1, 4, 6), (1, 4, 6)), ((1, 3, 5),))
+def raw_patches(model, grids):
+    """fuyu: one image in each text, its patches as they are. A run is the grid of each, all alike."""
+    import torch
+    config = model.config
+    _, rows, columns = grids[0]
+    values = torch.randn(len(grids), rows * columns, config.num_channels * config.patch_size ** 2)
+    inputs, lengths = text_around(model, [[rows * columns]] * len(grids), placeholder_of(config))
+    return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed((11, 2), (9, 3))
+def marked(model, run):
+    """kosmos-2: a mask says where in a text its image stands. A run is (length, texts)."""
+    import torch
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    mask = torch.zeros(texts, length)
+    mask[:, 1:1 + model.config.latent_query_num] = 1
+    return ({"pixel_values": values, "input_ids": words(model.config, texts, length), "use_cache": False,
+             "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": grids})
+
+
+@feed((11, 2, (1, 4, 6)), (9, 3, (1, 3, 5)))
+def marked_patches(model, run):
+    """kosmos-2.5: as kosmos-2, of patches with their row and column. A run is (length, texts, grid)."""
+    import torch
+    length, texts, grid = run
+    inputs, record = flat_patches(model, run)
+    mask = torch.zeros(texts, length)
+    mask[:, 1:1 + model.config.latent_query_num] = 1
+    return ({"flattened_patches": inputs["flattened_patches"], "input_ids": words(model.config, texts, length),
+             "use_cache": False, "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": record["grids"]})
+
+
+@feed((1,))
+def image_pages(model, counts):
+    """deepseek_ocr2: one image in each text, of the size that SAM's config says."""
+    config = model.config
+    first = config.vision_config.sam_config
+    side = first.image_size // first.patch_size
+    values, grids = image_batch(first, len(counts))
+    images = {"pixel_values": values}
+    rows = placeholders(model, "get_image_features", images, [1] * len(counts))
+    inputs, lengths = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [[1, side, side]] * len(counts)}
+
+
 @feed(*GRIDS)
-def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None):
+def patches_by_kind(model, samples):
+    """ERNIE-4.5-VL: experts of text and of images apart, and clips, where t is above 1, apart from images. The visits of
+    experts of both kinds are measured, summed over layers."""
+    import torch
+    config = model.config
+    text, vision = config.text_config, vision_of(config)
+    grids = flatten(samples)
+    clips = grids[0][0] > 1
+    values = torch.randn(sum(t * h * w for t, h, w in grids), channels_of(vision) * vision.patch_size ** 2)
+    media = ({"pixel_values_videos": values, "video_grid_thw": torch.tensor(grids)} if clips else
+             {"pixel_values": values, "image_grid_thw": torch.tensor(grids)})
+    rows = placeholders(model, "get_video_features" if clips else "get_image_features", media,
+                        [len(sample) for sample in samples])
+    token = placeholder_of(config, "video" if clips else "image")
+    inputs, lengths = text_around(model, rows, token)
+    seen = inputs["input_ids"] == token
+    inputs.update(mm_token_type_ids=seen.int() * (2 if clips else 1), moe_mm_token_type_ids=seen.int())
+    times = text.num_experts_per_tok * text.mlp_layer_types.count("sparse")
+    measured = {"text_visits": times * int((~seen).sum()), "image_visits": times * int(seen.sum())}
+    return {**inputs, **media}, {"lengths": lengths, "grids": [list(grid) for grid in grids], "measured": measured}
+
+
+@feed(((((1, 4, 8),), ((1, 8, 4),))), ((((1, 8, 4), (1, 4, 4)),)))
+def patches_in_a_row(model, samples):
+    """MiniCPM-V: the patches of all images side by side, one patch high, with target_sizes."""
+    import torch
+    config = model.config
+    vision = vision_of(config)
+    grids = flatten(samples)
+    side = vision.patch_size
+    images = {"pixel_values": torch.randn(1, channels_of(vision), side, side * sum(h * w for _, h, w in grids)),
+              "target_sizes": torch.tensor([[h, w] for _, h, w in grids])}
+    record = {"lengths": [], "grids": [list(grid) for grid in grids]}
+    if vision is config:
+        return images, record
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, record["lengths"] = text_around(model, rows, placeholder_of(config))
+    return {**inputs, **images}, record
+
+
+@feed(*GRIDS)
+def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None,
+                  values=None):
     """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
-    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (patch_width(vision),)
+    shape = (channels_of(vision), *pair(vision.patch_size)) if square else (values or patch_width(vision),)
     images = {values_name: torch.randn(sum(t * h * w for t, h, w in grids), *shape), grid_name: torch.tensor(grids)}
     images.update(more(grids) if more else {})
     return images, {"lengths": [], "grids": [list(grid) for grid in grids]}
@@ -582,3 +778,200 @@ def audio_text(model, counts, rows=None):
               placeholders(model, "get_audio_features", clips, counts))
     inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
     return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((((1, 8, 12),), (230, 137)), (((1, 4, 4), (1, 8, 4)), (99,)))
+def omni(model, run):
+    """The thinker of Qwen3-Omni: as seen_and_heard, with as many placeholders of sound as the model makes of a clip."""
+    import torch
+    grids, counts = run
+    config = model.config
+    vision, audio = vision_of(config), audio_of(config)
+    images = {"pixel_values": torch.randn(sum(t * h * w for t, h, w in grids), patch_width(vision)),
+              "image_grid_thw": torch.tensor(grids)}
+
+    def clips(counts):
+        return {"input_features": torch.randn(len(counts), audio.num_mel_bins, max(counts)),
+                "feature_attention_mask": torch.tensor([[int(i < count) for i in range(max(counts))]
+                                                        for count in counts])}
+    blocks = [(placeholder_of(config), size) for size in rows_of(ask(model, "get_image_features", images), len(grids))]
+    blocks += [(placeholder_of(config, "audio"), rows_of(ask(model, "get_audio_features", clips([count])), 1)[0])
+               for count in counts]
+    ids = torch.cat([part for token, size in blocks for part in (words(config, 2), torch.full((size,), token))])[None]
+    length = ids.shape[1]
+    return ({**images, **clips(counts), "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False,
+             "position_ids": torch.arange(length).expand(3, 1, length)},
+            {"lengths": [length], "grids": [list(grid) for grid in grids], "audio_frames": list(counts)})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_to_text(model, run):
+    """A conformer of mel frames and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.encoder_config.num_mel_bins),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = getattr(model, "model", model).encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((1, 1), (2, 1))
+def timed_audio_text(model, counts, samples=0):
+    """musicflamingo and moss_transcribe_diarize, whose get_audio_features wants more than the sound: clips of the
+    length that the tower demands, of so many `samples` each. A run is the number of clips of each text."""
+    import torch
+    config, audio = model.config, audio_of(model.config)
+    count = 2 * audio.max_source_positions
+    clips = {"input_features": torch.randn(sum(counts), audio.num_mel_bins, count),
+             "input_features_mask": torch.ones(sum(counts), count, dtype=torch.long)}
+    if samples:
+        clips["padding_mask"] = torch.ones(sum(counts), samples, dtype=torch.long)
+    rows = -(-count // (2 * getattr(config, "audio_merge_size", 2)))
+    inputs, lengths = text_around(model, [[rows] * number for number in counts], placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [count] * sum(counts)}
+
+
+@feed((2, 48), (3, 64))
+def streamed(model, run):
+    """voxtral_realtime: a text as long as its sound. A run is (clips, mel frames)."""
+    import torch
+    clips, count = run
+    config, audio = model.config, audio_of(model.config)
+    frames = {"input_features": torch.randn(clips, audio.num_mel_bins, count), "use_cache": False}
+    if audio is config:
+        return frames, {"lengths": [], "audio_frames": [count] * clips}
+    length = count // 2 // config.downsample_factor
+    return ({**frames, "input_ids": words(config, clips, length), "num_delay_tokens": 3},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips})
+
+
+@feed(((2, 1), 23), ((1,), 12))
+def windows_of_features(model, run, name="input_features"):
+    """granite_speech: clips of given features, of equal length, in texts; the encoder by itself without texts. A run
+    is (clips of each text, frames of each clip)."""
+    import torch
+    counts, frames = run
+    config = model.config
+    audio = audio_of(config)
+    clips = {name: torch.randn(sum(counts), frames, audio.input_dim)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [frames] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(((2, 1), 46), ((1,), 33))
+def masked_features(model, run, bins=None):
+    """gemma4 and gemma3n: clips of mel frames, of equal length, in texts; the tower by itself without texts. A run is
+    (clips of each text, frames of each clip); `bins` are the values of a frame."""
+    import inspect
+
+    import torch
+    counts, frames = run
+    config = model.config
+    audio = audio_of(config)
+    width = bins or getattr(audio, "input_feat_size", None) or 4 * (audio.subsampling_conv_channels[0] // 4)
+    values, mask = torch.randn(sum(counts), frames, width), torch.ones(sum(counts), frames, dtype=torch.bool)
+    if audio_of(config) is config:
+        name = next(name for name in ("attention_mask", "audio_mel_mask") if name in
+                    inspect.signature(model.forward).parameters)
+        values_name = "audio_mel" if name == "audio_mel_mask" else "input_features"
+        return ({values_name: values, name: mask if name == "attention_mask" else ~mask},
+                {"lengths": [], "audio_frames": [frames] * sum(counts)})
+    clips = {"input_features": values, "input_features_mask": mask}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    inputs["mm_token_type_ids"] = inputs["input_ids"] * 0
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [frames] * sum(counts)}
+
+
+@feed(*GRIDS)
+def positioned_squares(model, samples, slots=36):
+    """gemma4_unified: squares of pixels with their positions, each image padded to `slots` of them."""
+    import torch
+    grids = flatten(samples)
+    side = vision_of(model.config).model_patch_size
+    at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (slots - h * w) for _, h, w in grids]
+    images = {"pixel_values": torch.rand(len(grids), slots, 3 * side ** 2), "image_position_ids": torch.tensor(at)}
+    rows = placeholders(model, "get_image_features", images, [len(sample) for sample in samples])
+    inputs, lengths = text_around(model, rows, placeholder_of(model.config))
+    return {**inputs, **images}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed(((2, 1), 11), ((1,), 7))
+def stacked_features(model, run):
+    """fun_asr_nano: clips of stacked frames, of equal length, in texts; the encoder by itself without texts. A run is
+    (clips of each text, rows of each clip)."""
+    import torch
+    counts, rows = run
+    config, audio = model.config, audio_of(model.config)
+    clips = {"input_features": torch.randn(sum(counts), rows, audio.num_mel_bins * audio.num_stacked_frames),
+             "input_features_mask": torch.ones(sum(counts), rows, dtype=torch.long)}
+    if audio is config:
+        return clips, {"lengths": [], "audio_frames": [rows] * sum(counts)}
+    blocks = placeholders(model, "get_audio_features", clips, counts)
+    inputs, lengths = text_around(model, blocks, placeholder_of(config, "audio"))
+    return {**inputs, **clips}, {"lengths": lengths, "audio_frames": [rows] * sum(counts)}
+
+
+@feed((((2, 1),), 41), (((1, 2), (2, 1)), 27), ((), 33))
+def pieces_and_sound(model, run):
+    """phi4_multimodal: texts of one image and one clip each, or of two clips and no image. A run is (rows and columns
+    of pieces of each text's image, mel frames of a clip). An image is two grids, the whole and a small one."""
+    import torch
+    shapes, frames = run
+    config = model.config
+    vision, audio = config.vision_config, config.audio_config
+    side, texts = vision.crop_size // vision.patch_size, len(shapes) or 2
+    per_clip = -(-frames // audio.time_reduction)
+    inputs = {"audio_input_features": torch.randn(texts, frames, audio.input_size),
+              "audio_embed_sizes": torch.tensor([per_clip] * texts),
+              "audio_attention_mask": torch.ones(texts, frames, dtype=torch.bool)}
+    blocks, grids = [[(audio.audio_token_id, per_clip)] for _ in range(texts)], []
+    if shapes:
+        pieces = shapes[0][0] * shapes[0][1] + 1
+        inputs.update(image_pixel_values=torch.randn(texts, pieces, 3, vision.crop_size, vision.crop_size),
+                      image_sizes=torch.tensor([[h * vision.crop_size, w * vision.crop_size] for h, w in shapes]),
+                      image_attention_mask=torch.ones(texts, pieces, side, side))
+        for block, (h, w) in zip(blocks, shapes):
+            half = side // 2
+            block.append((vision.image_token_id, half * h * (half * w + 1) + 1 + half * (half + 1)))
+            grids += [[1, h * side, w * side], [1, side, side]]
+    length = max(sum(size + 2 for _, size in block) for block in blocks) + 1
+    ids = words(config, texts, length)
+    for text, block in zip(ids, blocks):
+        start = 2
+        for token, size in block:
+            text[start:start + size] = token
+            start += size + 2
+    return ({**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False},
+            {"lengths": [ids.shape[1]] * texts, "grids": grids, "audio_frames": [frames] * texts})
+
+
+@feed((2, 11, 41), (3, 7, 25))
+def features_and_decoder(model, run):
+    """seamless_m4t: given features of frames, and a decoder. A run is (clips, length of the decoder, frames)."""
+    import torch
+    clips, length, count = run
+    config = model.config
+    frames = {"input_features": torch.randn(clips, count, config.feature_projection_input_dim),
+              "attention_mask": torch.ones(clips, count, dtype=torch.long)}
+    with torch.no_grad():
+        keys = model.speech_encoder(**frames).last_hidden_state.shape[1]
+    return ({**frames, "decoder_input_ids": words(config, clips, length), "use_cache": False},
+            {"lengths": [length] * clips, "audio_frames": [count] * clips, "encoder_length": keys})
+
+
+@feed((2, 11, 5), (3, 7, 9))
+def text_and_codes(model, run):
+    """musicgen: texts, and codes of sound in every codebook. A run is (texts, frames of codes, tokens of a text)."""
+    import torch
+    texts, length, keys = run
+    encoder, decoder = model.config.text_encoder, model.config.decoder
+    return ({"input_ids": torch.randint(5, encoder.vocab_size - 1, (texts, keys)),
+             "decoder_input_ids": torch.randint(0, decoder.vocab_size - 1, (texts * decoder.num_codebooks, length))},
+            {"lengths": [length] * texts, "grids": [], "encoder_length": keys})

@@ -35,7 +35,7 @@ Options:
     _feed=feeds.pixels     a model with a vision or audio tower: the function of feeds.py that makes its inputs
     _samples=(run, run)    the runs of such a case, in place of the feed's own; feeds.py says what a run is
     _kwargs={...}          further arguments of forward
-    _loss=["logits"]       the outputs that are summed; default: all logits, else last_hidden_state
+    _loss=["logits"]       the outputs that are summed, of a list each; default: all logits, else last_hidden_state
     _class="Name"          build this class, whatever the config says
     _choices=True          input is (1, batch, length)
     _dropout=True          keep dropout and layerdrop as the config has them
@@ -369,7 +369,8 @@ def run(item, built, attention, shape):
     with FlopCounterMode(display=False) as forward:
         outputs = model(**inputs)
     names = options.get("loss") or [name for name in OUTPUTS if outputs.get(name) is not None] or ["last_hidden_state"]
-    loss = sum(outputs[name].sum() for name in names)
+    made = [outputs[name] for name in names]
+    loss = sum(one.sum() for several in made for one in (several if isinstance(several, (list, tuple)) else [several]))
     with FlopCounterMode(display=False) as backward:
         loss.backward()
     operators = {"forward": counts(forward), "backward": counts(backward)}

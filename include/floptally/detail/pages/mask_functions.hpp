@@ -9,6 +9,7 @@
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistics/measured.hpp>
 
 /// @file
 /// Functions of pages whose values are masks, what attends what, or units, how many there are.
@@ -39,6 +40,8 @@ inline value merged_of(const function_call& c) {
 }
 inline value pooled_of(const function_call& c) { return mask_value_of(mask::pooled_patches(c.number(0))); }
 inline value clips_of(const function_call&) { return mask_value_of(mask::clips()); }
+inline value merged_pairs_of(const function_call& c) { return mask_value_of(mask::merged_pairs(c.number(0))); }
+inline value merged_squares_of(const function_call& c) { return mask_value_of(mask::merged_squares(c.number(0))); }
 inline value pooled_clips_of(const function_call& c) { return mask_value_of(mask::pooled_clips(c.number(0))); }
 /// later_image_tokens(side, window): beyond a window, which a number says or the mask of a layer, earlier ones too.
 inline value later_of(const function_call& c) {
@@ -53,15 +56,30 @@ inline value cells_of(const function_call& c) { return mask_value_of(mask::strid
 inline value level_windows_of(const function_call& c) {
     return mask_value_of(mask::level_windows(c.number(0), c.number(1), c.number(2) != 0, c.number(3) != 0));
 }
+inline value reduced_of(const function_call& c) {
+    return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
+}
+inline value lines_of(const function_call& c) { return mask_value_of(mask::window_lines(c.number_or(0, 0))); }
+inline value across_frames_of(const function_call&) { return mask_value_of(mask::across_frames()); }
 inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
 inline value kept_squares_of(const function_call& c) {
     return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
+}
+/// measured("text_visits"): what no config and no sample says, but the caller, by tally::add_measured.
+inline value measured_of(const function_call& c) {
+    if (c.given[0].is != value::kind::text) {
+        c.fail("takes the name of a word");
+    }
+    return mask_value_of(measured(c.given[0].text));
 }
 inline value frames_of(const function_call& c) {
     return mask_value_of(mask::strided_frames(c.number(0), c.number(1), c.number_or(2, 0)));
 }
 inline value frame_squares_of(const function_call& c) {
     return mask_value_of(mask::strided_squares(c.number(0), c.number(1), c.number_or(2, 0), c.number_or(3, 0)));
+}
+inline value frame_band_of(const function_call& c) {
+    return mask_value_of(mask::strided_band(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
 /// Frames that a stack of convolutions reads for one that leaves, less their padding on both sides:
 /// field(kernels, strides, paddings, dilations, first), each a list or a number for all.

@@ -39,16 +39,6 @@ struct as_part {
     bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
 };
 
-/// The page of the other side of an encoder-decoder; empty: there is none.
-[[nodiscard]] inline std::string_view encoder_of(const page& read) {
-    for (const page* p = &read; p != nullptr; p = p->base) {
-        if (!p->encoder.empty()) {
-            return p->encoder == "none" ? std::string_view{} : p->encoder;
-        }
-    }
-    return {};
-}
-
 /// Reads the config of one model by its page: layers, then the head. A model with models inside is
 /// `composite_reader`'s.
 class model_reader {
@@ -75,6 +65,7 @@ class model_reader {
 
     [[nodiscard]] model_config read() {
         scope_.check_keys();
+        open_encoder();
         rule_checker(scope_, notes_).check(scope_.of());
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
@@ -89,9 +80,8 @@ class model_reader {
             return model_reader(pages_, pages_.find(other, head.where, head.is->line), scope_.config(), options_, &same)
                 .read();
         }
-        if (const std::string_view side = encoder_page(); !side.empty()) {
-            const page& other = pages_.find(side, &scope_.of(), scope_.of().line);
-            model_reader(pages_, other, scope_.config(), {}).join_encoder(sum_, parts_, towers_);
+        for (model_reader* const side : encoder_) {
+            side->join_encoder(sum_, parts_, towers_);
         }
         add_layers();
         tied_ = scope_.on("always_tied") || (part_ != nullptr && !part_->is_side ? part_->tied : scope_.on("tied"));
@@ -109,9 +99,25 @@ class model_reader {
         return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
-    [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()); }
+    [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()).page; }
 
   private:
+    /// The other side, which names of this one may read: `encoder.h`.
+    void open_encoder() {
+        const other_side side = encoder_of(scope_.of());
+        if (side.page.empty()) {
+            return;
+        }
+        const fields& all = scope_.config();
+        const bool given = !side.key.empty() && all.has_value(side.key);
+        none_.nodes.push_back({});
+        none_.nodes.front().is = config_node::kind::object;
+        const fields inside(given ? all.tree() : none_, given ? *all.find(side.key) : none_.root(),
+                            all.field(side.key));
+        const page& other = pages_.find(side.page, &scope_.of(), scope_.of().line);
+        model_reader& made = encoder_.make(pages_, other, side.key.empty() ? all : inside, read_options{});
+        scope_.inner.push_back({"encoder", &made.names()});
+    }
     [[nodiscard]] std::string_view class_suffix() {
         if (part_ == nullptr) {
             return find_class(scope_, notes_);
@@ -281,6 +287,8 @@ class model_reader {
     const as_part* part_;
     layer_reader layers_;
     bool is_tower_;
+    config_tree none_;  ///< of an encoder that the config does not mention
+    kept<model_reader> encoder_;
     cost sum_;
     part_list parts_;
     std::vector<tower_input> towers_;

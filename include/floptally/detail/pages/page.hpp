@@ -139,7 +139,8 @@ struct page {
     std::string_view name;
     std::string_view base_name{};
     std::string_view prefix{};
-    std::string_view encoder{};  ///< the page of the other side; "none": the base's falls away
+    std::string_view encoder{};      ///< the page of the other side; "none": the base's falls away
+    std::string_view encoder_key{};  ///< of the object that has its config; empty: the same as this side's
     array_of<expression> expressions{};
     array_of<std::size_t> operands{};
     array_of<definition> definitions{};
@@ -188,6 +189,20 @@ struct page {
         return nullptr;
     }
 };
+
+/// The page of the other side of an encoder-decoder, and the key of its config where that is an object of its own.
+struct other_side {
+    std::string_view page{};  ///< empty: there is none
+    std::string_view key{};
+};
+[[nodiscard]] inline other_side encoder_of(const page& read) {
+    for (const page* p = &read; p != nullptr; p = p->base) {
+        if (!p->encoder.empty()) {
+            return p->encoder == "none" ? other_side{} : other_side{p->encoder, p->encoder_key};
+        }
+    }
+    return {};
+}
 
 /// The models inside a page: its own, and those of its bases that it does not replace.
 [[nodiscard]] inline array_of<const inner_model*> inner_of(const page& read) {

@@ -87,6 +87,10 @@ class page_parser {
             open(from.required_word("the rest of a class's name"), true, from);
         } else if (word == "encoder") {
             page_.encoder = from.required_name("the name of a page");
+            if (from.take("in")) {
+                from.expect(".");
+                page_.encoder_key = from.required_word("the name of a key", true);
+            }
         } else if (word == "inner") {
             inner(from);
         } else if (word == "note" || word == "require") {

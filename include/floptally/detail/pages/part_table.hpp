@@ -39,7 +39,7 @@ inline constexpr part_kind part_kinds[] = {
     {"gated_streams", " streams rank last ", gated_streams_of},
     {"mlp", " inner ", mlp_of},
     {"gated", " inner fused ", gated_of},
-    {"experts", " of top inner shared shared_gate plain latent zero measured ", experts_of},
+    {"experts", " of top inner shared shared_gate plain latent zero measured visits expert_bias ", experts_of},
     {"mamba", " inner state dt kernel ", mamba_of},
     {"mamba2", " heads dim groups state kernel ", mamba2_of},
     {"delta_net", " keys values key_dim value_dim kernel no_gate ", delta_net_of},

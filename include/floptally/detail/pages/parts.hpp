@@ -87,6 +87,10 @@ namespace floptally::detail::pages {
     return gated_mlp{.intermediate_size = p.must("inner"), .fused_gate_up = p.on("fused")}.cost(p.place());
 }
 [[gnu::cold]] inline cost experts_of(const part_call& p) {
+    const mask visits = p.attends("visits", measured("routed"));
+    if (!visits.is<unit_rules::measured>()) {
+        p.fail("visits must be measured(\"WORD\")");
+    }
     return moe{.num_experts = p.must("of"),
                .num_experts_per_tok = p.must("top"),
                .intermediate_size = p.must("inner"),
@@ -95,7 +99,9 @@ namespace floptally::detail::pages {
                .gated = !p.on("plain"),
                .latent_size = p.number("latent"),
                .zero_experts = p.number("zero"),
-               .routed_is_measured = p.on("measured")}
+               .routed_is_measured = p.on("measured") || p.on("visits"),
+               .visits = visits.as<unit_rules::measured>().word(),
+               .expert_bias = p.number("expert_bias")}
         .cost(p.place());
 }
 [[gnu::cold]] inline cost mamba_of(const part_call& p) {

@@ -73,9 +73,10 @@ inline void note_unused(const array_of<const page*>& given, const library& pages
     for (const tower_input& one : made.towers) {
         keep_units(one, made.cost);
     }
-    const std::string_view side = encoder_of(read);
+    const other_side side = encoder_of(read);
     note_unused(given, pages, config, type, options.strict, made.notes);
-    note_unread(read, side.empty() ? nullptr : &pages.find(side), config, options.strict, made.notes);
+    note_unread(read, side.page.empty() || !side.key.empty() ? nullptr : &pages.find(side.page), config, options.strict,
+                made.notes);
     for (const std::string& note : made.notes) {
         if (options.strict && note.starts_with(class_sizes_note)) {
             throw error("config", note);

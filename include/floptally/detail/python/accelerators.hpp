@@ -33,9 +33,14 @@ namespace floptally::detail::python {
     }
 }
 
-/// The peak of `part` (a name, or an Accelerator) in a precision, or the one that is given.
-[[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops,
-                                         const py::object& used) {
+[[nodiscard]] inline std::optional<double> to_clock_mhz(const py::object& clock_mhz) {
+    return clock_mhz.is_none() ? std::nullopt : std::optional(to_number(clock_mhz, "clock_mhz"));
+}
+
+/// The peak of `part` (a name, or an Accelerator) in a precision, at a clock where there is one, or the one that is
+/// given.
+[[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops, const py::object& used,
+                                         const std::optional<std::string>& kind, const py::object& clock_mhz) {
     std::optional<std::string> product;
     if (py::isinstance<accelerator>(part)) {
         product = part.cast<const accelerator&>().name;
@@ -44,9 +49,9 @@ namespace floptally::detail::python {
     } else if (!part.is_none()) {
         throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
     }
-    return choose_peak(product,
-                       peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
-                       name(to_precision(used)));
+    return choose_peak(
+        product, peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
+        name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
 }
 
 /// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
@@ -94,6 +99,16 @@ inline void bind_accelerators(py::module_& module) {
             "peak_tflops",
             [](const accelerator& a, const py::object& used) { return a.peak_tflops(to_precision(used)); },
             py::arg("precision") = "bf16", "Dense TFLOP/s of one device, or an Error that names what is published.")
+        .def(
+            "boost_tflops",
+            [](const accelerator& a, const py::object& clock_mhz, const py::object& used) {
+                return a.boost_tflops(to_precision(used), to_number(clock_mhz, "clock_mhz"));
+            },
+            py::arg("clock_mhz"), py::arg("precision") = "bf16",
+            "Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's.")
+        .def_property_readonly(
+            "quality", [](const accelerator& a) { return std::string(name(a.quality)); },
+            "How good the source is: vendor_document, vendor_slide or third_party.")
         .def_property_readonly("source", [](const accelerator& a) { return std::string(a.source.title); })
         .def_property_readonly("source_url", [](const accelerator& a) { return std::string(a.source.url); })
         .def_property_readonly("note", [](const accelerator& a) { return std::string(a.note); })

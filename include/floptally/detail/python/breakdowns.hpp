@@ -117,15 +117,18 @@ struct shown_breakdown {
 [[nodiscard]] inline shown_breakdown measured(const shown_breakdown& b, const py::object& seconds,
                                               const py::object& gpus, const py::object& part,
                                               const py::object& peak_tflops, const py::object& used,
-                                              const std::optional<std::string>& precisions) {
-    const chosen_peak peak = to_peak(part, peak_tflops, used);
+                                              const std::optional<std::string>& precisions,
+                                              const std::optional<std::string>& kind, const py::object& clock_mhz) {
+    const chosen_peak peak = to_peak(part, peak_tflops, used, kind, clock_mhz);
     mfu_report mfu{.utilization = {},
                    .step = {.seconds = to_number(seconds, "seconds"),
                             .gpus = to_count(gpus, "gpus", 1),
                             .peak_tflops = peak.tflops},
                    .accelerator = peak.accelerator,
                    .precision = peak.precision,
-                   .peak_source = peak.source};
+                   .peak_source = peak.source,
+                   .peak_kind = peak.kind,
+                   .peak_quality = peak.quality};
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
     if (precisions) {
         const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
@@ -146,7 +149,7 @@ struct shown_breakdown {
     if (b.mfu) {
         step = py::make_tuple(
             b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator, b.mfu->precision,
-            b.mfu->peak_source,
+            b.mfu->peak_source, static_cast<unsigned>(b.mfu->peak_kind), static_cast<unsigned>(b.mfu->peak_quality),
             b.mfu->mixed ? static_cast<py::object>(py::make_tuple(b.mfu->mixed->mfu, b.mfu->mixed->peak_tflops))
                          : static_cast<py::object>(py::none()));
     }
@@ -166,10 +169,12 @@ struct shown_breakdown {
                                     .peak_tflops = step[2].cast<double>()},
                            .accelerator = step[3].cast<std::string>(),
                            .precision = step[4].cast<std::string>(),
-                           .peak_source = step[5].cast<std::string>()};
+                           .peak_source = step[5].cast<std::string>(),
+                           .peak_kind = static_cast<peak_kind>(step[6].cast<unsigned>()),
+                           .peak_quality = static_cast<source_quality>(step[7].cast<unsigned>())};
         b.mfu->utilization = utilize(b.work, b.batch, b.mfu->step);
-        if (!step[6].is_none()) {
-            const py::tuple mixed(step[6]);
+        if (!step[8].is_none()) {
+            const py::tuple mixed(step[8]);
             b.mfu->mixed = {mixed[0].cast<double>(), mixed[1].cast<double>()};
         }
     }
@@ -212,9 +217,10 @@ what a fused attention backward computes again. str() is a table, in a notebook 
         .def_property_readonly("statistics", &statistics_of, "Sequences, tokens, squares and pairs, useful and padded.")
         .def("measure", &measured, py::arg("seconds"), py::kw_only(), py::arg("gpus"),
              py::arg("accelerator") = py::none(), py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16",
-             py::arg("precisions") = py::none(),
+             py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(), py::arg("clock_mhz") = py::none(),
              "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
-             "precisions: as a Meter has them, for mixed_mfu.")
+             "precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, "
+             "measured); clock_mhz: of the accelerator's boost peak.")
         .def(
             "to_dict",
             [with](const shown_breakdown& r) -> py::dict {

@@ -74,9 +74,6 @@ template <class ToOne>
     return all;
 }
 
-/// The word of what runs once in each pass of a model, whatever its batch: a product of parameters alone.
-inline constexpr const char* passes = "passes";
-
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
   public:
@@ -220,12 +217,12 @@ class input_arguments {
     /// What is given as samples is one pass of the model, unless `measured` says how many there were; a tally has its
     /// own.
     void add_pass(const std::optional<py::object>& words, const mask_set& masks) {
-        const bool said = words && words->contains(passes);
-        const bool kept =
-            std::any_of(masks.begin(), masks.end(), [](const rule& one) { return one == floptally::measured(passes); });
+        const py::str name(passes_word.data(), passes_word.size());
+        const bool said = words && words->contains(name);
+        const bool kept = std::any_of(masks.begin(), masks.end(), [](const rule& one) { return counts_passes(one); });
         if (kept && !said && input_.names_any()) {
             tally sum{masks};
-            sum.add_measured(passes, 1, 1);
+            sum.add_measured(passes_word, 1, 1);
             input_.tallies.push_back(sum);
         }
     }

@@ -27,8 +27,9 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
                                                   const py::object& peak_tflops, const py::object& used,
-                                                  const py::object& counted, const py::object& reduce) {
-    const chosen_peak peak = to_peak(part, peak_tflops, used);
+                                                  const py::object& counted, const py::object& reduce,
+                                                  const std::optional<std::string>& kind, const py::object& clock_mhz) {
+    const chosen_peak peak = to_peak(part, peak_tflops, used, kind, clock_mhz);
     if (gpus.is_none() && reduce.is_none()) {
         throw error("gpus", "must be given, or reduce, whose ranks they are");
     }
@@ -38,7 +39,9 @@ namespace floptally::detail::python {
             .precision = peak.precision,
             .counted = counted.is_none()
                            ? counted_for::unsaid
-                           : from_word<counted_for>(counted.cast<std::string>(), "counted", {"unsaid", "all_gpus"})};
+                           : from_word<counted_for>(counted.cast<std::string>(), "counted", {"unsaid", "all_gpus"}),
+            .peak_kind = peak.kind,
+            .peak_quality = peak.quality};
 }
 
 /// The sum over ranks by a `floptally.distributed.Reduction`, or whatever is called as it is and has its `layout` and

@@ -45,16 +45,19 @@ class held_meter {
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
                const py::object& peak_tflops, const py::object& used, const py::object& how, const py::object& trains,
                const py::object& clock, const py::object& counted, const py::object& reduce,
-               const std::optional<std::string>& precisions)
+               const std::optional<std::string>& precisions, const std::optional<std::string>& kind,
+               const py::object& clock_mhz)
         : model(measured),
           as(measured.folded(to_convention(how), to_plan(trains, measured))),
-          of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce), to_rank_sum(reduce, as->counter),
-             to_clock(clock)),
-          arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions)) {
+          of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce, kind, clock_mhz),
+             to_rank_sum(reduce, as->counter), to_clock(clock)),
+          arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions, kind,
+                                   clock_mhz)) {
         if (precisions) {
             const std::string& name = of.hardware().accelerator;
             of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
-                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name)),
+                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name),
+                                                       to_clock_mhz(clock_mhz)),
                                        of.hardware().peak_tflops));
         }
     }
@@ -128,7 +131,8 @@ struct metered_step {
                                                                                       const python_services& with) {
     const py::tuple a(state[1]);
     auto m = std::make_unique<held_meter>(state[0].cast<const model_cost&>(), a[0], a[1], a[2], a[3], a[4], a[5], a[6],
-                                          a[7], a[8], a[9].cast<std::optional<std::string>>());
+                                          a[7], a[8], a[9].cast<std::optional<std::string>>(),
+                                          a[10].cast<std::optional<std::string>>(), a[11]);
     if (!state[2].is_none()) {
         with.resume_meter(m->of, state[2].cast<std::string>());
     }
@@ -165,7 +169,8 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
 gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
 reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
 or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
-accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it. clock: any
+accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it, and
+peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost peak. clock: any
 function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
 "mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
 
@@ -175,11 +180,12 @@ function that returns seconds. precisions: what runs in another precision than `
             meter.add(cu_seqlens=batch.cu_seqlens))");
     type.def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const py::object&,
                       const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
-                      const std::optional<std::string>&>(),
+                      const std::optional<std::string>&, const std::optional<std::string>&, const py::object&>(),
              py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
              py::arg("peak_tflops") = py::none(), py::arg("precision") = "bf16", py::arg("convention") = "exact",
              py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
-             py::arg("reduce") = py::none(), py::arg("precisions") = py::none())
+             py::arg("reduce") = py::none(), py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(),
+             py::arg("clock_mhz") = py::none())
         .def("begin_step",
              [](held_meter& m) {
                  m.of.begin_step();
@@ -259,7 +265,13 @@ function that returns seconds. precisions: what runs in another precision than `
         .def_property_readonly("gpus", [](const held_meter& m) { return m.of.hardware().gpus; })
         .def_property_readonly("peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; })
         .def_property_readonly("accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; })
-        .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; });
+        .def_property_readonly("precision", [](const held_meter& m) { return m.of.hardware().precision; })
+        .def_property_readonly(
+            "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); },
+            "datasheet, boost or measured; unsaid where a number was given alone.")
+        .def_property_readonly(
+            "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
+            "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
     type.def(py::pickle([with](const py::object& self) { return meter_pickle(self, *with); },
                         [with](const py::tuple& state) { return meter_of_pickle(state, *with); }));
     add_fast_method<meter_add>(type, "add", "($self, /, *, " + input_signature() + ")",

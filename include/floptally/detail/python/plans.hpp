@@ -67,11 +67,13 @@ namespace floptally::detail::python {
 [[nodiscard]] inline training_plan make_plan(const std::string& phase, const std::string& recomputed,
                                              bool flash_attention, const std::vector<plan_rule>& rules,
                                              const std::vector<std::string>& recomputed_components,
-                                             const py::object& recompute_every, const py::dict& repeated) {
+                                             const py::object& recompute_every, const py::dict& repeated,
+                                             const std::string& indexer) {
     training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
                        .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
-                       .recompute_every = to_count(recompute_every, "recompute_every", 1)};
+                       .recompute_every = to_count(recompute_every, "recompute_every", 1),
+                       .indexer = from_word<indexer_training>(indexer, "indexer", indexer_training_names)};
     for (const plan_rule& rule : rules) {
         plan.rules.push_back(rule, "rules");
     }
@@ -107,7 +109,8 @@ inline py::tuple plan_state(const training_plan& plan) {
         repeated[py::str(std::string(one.weights.view()))] = one.ranks;
     }
     return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
-                          plan.flash_attention, rules, components, plan.recompute_every, repeated);
+                          plan.flash_attention, rules, components, plan.recompute_every, repeated,
+                          to_word(plan.indexer, indexer_training_names));
 }
 
 inline void bind_plans(py::module_& module) {
@@ -161,11 +164,12 @@ layer) or "attention" (of the attention core). flash_attention: the backward of 
 which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
 recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
 only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
-once. Of names that fit the same the last one holds.)")
+once. Of names that fit the same the last one holds. indexer: whether those of sparse attention train by a loss of their
+own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all), "warm_up" (and attention is over all).)")
         .def(py::init(&make_plan), py::kw_only(), py::arg("phase") = "train", py::arg("recompute") = "none",
              py::arg("flash_attention") = true, py::arg("rules") = std::vector<plan_rule>{},
              py::arg("recompute_components") = std::vector<std::string>{}, py::arg("recompute_every") = 1,
-             py::arg("repeated") = py::dict())
+             py::arg("repeated") = py::dict(), py::arg("indexer") = "frozen")
         .def_property_readonly("phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); })
         .def_property_readonly("recompute",
                                [](const training_plan& p) { return to_word(p.recomputed, recompute_names); })
@@ -175,12 +179,14 @@ once. Of names that fit the same the last one holds.)")
                                [](const training_plan& p) -> py::object { return plan_state(p)[4]; })
         .def_property_readonly("recompute_every", [](const training_plan& p) { return p.recompute_every; })
         .def_property_readonly("repeated", [](const training_plan& p) -> py::object { return plan_state(p)[6]; })
+        .def_property_readonly("indexer",
+                               [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); })
         .def(py::self == py::self)
         .def("__repr__", [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; })
         .def(py::pickle(&plan_state, [](const py::tuple& s) {
             return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
                              s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5],
-                             s[6].cast<py::dict>());
+                             s[6].cast<py::dict>(), s[7].cast<std::string>());
         }));
 }
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trainer's arguments, one field at a time, with errors that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import Error
+
+_REQUIRED: Any = object()
+
+
+class Fields:
+    """Attributes of an object, or keys of a mapping. None is as if a field were not there."""
+
+    def __init__(self, source: Any, path: str = "") -> None:
+        self.source = source
+        self._path = path
+
+    def name(self, field: str) -> str:
+        return f"{self._path}{field}"
+
+    def get(self, field: str) -> Any:
+        """None where it is absent."""
+        if isinstance(self.source, Mapping):
+            return self.source.get(field)
+        return getattr(self.source, field, None)
+
+    def integer(self, field: str, otherwise: Any = _REQUIRED, *, least: int = 1) -> int:
+        value = self._or(field, otherwise)
+        return as_integer(self.name(field), value, least=least)
+
+    def flag(self, field: str, otherwise: bool = False) -> bool:
+        value = self._or(field, otherwise)
+        if not isinstance(value, bool):
+            raise Error(self.name(field), f"must be True or False, got {value!r}")
+        return value
+
+    def text(self, field: str, otherwise: Any = _REQUIRED) -> str:
+        value = self._or(field, otherwise)
+        if not isinstance(value, str):
+            raise Error(self.name(field), f"must be a str, got {value!r}")
+        return value
+
+    def inside(self, field: str) -> Fields:
+        value = self._or(field, _REQUIRED)
+        return Fields(value, f"{self.name(field)}.")
+
+    def refuse(self, field: str, why: str) -> None:
+        """An error where the field is there and is not 0, False or empty."""
+        value = self.get(field)
+        if value:
+            raise Error(self.name(field), f"{why}, got {value!r}")
+
+    def _or(self, field: str, otherwise: Any) -> Any:
+        value = self.get(field)
+        if value is not None:
+            return value
+        if otherwise is _REQUIRED:
+            raise Error(self.name(field), f"must be given: {type(self.source).__name__} has none")
+        return otherwise
+
+
+def as_integer(field: str, value: Any, *, least: int = 0) -> int:
+    """A whole number, which sums over ranks have as a float and configs as NumPy's."""
+    whole = None
+    if not isinstance(value, (bool, str)):
+        try:
+            whole = int(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    if whole is None or whole != value or whole < least:
+        raise Error(field, f"must be a whole number from {least}, got {value!r}")
+    return whole
+
+
+def as_seconds(field: str, value: Any) -> float:
+    """A time that can be divided by."""
+    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
+    if not 0.0 < seconds < float("inf"):
+        raise Error(field, f"must be a time in seconds above 0, got {value!r}")
+    return seconds
+
+
+def as_lengths(field: str, value: Any) -> list[int]:
+    """Tokens of each sequence, whatever holds them: a list, an array, a tensor."""
+    items = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
+        raise Error(field, f"must be the tokens of each sequence, got {value!r}")
+    return [as_integer(f"{field}[{i}]", one) for i, one in enumerate(items)]

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model that Megatron's arguments describe, whichever of its two spellings they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import Cost, Error
+from ._fields import Fields, as_integer
+from ._model import Model, Part, linear
+
+#: What Megatron-LM's command line calls otherwise than a TransformerConfig.
+LM_NAMES = {"gated_linear_unit": "swiglu", "num_moe_experts": "num_experts"}
+
+_LETTERS = "M mamba, G gated delta net, * attention, - MLP, E experts, | and / between stages and MTP depths"
+
+
+class _Reader:
+    def __init__(self, source: Any, names: Mapping[str, str], vocab_size: int, path: str = "") -> None:
+        self.fields = Fields(source, path)
+        self.names = names
+        self.hidden = self.fields.integer("hidden_size")
+        self.heads = self.fields.integer("num_attention_heads")
+        self.gated = self.fields.flag(names.get("gated_linear_unit", "gated_linear_unit"))
+        self.model = Model("megatron", hidden_size=self.hidden, vocab_size=vocab_size, tied=self._tied())
+        self.vocab_size = vocab_size
+        self.variant = self.fields.get("experimental_attention_variant")
+        if self.variant not in (None, "gdn", "gated_delta_net"):
+            raise Error(self.fields.name("experimental_attention_variant"), f"is not read: {self.variant!r}")
+        for field in ("kimi_kda_layers", "csa_compress_ratios"):
+            self.fields.refuse(field, "is not read")
+
+    def cost(self) -> Cost:
+        pattern = self.fields.get("hybrid_layer_pattern")
+        if pattern:
+            self._hybrid(self.fields.text("hybrid_layer_pattern"))
+        else:
+            self._decoder()
+        return self.model.cost()
+
+    # ---- which layers there are ----
+
+    def _decoder(self) -> None:
+        layers = self.fields.integer("num_layers")
+        mtp = self.fields.integer("mtp_num_layers", 0, least=0)
+        experts = self._moe_layers(layers)
+        is_linear = self._linear_layers(layers)
+        kinds = list(zip(is_linear, self._windowed_layers(layers), experts, strict=True))
+        parts = {kind: [*self._mixer(*kind[:2]), *(self._experts() if kind[2] else self._mlp())] for kind in set(kinds)}
+        for kind in kinds:
+            self.model.layer(*parts[kind])
+        projection = linear("mtp.projection", 2 * self.hidden, self.hidden)
+        for _ in range(mtp):  # a copy of the last layer behind a projection of two hidden states
+            self.model.layer(projection, *parts[kinds[-1]], self._mtp_logits())
+            self.model.weights("latent_norm", 3 * self.hidden)
+        if self.fields.flag("multi_latent_attention"):
+            latent = sum(not one for one, _, _ in kinds) + mtp * (not is_linear[-1])
+            self.model.weights("latent_norm", latent * self._latent_norms())
+
+    def _hybrid(self, pattern: str) -> None:
+        stages, *depths = pattern.split("/")
+        depths = [depth for depth in depths if depth]
+        field = self.fields.name("hybrid_layer_pattern")
+        if len(set(depths)) > 1:
+            raise Error(field, f"must repeat one pattern behind each /, got {pattern!r}")
+        if any(letter not in "MG*-E|" for letter in stages + "".join(depths)):
+            raise Error(field, f"must be of the letters {_LETTERS}, got {pattern!r}")
+        windowed = self._windowed_layers(len(stages.replace("|", "")))
+        for i, letter in enumerate(stages.replace("|", "")):
+            self.model.layer(*self._lettered(letter, windowed[i]))
+        # Without a pattern behind a / the arguments say how many times the logits are computed, and no layers.
+        for i in range(self.fields.integer("mtp_num_layers", len(depths), least=0)):
+            self.model.layer(self._mtp_logits())
+            for letter in depths[i] if i < len(depths) else "":
+                self.model.layer(*self._lettered(letter, False))
+
+    def _lettered(self, letter: str, windowed: bool) -> list[Part]:
+        if letter == "M":
+            return self._mamba()
+        if letter == "G":
+            return self._gated_delta_net()
+        if letter == "E":
+            return self._experts()
+        return self._mlp() if letter == "-" else self._attention(windowed)
+
+    def _moe_layers(self, layers: int) -> list[bool]:
+        if self.fields.get(self._experts_field()) is None:
+            return [False] * layers
+        return self._pattern("moe_layer_freq", 1, layers, lambda i, every: i % every == 0)
+
+    def _linear_layers(self, layers: int) -> list[bool]:
+        if self.variant is None:
+            return [False] * layers
+        return self._pattern("linear_attention_freq", None, layers, lambda i, every: (i + 1) % every != 0)
+
+    def _windowed_layers(self, layers: int) -> list[bool]:
+        if self.fields.get("window_size") is None:
+            return [False] * layers
+        if self.fields.get("window_attn_skip_freq") is None:
+            return [True] * layers
+        return self._pattern("window_attn_skip_freq", None, layers, lambda i, every: (i + 1) % every != 0)
+
+    def _pattern(self, field: str, otherwise: int | None, layers: int, every: Any) -> list[bool]:
+        """A period, or a list of 0 and 1."""
+        value = self.fields.get(field)
+        value = otherwise if value is None else value
+        name = self.fields.name(field)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            if len(value) != layers or any(one not in (0, 1) for one in value):
+                raise Error(name, f"must be {layers} of 0 and 1, got {value!r}")
+            return [bool(one) for one in value]
+        period = as_integer(name, value, least=1)
+        return [bool(every(i, period)) for i in range(layers)]
+
+    # ---- what a layer is made of ----
+
+    def _mixer(self, is_linear: bool, windowed: bool) -> list[Part]:
+        if is_linear:
+            return self._gated_delta_net()
+        return self._latent_attention() if self.fields.flag("multi_latent_attention") else self._attention(windowed)
+
+    def _attention(self, windowed: bool) -> list[Part]:
+        width = self.fields.integer("kv_channels", self.hidden // self.heads)
+        grouped = self.fields.flag("group_query_attention", True)
+        part: Part = {
+            "type": "attention",
+            "num_heads": self.heads,
+            "num_kv_heads": self.fields.integer("num_query_groups", self.heads) if grouped else self.heads,
+            "head_dim": width,
+        }
+        if windowed:
+            part["mask"] = self._window()
+        if not self.fields.flag("attention_output_gate"):
+            return [part]
+        return [part, linear("attention.gate", self.hidden, self.heads * width)]
+
+    def _window(self) -> Part:
+        value = self.fields.get("window_size")
+        name = self.fields.name("window_size")
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            return {"sliding_window": as_integer(name, value, least=1)}
+        if len(value) != 2:
+            raise Error(name, f"must be tokens to the left and to the right, got {value!r}")
+        left, right = (as_integer(f"{name}[{i}]", one, least=-1) for i, one in enumerate(value))
+        return {"sliding_window": left + 1} if right == 0 and left >= 0 else {"window": [left, right]}
+
+    def _latent_attention(self) -> list[Part]:
+        query_rank = self.fields.integer("q_lora_rank", 0, least=0)
+        latent = self.fields.integer("kv_lora_rank")
+        part: Part = {
+            "type": "mla",
+            "num_heads": self.heads,
+            "q_lora_rank": query_rank,
+            "kv_lora_rank": latent,
+            "qk_nope_head_dim": self.fields.integer("qk_head_dim"),
+            "qk_rope_head_dim": self.fields.integer("qk_pos_emb_head_dim", 0, least=0),
+            "v_head_dim": self.fields.integer("v_head_dim"),
+        }
+        return [part]
+
+    def _latent_norms(self) -> int:
+        """The weights of the norms inside latent attention, which Megatron counts."""
+        return self.fields.integer("q_lora_rank", 0, least=0) + self.fields.integer("kv_lora_rank")
+
+    def _gated_delta_net(self) -> list[Part]:
+        part: Part = {
+            "type": "gated_delta_net",
+            "num_key_heads": self.fields.integer("linear_num_key_heads", 16),
+            "num_value_heads": self.fields.integer("linear_num_value_heads", 32),
+            "key_head_dim": self.fields.integer("linear_key_head_dim", 128),
+            "value_head_dim": self.fields.integer("linear_value_head_dim", 128),
+            "conv_kernel": self.fields.integer("linear_conv_kernel_dim", 4),
+        }
+        return [part]
+
+    def _mamba(self) -> list[Part]:
+        head_dim = self.fields.integer("mamba_head_dim", 64)
+        part: Part = {
+            "type": "mamba2",
+            "num_heads": self.fields.integer("mamba_num_heads", 2 * self.hidden // head_dim),
+            "head_dim": head_dim,
+            "n_groups": self.fields.integer("mamba_num_groups", 8),
+            "state_size": self.fields.integer("mamba_state_dim", 128),
+            "conv_kernel": self.fields.integer("mamba_conv_kernel", 4),
+        }
+        return [part]
+
+    def _mlp(self) -> list[Part]:
+        return [{"type": "mlp", "intermediate_size": self.fields.integer("ffn_hidden_size"), "gated": self.gated}]
+
+    def _experts(self) -> list[Part]:
+        dense = self.fields.get("ffn_hidden_size")
+        part: Part = {
+            "type": "moe",
+            "num_experts": self.fields.integer(self._experts_field()),
+            "num_experts_per_tok": self.fields.integer("moe_router_topk", 1),
+            "intermediate_size": self.fields.integer("moe_ffn_hidden_size", dense),
+            "gated": self.gated,
+        }
+        shared = self.fields.integer("moe_shared_expert_intermediate_size", 0, least=0)
+        if shared:
+            part["shared_intermediate_size"] = shared
+            part["shared_expert_gate"] = self.fields.flag("moe_shared_expert_gate")
+        latent = self.fields.integer("moe_latent_size", 0, least=0)
+        if latent:
+            part["latent_size"] = latent
+        return [part]
+
+    def _mtp_logits(self) -> Part:
+        return linear("mtp.lm_head", self.hidden, self.vocab_size)
+
+    def _experts_field(self) -> str:
+        return self.names.get("num_moe_experts", "num_moe_experts")
+
+    def _tied(self) -> bool:
+        untied = self.fields.get("untie_embeddings_and_output_weights")
+        shared = self.fields.get("share_embeddings_and_output_weights")
+        return bool(shared) if untied is None else not untied
+
+
+def read(source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "") -> Cost:
+    """The cost of the model. `vocab_size` is that of the lm_head to be counted."""
+    return _Reader(source, names or {}, vocab_size, path).cost()

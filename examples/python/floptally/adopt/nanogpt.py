@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nanoGPT: ``GPT.estimate_mfu`` of its model.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import Convention, Cost, Plan, accelerator
+from ._count import counted
+from ._fields import Fields, as_integer, as_seconds
+from ._model import Model
+
+__all__ = ["estimate_mfu", "read"]
+
+#: nanoGPT's MFU is in units of this whatever it runs on: the dense bf16 peak of an A100.
+A100 = "NVIDIA A100-SXM4-80GB"
+
+
+def read(config: Any) -> Cost:
+    """The cost of the model that a GPTConfig describes."""
+    fields = Fields(config, "config.")
+    width = fields.integer("n_embd")
+    layers = fields.integer("n_layer")
+    bias = fields.flag("bias", True)
+    model = Model("nanogpt", hidden_size=width, vocab_size=fields.integer("vocab_size"), tied=True)
+    for _ in range(layers):
+        model.layer(
+            {"type": "attention", "num_heads": fields.integer("n_head")},
+            {"type": "mlp", "intermediate_size": 4 * width, "gated": False},
+        )
+    norms = 2 * layers + 1
+    model.weights("norm", norms * width)
+    if bias:
+        model.weights("bias", norms * width + layers * (3 + 1 + 4 + 1) * width)
+    return model.cost()
+
+
+def estimate_mfu(
+    self: Any,
+    fwdbwd_per_iter: int,
+    dt: float,
+    *,
+    convention: str | Convention = "nanogpt",
+    plan: Plan | None = None,
+    accelerator: str = A100,
+) -> float:
+    """MFU as a fraction, as a function or in place of the method of that name.
+
+    Args:
+        self: a GPT, whose config is read.
+        fwdbwd_per_iter: sequences of ``config.block_size`` tokens in one iteration.
+        dt: seconds of the iteration.
+        convention: of the count; nanoGPT's own by default.
+        plan: what trains and what runs again, where that is not all and nothing.
+        accelerator: whose dense bf16 peak 100 % is; nanoGPT's A100 by default.
+    """
+    config = Fields(self).inside("config")
+    seconds = as_seconds("dt", dt)
+    sequences = as_integer("fwdbwd_per_iter", fwdbwd_per_iter, least=0)
+    flops = counted(read(config.source), convention, plan).equal(sequences, config.integer("block_size"))
+    return flops * (1.0 / seconds) / _peak(accelerator)
+
+
+def _peak(name: str) -> float:
+    return accelerator(name).peak_tflops("bf16") * 1e12

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchtitan: ``get_nparams_and_flops`` of its models' configs, and the FLOPs per token of its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
+from fractions import Fraction
+from typing import Any
+
+from .. import Convention, Cost, Error, Plan
+from ._count import Count, counted
+from ._fields import Fields, as_integer, as_lengths
+from ._model import Model, Part
+
+__all__ = ["flops_per_token", "get_nparams_and_flops", "read"]
+
+
+def get_nparams_and_flops(
+    self: Any,
+    model: Any,
+    seq_len: int,
+    *,
+    convention: str | Convention = "torchtitan",
+    plan: Plan | None = None,
+) -> tuple[int, int | float]:
+    """(parameters, FLOPs of a token), as a function or in place of the method of a model's Config.
+
+    Args:
+        self: the model's config.
+        model: the model, whole, whose parameters are counted and must be those that the config describes.
+        seq_len: tokens of a sequence.
+        convention: of the count; torchtitan's own by default.
+        plan: what trains and what runs again, where that is not all and nothing.
+    """
+    count = counted(read(self), convention, plan)
+    parameters = sum(one.numel() for one in model.parameters())
+    if parameters != count.cost.parameters:
+        raise Error(
+            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}"
+        )
+    return parameters, _per_token(count, [as_integer("seq_len", seq_len, least=1)])
+
+
+def flops_per_token(
+    model_config: Any, lengths: Any, *, convention: str | Convention = "torchtitan", plan: Plan | None = None
+) -> int | float:
+    """The mean over the tokens of sequences of these lengths: what the metrics multiply by tokens per second.
+
+    metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
+    """
+    return _per_token(counted(read(model_config), convention, plan), as_lengths("lengths", lengths))
+
+
+def _per_token(count: Count, lengths: list[int]) -> int | float:
+    tokens = sum(lengths)
+    if tokens == 0:
+        raise Error("lengths", "must have a token")
+    mean = Fraction(count.lengths(lengths), tokens)
+    return mean.numerator if mean.denominator == 1 else float(mean)
+
+
+def read(config: Any) -> Cost:
+    """The cost of the model that a config of torchtitan describes: its decoders of attention, MLPs and experts."""
+    top = Fields(config, "config.")
+    model = Model(
+        "torchtitan", hidden_size=top.integer("dim"), vocab_size=top.integer("vocab_size"),
+        tied=top.flag("enable_weight_tying"),
+    )  # fmt: skip
+    layers = top.get("layers")
+    if not layers:
+        raise Error("config.layers", f"must have a layer, got {layers!r}")
+    for i, layer in enumerate(layers):
+        fields = Fields(layer, f"config.layers[{i}].")
+        model.layer(_attention(fields.inside("attention"), top.integer("dim")), _feed_forward(fields))
+        model.weights("bias", *_expert_biases(fields))
+    for kind, parameters in _elementwise(config):
+        model.weights(kind, parameters)
+    return model.cost()
+
+
+def _attention(fields: Fields, width: int) -> Part:
+    heads = fields.integer("n_heads")
+    if fields.get("kv_lora_rank") is not None:
+        return {
+            "type": "mla",
+            "num_heads": heads,
+            "q_lora_rank": fields.integer("q_lora_rank", 0, least=0),
+            "kv_lora_rank": fields.integer("kv_lora_rank"),
+            "qk_nope_head_dim": fields.integer("qk_nope_head_dim"),
+            "qk_rope_head_dim": fields.integer("qk_rope_head_dim"),
+            "v_head_dim": fields.integer("v_head_dim"),
+        }
+    part: Part = {
+        "type": "attention", "num_heads": heads, "num_kv_heads": fields.integer("n_kv_heads", heads),
+        "head_dim": fields.integer("head_dim", width // heads),
+    }  # fmt: skip
+    window = fields.integer("sliding_window_size", 0, least=0)
+    if window:
+        part["mask"] = {"sliding_window": window}
+    return part
+
+
+def _feed_forward(layer: Fields) -> Part:
+    if layer.get("moe") is None:
+        return {"type": "mlp", "intermediate_size": _width(layer.inside("feed_forward"))}
+    moe = layer.inside("moe")
+    part: Part = {
+        "type": "moe",
+        "num_experts": moe.integer("num_experts"),
+        "num_experts_per_tok": moe.inside("router").integer("top_k"),
+        "intermediate_size": moe.inside("routed_experts").inside("inner_experts").integer("hidden_dim"),
+    }
+    if moe.get("shared_experts") is not None:
+        part["shared_intermediate_size"] = _width(moe.inside("shared_experts"))
+    return part
+
+
+def _expert_biases(layer: Fields) -> tuple[int, int]:
+    """The biases of gpt-oss's experts, and those of the experts that a token visits."""
+    if layer.get("moe") is None:
+        return 0, 0
+    moe = layer.inside("moe")
+    experts = moe.inside("routed_experts").inside("inner_experts")
+    if not type(experts.source).__qualname__.startswith("GptOss"):
+        return 0, 0
+    each = 2 * experts.integer("hidden_dim") + experts.integer("dim")
+    return each * moe.integer("num_experts"), each * moe.inside("router").integer("top_k")
+
+
+def _width(mlp: Fields) -> int:
+    return mlp.inside("w1").integer("out_features")
+
+
+def _elementwise(config: Any) -> list[tuple[str, int]]:
+    """The weights of all norms, biases and attention sinks below a config."""
+    found: list[tuple[str, int]] = []
+    if isinstance(config, (list, tuple)):
+        for one in config:
+            found += _elementwise(one)
+    elif is_dataclass(config):
+        shape = getattr(config, "normalized_shape", None)
+        if shape is not None:
+            found.append(("norm", shape if isinstance(shape, int) else shape[-1]))
+        if getattr(config, "bias", False) is True and hasattr(config, "out_features"):
+            found.append(("bias", config.out_features))
+        if hasattr(config, "sliding_window_size"):  # gpt-oss: one sink a head
+            found.append(("bias", Fields(config).integer("n_heads")))
+        for field in dataclass_fields(config):
+            if field.name == "q_norm" and getattr(config, "q_lora_rank", None) == 0:
+                continue  # queries of full rank have none
+            times = 2 if field.name in ("wkv", "qk_norm") else 1  # one config of two modules
+            found += times * _elementwise(getattr(config, field.name))
+    return found

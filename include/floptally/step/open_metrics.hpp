@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/statistic.hpp>
+#include <floptally/step/step_totals.hpp>
+#include <floptally/version.hpp>
+
+namespace floptally {
+
+namespace detail {
+
+/// The text format of OpenMetrics 1.0, which Prometheus reads.
+class open_metrics_text {
+  public:
+    using label = std::pair<std::string_view, std::string_view>;
+
+    /// A family and what it means; its samples follow.
+    void family(std::string_view name, std::string_view type, std::string_view unit, std::string_view help) {
+        name_ = std::string("floptally_").append(name);
+        suffix_ = type == "counter" ? "_total" : type == "info" ? "_info" : "";
+        text_.append("# TYPE ").append(name_).append(" ").append(type).append("\n");
+        if (!unit.empty()) {
+            text_.append("# UNIT ").append(name_).append(" ").append(unit).append("\n");
+        }
+        text_.append("# HELP ").append(name_).append(" ").append(help).append("\n");
+    }
+
+    void sample(std::string_view value, std::initializer_list<label> labels = {}) {
+        text_.append(name_).append(suffix_);
+        std::string_view before = "{";
+        for (const auto& [name, of] : labels) {
+            text_.append(before).append(name).append("=\"");
+            for (const char letter : of) {
+                text_.append(letter == '\n' ? "\\n" : letter == '"' ? "\\\"" : letter == '\\' ? "\\\\" : "");
+                text_.append(letter == '\n' || letter == '"' || letter == '\\' ? 0 : 1, letter);
+            }
+            text_.append("\"");
+            before = ",";
+        }
+        text_.append(labels.size() == 0 ? " " : "} ").append(value).append("\n");
+    }
+    void sample(double value) {
+        std::array<char, 32> digits{};  // the shortest text that reads back as the same number
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+        sample(std::string_view(digits.data(), static_cast<std::size_t>(end.ptr - digits.data())));
+    }
+
+    [[nodiscard]] std::string take() { return std::move(text_.append("# EOF\n")); }
+
+  private:
+    std::string name_;
+    std::string_view suffix_;
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// What a meter's run has done, in the text format of OpenMetrics (a scrape by Prometheus, or a textfile of its node
+/// exporter). Everything is a counter, so that rates and ratios over any range are right: MFU is
+///
+///     sum(rate(floptally_flops_total{view="useful"}[5m])) / rate(floptally_peak_flops_total[5m])
+///
+/// and never a mean of ratios. A meter before its first step has counters of 0.
+[[nodiscard]] inline std::string to_open_metrics(const meter& of) {
+    detail::open_metrics_text text;
+    const step_totals& done = of.run().totals;
+    const metered_hardware& hardware = of.hardware();
+    text.family("meter", "info", "", "How FLOPs were counted, and what they are measured against.");
+    text.sample("1", {{"version", version},
+                      {"convention", of.model().counted_as().name},
+                      {"counted", of.counted()},
+                      {"accelerator", hardware.accelerator},
+                      {"precision", hardware.precision}});
+    text.family("gpus", "gauge", "", "GPUs that work on the sequences counted.");
+    text.sample(std::to_string(hardware.gpus));
+    text.family("peak_tflops", "gauge", "", "Dense peak of one GPU, in 10^12 FLOP/s.");
+    text.sample(hardware.peak_tflops);
+    text.family("steps", "counter", "", "Steps that ended.");
+    text.sample(std::to_string(done.steps));
+    text.family("step_seconds", "counter", "seconds", "Their time.");
+    text.sample(done.seconds);
+    text.family("gpu_seconds", "counter", "seconds", "Their time on all GPUs together.");
+    text.sample(done.gpu_seconds);
+    text.family("peak_flops", "counter", "", "FLOPs that all GPUs could have computed in it, at their peak.");
+    text.sample(done.peak_tflop * 1e12);
+
+    constexpr std::pair<view, std::string_view> views[] = {
+        {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
+    text.family("flops", "counter", "", "Floating-point operations, by component and view.");
+    if (done.steps != 0) {
+        const breakdown work = of.model().evaluate(done.batch);
+        for (const component_flops& component : work.components()) {
+            for (const auto& [seen, name] : views) {
+                text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
+            }
+        }
+    }
+    const auto amounts = [&](std::string_view name, statistic what, std::string_view help) {
+        text.family(name, "counter", "", help);
+        for (const auto& [seen, seen_name] : views) {
+            if (seen != view::executed) {
+                const modality in = done.batch.masks().main_modality();
+                text.sample(std::to_string(done.steps == 0 ? 0 : done.batch.get(seen, what, in)),
+                            {{"view", seen_name}});
+            }
+        }
+    };
+    amounts("tokens", statistic::tokens, "Tokens: real ones, and all slots that kernels processed.");
+    amounts("sequences", statistic::count, "Sequences: those with a real token, and all.");
+    return text.take();
+}
+
+}  // namespace floptally
