@@ -136,7 +136,7 @@ def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: floptally.cost({}, strct=True), "cost() got an unexpected keyword argument 'strct'; did you mean 'strict'?"),
+        (lambda: _core.cost({}, strct=True), "cost() got an unexpected keyword argument 'strct'; did you mean 'strict'?"),
         (lambda: floptally.flops({"model_type": "llama"}, lenghts=[5]), "flops() got an unexpected keyword argument 'lenghts'; did you mean 'lengths'?"),
         (lambda: floptally.Plan(recomute="full"), "__init__() got an unexpected keyword argument 'recomute'; did you mean 'recompute'?"),
         (lambda: floptally.Tally().add_padded([5], rowlength=9), "'rowlength'; did you mean 'row_length'?"),
