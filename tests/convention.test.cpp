@@ -73,19 +73,22 @@ pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
     };
 }
 
-/// Every query by every whole block of the sequence, later ones too: a block by its last token.
-pair_rule every_block(std::uint64_t ratio) {
-    return [ratio](const matmul_trace::sequence& /*s*/, std::uint64_t /*query*/, std::uint64_t key) {
-        return (key + 1) % ratio == 0 ? 2U : 0U;
+/// Every query by every whole block of the sequence, later ones too, or half of that: a block by its last token.
+pair_rule every_block(std::uint64_t ratio, std::uint64_t weight) {
+    return [ratio, weight](const matmul_trace::sequence& /*s*/, std::uint64_t /*query*/, std::uint64_t key) {
+        return (key + 1) % ratio == 0 ? weight : 0U;
     };
 }
 
 pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
     if (m.attends.is<mask_rules::compressed_keys>()) {
         const auto ratio = static_cast<std::uint64_t>(m.attends.as<mask_rules::compressed_keys>().ratio);
-        return how.pairs == floptally::torchtitan::count_pairs ? every_block(ratio) : m.pairs;
+        return how.pairs == floptally::torchtitan::count_pairs           ? every_block(ratio, 2)
+               : how.pairs == floptally::maxtext::count_compressed_pairs ? every_block(ratio, 1)
+                                                                         : m.pairs;
     }
-    if (m.is_windowed && how.pairs == floptally::maxtext::count_pairs) {
+    if (m.is_windowed &&
+        (how.pairs == floptally::maxtext::count_pairs || how.pairs == floptally::maxtext::count_compressed_pairs)) {
         if (m.attends.is<mask_rules::top_k>()) {  // as many pairs as a window
             const auto keys = static_cast<std::uint64_t>(m.attends.as<mask_rules::top_k>().keys);
             return half_squares(matmul_trace::sliding_window(keys), keys);
@@ -434,8 +437,9 @@ TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of
     CHECK(total(model, conventions::palm, step) == flops{500'256'517'128'192});
     CHECK(total(model, conventions::nanogpt, step) == flops{500'256'517'128'192});
     CHECK(total(model, conventions::hf_6nd, step) == flops{6 * 7'504'924'672ULL * 8192});
-    for (const convention* how : {&conventions::megatron_bridge, &conventions::nemo_automodel,
-                                  &conventions::nemo_automodel_hybrid, &conventions::maxtext}) {
+    for (const convention* how :
+         {&conventions::megatron_bridge, &conventions::nemo_automodel, &conventions::nemo_automodel_hybrid,
+          &conventions::maxtext, &conventions::maxtext_2026}) {
         CHECK(total(model, *how, step) == total(model, conventions::megatron, step));
     }
     for (const convention* how : {&conventions::bionemo, &conventions::nanotron}) {
@@ -523,7 +527,8 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
         }
     };
     const std::string known =
-        "exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, "
+        "exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, "
+        "maxtext_2026, bionemo, levanter, "
         "nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, "
         "verl, verl_2026, flash_attention, torch_flop_counter, "
         "torch_flop_counter_eager, recsys_examples";

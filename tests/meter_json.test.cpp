@@ -107,6 +107,22 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     CHECK(percentiles["p90"] == m.step_percentiles().p90);
 }
 
+TEST_CASE("A meter's line says what kind of peak it is, and where its source is no document") {
+    using floptally::peak_kind;
+    using floptally::source_quality;
+    const auto line = [](peak_kind kind, source_quality quality) {
+        return floptally::to_json(meter(floptally::flop_counter(model()),
+                                        {.gpus = 1, .peak_tflops = 148, .peak_kind = kind, .peak_quality = quality}));
+    };
+    const json quoted = line(peak_kind::datasheet, source_quality::third_party);
+    CHECK(quoted["peak_kind"] == "datasheet");
+    CHECK(quoted["peak_quality"] == "third_party");
+    const json plain = line(peak_kind::unsaid, source_quality::vendor_document);
+    CHECK_FALSE(plain.contains("peak_kind"));
+    CHECK_FALSE(plain.contains("peak_quality"));
+    CHECK(line(peak_kind::boost, source_quality::vendor_document)["peak_kind"] == "boost");
+}
+
 TEST_CASE("A stream that cannot be written to is an error") {
     meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1});
     std::ostream closed(nullptr);

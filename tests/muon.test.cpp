@@ -239,6 +239,12 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     CHECK(error_of([&] {
               static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.router", "moe.ruoter"}}));
           }) == "others[1]: no weight of this model is named \"moe.ruoter\"");
+    model_part by_hand{.name = "layer"};
+    by_hand.cost.add_row("mlp", "w", cost_row{.useful = 48, .padded = 48, .parameters = 24});
+    CHECK(error_of([&] {
+              static_cast<void>(muon_part({&by_hand, 1}));
+          }) == "mlp: has weights whose sides it does not say; muon needs them, or others to have it");
+    CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.rows().size() == 0);
     model_part merged{.name = "layer"};
     merged.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
     merged.cost.add("mlp", linear{.in_features = 6, .out_features = 4, .weight = "w"});

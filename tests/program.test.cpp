@@ -363,9 +363,9 @@ constexpr refusal refusals[] = {
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo",
-     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, maxtext_2026, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention ''",
-     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, maxtext_2026, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
     {"flops --config m.json --lengths 5 --convention exact --convention exact",
      "convention: is given 2 times; must be given once"},
     {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
@@ -949,7 +949,7 @@ TEST_CASE("recompute is executed, never useful or padded") {
 TEST_CASE("every listed convention can be asked for") {
     const std::string flops = "flops --config llama.json --lengths 8192 --convention ";
     const json listed = run_json("conventions")["conventions"];
-    CHECK(listed.size() == 19);
+    CHECK(listed.size() == 22);
     for (const json& convention : listed) {
         const std::string name = convention["name"];
         CHECK(run_json(flops + name)["convention"] == name);

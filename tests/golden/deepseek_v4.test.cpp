@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/json.hpp>
 
@@ -126,4 +127,32 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
         CHECK(page.find("| " + spaced(one) + " |") != std::string::npos);
     }
     CHECK(page.find("| " + spaced(sum) + " |") != std::string::npos);
+}
+
+TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named terms") {
+    // calculate_deepseek4_tflops_training_per_device of AI-Hypercomputer/maxtext@e591f30cbbf2, with its config
+    // deepseek4-284b.yml, one sequence a device, run on fractions.
+    struct counted {
+        std::uint32_t length;
+        std::int64_t flops;
+    };
+    const model_config config = read_config(flash());
+    const json model = flash();
+    const std::int64_t h = model["hidden_size"];
+    const std::int64_t layers = model["num_hidden_layers"];
+    const std::int64_t streams = model["hc_mult"];
+    const std::int64_t sparse = 21;  // layers whose ratio is 4
+    for (const auto& [length, theirs] : {counted{4096, 350'679'918'968'832}, counted{8192, 711'221'619'720'192}}) {
+        const flop_counter preset(config.cost, conventions::maxtext_2026, {.flash_attention = false});
+        tally batch{preset.masks()};
+        batch.add(sequence{.length = length});
+        const std::int64_t tokens = length;
+        // Streams contracted to one and spread again, twice a layer.
+        const std::int64_t contracted = 3 * 2 * layers * tokens * (2 * streams * h + streams * h);
+        // The head that contracts the streams behind the last layer.
+        const std::int64_t head = 3 * tokens * 2 * streams * h * streams;
+        // The sum over an indexer's heads as a product, half of the box.
+        const std::int64_t head_sums = 3 * sparse * tokens * (tokens / 4) * model["index_n_heads"].get<std::int64_t>();
+        CHECK(to_string(preset.total(batch, view::useful)) == std::to_string(theirs - contracted + head - head_sums));
+    }
 }

@@ -322,6 +322,32 @@ inline cost wan(const json& model) {
     return sum;
 }
 
+/// Qwen-Image's transformer: two streams, of latents and of text, each with matrices of its own, that meet in
+/// attention; modulation is once a sample. The text is the other side.
+inline cost qwen_image(const json& model) {
+    const std::uint64_t num_heads = model["num_attention_heads"];
+    const std::uint64_t head_dim = model["attention_head_dim"];
+    const std::uint64_t h = num_heads * head_dim;
+    const std::uint64_t patch = number(model, {"patch_size"}) * number(model, {"patch_size"});
+    cost one;
+    for (const statistic rows : {statistic::tokens, statistic::keys}) {
+        one.add("attention.qkv", linear{.in_features = h, .out_features = 3 * h, .rows = rows});
+        one.add("attention.output", linear{.in_features = h, .out_features = h, .rows = rows});
+        one.add("mlp", linear{.in_features = h, .out_features = 4 * h, .rows = rows});
+        one.add("mlp", linear{.in_features = 4 * h, .out_features = h, .rows = rows});
+        one.add("modulation", linear{.in_features = h, .out_features = 6 * h, .rows = statistic::count});
+    }
+    for (const mask& pairs :
+         {mask::bidirectional(), mask::cross_attention(), mask::cross_attention(), mask::encoder()}) {
+        one.add("attention.core", attention_core{num_heads, head_dim, head_dim}, pairs);
+    }
+    cost sum = model["num_layers"].get<std::uint64_t>() * one;
+    sum.add("img_in", linear{.in_features = model["in_channels"], .out_features = h});
+    sum.add("txt_in", linear{.in_features = model["joint_attention_dim"], .out_features = h, .rows = statistic::keys});
+    sum.add("proj_out", linear{.in_features = h, .out_features = patch * number(model, {"out_channels"})});
+    return model["passes"].get<std::uint64_t>() * sum;
+}
+
 /// Linears one after the other, each a component: "linear.0" …
 /// A vision tower by itself, with its patch embedding where the patch is known. Of windows in most blocks where there
 /// are any.

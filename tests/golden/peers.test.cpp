@@ -55,6 +55,7 @@ constexpr preset_of_cases presets_of_cases[] = {
     {"levanter/", conventions::levanter},
     {"nanotron/", conventions::nanotron},
     {"vllm/", conventions::vllm_prefill},
+    {"verl_omni/", conventions::exact},
     {"torchtitan/test/activation_checkpoint/", conventions::torch_flop_counter_eager},
     {"torchtitan/", conventions::torchtitan},
     {"torchtitan_2026/", conventions::torchtitan_2026},
@@ -185,6 +186,9 @@ cost cost_of(const json& one) {
     }
     if (model.value("model_type", "") == "wan_dit") {
         return peer_models::wan(model);
+    }
+    if (model.value("model_type", "") == "qwen_image") {
+        return peer_models::qwen_image(model);
     }
     if (one.value("scope", "") == "one Mamba-2 layer") {
         return peer_models::mamba2(model, layer{0, model["hidden_size"]});
@@ -334,6 +338,7 @@ TEST_CASE("presets reproduce the numbers of public counters, but for their mista
                                                         {"torchtitan_2026", 8},
                                                         {"verl", 58},
                                                         {"verl_2026", 5},
+                                                        {"verl_omni", 2},
                                                         {"vllm", 10}});
 }
 

@@ -117,6 +117,7 @@ TEST_CASE("Every file of models/ holds one literal, named after its type, and st
         REQUIRE(file != files.end());
         std::string identifier(one.name);
         std::replace(identifier.begin(), identifier.end(), '-', '_');
+        std::replace(identifier.begin(), identifier.end(), '.', '_');
         const std::string opening = "inline constexpr char " + identifier + "[] = R\"page(";
         const std::string& text = file->second;
         CHECK(count_of(text, "R\"") == 1);

@@ -284,8 +284,37 @@ def test_muon_is_a_component_of_its_own_once_for_each_step(llama: floptally.Cost
         cost.flops(lengths=[512])
     with pytest.raises(floptally.Error, match='^others\\[1\\]: no weight of this model is named "mpl"'):
         llama.with_muon(others=["mlp", "mpl"])
+    by_hand = floptally.Cost.from_rows([("mlp", "tokens", "linear", 48, 24)])
+    with pytest.raises(floptally.Error, match="^mlp: has weights whose sides it does not say; muon needs them"):
+        by_hand.with_muon()
     with pytest.raises(floptally.Error, match="^iterations: must be at least 1, got 0"):
         llama.with_muon(iterations=0)
+
+
+def test_muon_multiplies_what_pytorchs_own_optimizer_does() -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    if not hasattr(torch.optim, "Muon"):
+        pytest.skip("this PyTorch has no Muon")
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = transformers.LlamaConfig(
+        vocab_size=97, hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=6, num_key_value_heads=2
+    )
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(config)
+    for taken in (model.model.layers, [layer.mlp for layer in model.model.layers]):
+        weights = [one for part in taken for one in part.parameters() if one.ndim == 2]
+        for one in weights:
+            one.grad = torch.randn_like(one)
+        for iterations in (5, 3):
+            optimizer = torch.optim.Muon(weights, ns_steps=iterations)
+            with FlopCounterMode(display=False) as counter:
+                optimizer.step()
+            others = [] if taken is model.model.layers else ["attention.*"]
+            cost = floptally.cost(config).with_muon(iterations=iterations, others=others)
+            work = cost.flops(lengths=[9], measured={"optimizer_steps": 1}).useful.components["optimizer.muon"]
+            assert work.total == counter.get_total_flops() > 0
 
 
 def test_every_convention_has_a_name_that_travels(llama: floptally.Cost) -> None:

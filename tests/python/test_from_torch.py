@@ -788,6 +788,14 @@ def test_real_steps_count_what_the_data_decide():
         floptally.from_torch(empty, inputs, real=True)
 
 
+def test_nested_tensors_have_another_way():
+    samples = lambda batch, length: torch.nested.nested_tensor(
+        [torch.zeros(length, 6) for _ in range(batch)], layout=torch.jagged
+    )
+    with pytest.raises(floptally.Error, match="^example_inputs: has nested tensors, .* give dense ones"):
+        floptally.from_torch(nn.Linear(6, 6), samples, real=True)
+
+
 # Other kernels.
 
 

@@ -283,18 +283,19 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 rule(moment_rules::tokens{}).in(modality::vision),
                                 make_rule<maxtext::window_squares>(8),
                                 maxtext::chunk_squares{8},
+                                maxtext::best_compressed_squares{4, 512},
                                 make_rule<megatron_bridge::within_window>(8),
                                 make_rule<megatron_bridge::limited_by_window>(8),
                                 recsys_examples::history_squares{0},
                                 recsys_examples::other_pairs{2},
-                                torchtitan::compressed_box{4, 512},
-                                torchtitan::compressed_box{128, torchtitan::compressed_box::every}};
+                                mask_rules::compressed_box{4, 512},
+                                mask_rules::compressed_box{128, mask_rules::compressed_box::every}};
     for (const rule& one : all) {
         INFO(one.name());
         CHECK(rule_named(one.name()) == one);
     }
     CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
-    CHECK(rule(torchtitan::compressed_box{128, torchtitan::compressed_box::every}).name() == "compressed_box(128)");
+    CHECK(rule(mask_rules::compressed_box{128, mask_rules::compressed_box::every}).name() == "compressed_box(128)");
     CHECK(mask::strided_squares(1, 8, 0, 104).name() == "audio.strided_squares(1,8,window=104)");
     CHECK(rule_named<dilated_window>("dilated_window(4,3)") == rule(every_third));
 }

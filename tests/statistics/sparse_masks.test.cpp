@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <floptally/conventions/torchtitan.hpp>
+#include <floptally/conventions/maxtext.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
 
@@ -63,7 +63,7 @@ TEST_CASE("best compressed keys, best blocks and best pools see what an enumerat
     }
 }
 
-TEST_CASE("torchtitan's box of compressed keys is every query by every block, or by as many as are best", "[rule]") {
+TEST_CASE("the box of compressed keys is every query by every block, or by as many as are best", "[rule]") {
     for (const int ratio : {1, 2, 3, 16}) {
         for (const int best : {1, 3, 2'000'000'000}) {
             for (const std::uint32_t past : {0U, 5U}) {
@@ -76,9 +76,29 @@ TEST_CASE("torchtitan's box of compressed keys is every query by every block, or
                         }
                         pairs += static_cast<std::uint64_t>(blocks);
                     }
-                    REQUIRE(rule(torchtitan::compressed_box{ratio, best})(sequence{.length = length, .past = past}) ==
+                    REQUIRE(rule(mask_rules::compressed_box{ratio, best})(sequence{.length = length, .past = past}) ==
                             pairs);
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("MaxText's squares of the best compressed keys: each is seen by all behind where it begins, and half of it",
+          "[rule]") {
+    // A key of R tokens that is one of the first K is seen by the queries behind it and, as a triangle taken for half
+    // of a square, by half of its own: so twice n - jR, less R, of the j-th.
+    for (const int ratio : {1, 2, 3, 16}) {
+        for (const int best : {1, 3, 9}) {
+            for (std::uint32_t length = 0; length <= 40; ++length) {
+                std::uint64_t twice = 0;
+                for (std::uint32_t j = 0; j < static_cast<std::uint32_t>(best); ++j) {
+                    const std::uint32_t first = j * static_cast<std::uint32_t>(ratio);
+                    if (first + static_cast<std::uint32_t>(ratio) <= length) {
+                        twice += 2 * (length - first) - static_cast<std::uint32_t>(ratio);
+                    }
+                }
+                REQUIRE(rule(maxtext::best_compressed_squares{ratio, best})(sequence{.length = length}) == twice);
             }
         }
     }

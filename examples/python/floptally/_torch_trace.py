@@ -473,18 +473,20 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
                 with unset_fake_temporarily():
                     fake._floptally_value = buffer.detach().cpu().clone()  # type: ignore[attr-defined]
             memo[id(buffer)] = fake
-        for name in sharded:
-            strip(model.get_submodule(name), memo)
+        classes = {name: type(model.get_submodule(name)) for name in sharded}
         try:
+            for name in sharded:
+                module = model.get_submodule(name)
+                strip(module, memo)
+                module.__class__ = sharding_of(module) or type(module)  # the other refuses to be copied
             with FakeCopyMode(mode):
                 made = copy.deepcopy(model, memo)
         except Exception as problem:
             raise Error("model", f"cannot be copied without its numbers: {problem}") from problem
+        finally:
+            for name, kind in classes.items():
+                model.get_submodule(name).__class__ = kind
     assert isinstance(made, torch.nn.Module)
-    for name in sharded:
-        kind = sharding_of(made.get_submodule(name))
-        if kind is not None:
-            made.get_submodule(name).__class__ = kind
     return made
 
 
@@ -504,7 +506,7 @@ def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
     for hooks in (module._state_dict_hooks, module._state_dict_pre_hooks, module._load_state_dict_pre_hooks):
         memo[id(hooks)] = type(hooks)()
     for key, value in module.__dict__.items():
-        if "composable" in str(key).lower() or type(value).__name__ == "FSDPState":
+        if "composable" in str(key).lower() or type(value).__module__.startswith("torch.distributed"):
             memo[id(value)] = {}
 
 
@@ -566,6 +568,12 @@ def run_step(
     try:
         with mode or contextlib.nullcontext(), eager_kernels():
             args, kwargs = inputs()
+            if any(one.is_nested for one in [*tensors_in(args), *tensors_in(kwargs)]):
+                raise Error(
+                    "example_inputs",
+                    "has nested tensors, which FlopCounterMode does not follow: give dense ones [batch, length, ...] of "
+                    "the same model, whose products for each sample are the same",
+                )
             for one in tensors_in(args):
                 one._floptally_tag = GIVEN  # type: ignore[attr-defined]
             for key, value in kwargs.items():

@@ -81,11 +81,6 @@ class input_adder {
         if (batch_.audio_frames) {
             batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
         }
-        if constexpr (std::is_same_v<Receiver, tally>) {
-            require_placeholders(model_, sum);
-        } else {
-            require_placeholders(model_, sum.total());
-        }
     }
 
   private:
@@ -259,6 +254,13 @@ void add_input(const model_input& batch, const model_config& model, Receiver& su
     Receiver added = sum;
     added.clear();
     detail::input_adder(batch, model, words).add_to(added);
+    if (batch.names_any()) {
+        if constexpr (std::is_same_v<Receiver, tally>) {
+            require_placeholders(model, added);
+        } else {
+            require_placeholders(model, added.total());
+        }
+    }
     sum += added;
 }
 

@@ -2,16 +2,54 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <floptally/batch/add_input.hpp>
+#include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/model_input.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/batch/split_tally.hpp>
+#include <floptally/detail/sample_checks.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {
+
+namespace detail {
+
+/// Of what is added, the slots without a real token alone: they are few, and the batch less them is the rest.
+class mock_samples : public adds_batches<mock_samples> {
+  public:
+    explicit mock_samples(const mask_set& masks) : sum_(masks) {}
+    mock_samples(const tally& /*real*/, const tally& mock) : sum_(mock) {}
+
+    template <batch_source Source>
+    void add(const Source& source) {
+        visit_samples(source, sum_.masks(), [this](const auto& real, const auto& slot) {
+            if (is_mock(real)) {
+                sum_.add(real, slot);
+            }
+        });
+    }
+    mock_samples& operator+=(const mock_samples& other) {
+        sum_ += other.sum_;
+        return *this;
+    }
+
+    [[nodiscard]] const mask_set& masks() const { return sum_.masks(); }
+    [[nodiscard]] const tally& sum() const { return sum_; }
+
+  private:
+    tally sum_;
+};
+
+}  // namespace detail
 
 /// What the padded view of `batch`, which `input` was added to, is spent on. None where nothing is padded, and where
 /// what was counted before is: which of its sequences were real is no longer known. A padded batch is counted once
@@ -30,9 +68,13 @@ namespace floptally {
         std::any_of(input.measured.begin(), input.measured.end(), is_more)) {
         return {};
     }
-    split_tally split{batch.masks()};
-    add_input(input, model, split, words);
-    return padding_of(as, split);
+    detail::mock_samples mocks{batch.masks()};
+    detail::input_adder(input, model, words).add_to(mocks);
+    const std::span<const std::uint64_t> all = batch.words();
+    const std::span<const std::uint64_t> of_mocks = mocks.sum().words();
+    std::vector<std::uint64_t> real(all.size());
+    std::transform(all.begin(), all.end(), of_mocks.begin(), real.begin(), std::minus<>{});
+    return padding_of(as, {tally::from_words(batch.masks(), real), mocks.sum()});
 }
 
 }  // namespace floptally

@@ -23,12 +23,28 @@ namespace floptally {
 
 namespace conventions {
 
-inline constexpr std::array<const convention*, 21> all{
-    &exact,          &megatron,  &megatron_bridge, &nemo_automodel,     &nemo_automodel_hybrid,
-    &maxtext,        &bionemo,   &levanter,        &nanotron,           &vllm_prefill,
-    &hf_6nd,         &palm,      &nanogpt,         &torchtitan,         &torchtitan_2026,
-    &verl,           &verl_2026, &flash_attention, &torch_flop_counter, &torch_flop_counter_eager,
-    &recsys_examples};
+inline constexpr std::array<const convention*, 22> all{&exact,
+                                                       &megatron,
+                                                       &megatron_bridge,
+                                                       &nemo_automodel,
+                                                       &nemo_automodel_hybrid,
+                                                       &maxtext,
+                                                       &maxtext_2026,
+                                                       &bionemo,
+                                                       &levanter,
+                                                       &nanotron,
+                                                       &vllm_prefill,
+                                                       &hf_6nd,
+                                                       &palm,
+                                                       &nanogpt,
+                                                       &torchtitan,
+                                                       &torchtitan_2026,
+                                                       &verl,
+                                                       &verl_2026,
+                                                       &flash_attention,
+                                                       &torch_flop_counter,
+                                                       &torch_flop_counter_eager,
+                                                       &recsys_examples};
 
 }  // namespace conventions
 

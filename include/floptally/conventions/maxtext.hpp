@@ -12,6 +12,7 @@
 #include <floptally/sequence.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
 /// @file
@@ -65,6 +66,27 @@ struct chunk_squares {
     }
 };
 
+/// 2nk − k²R with k = min(K, ⌊n/R⌋): twice the pairs of the best compressed keys where their triangle is taken for half
+/// of a square.
+struct best_compressed_squares {
+    std::int32_t ratio;
+    std::int32_t keys;
+
+    static constexpr std::string_view name = "best_compressed_squares";
+    static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return rows(mask_rules::end_of(s)) - rows(s.past);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
+        const auto size = static_cast<std::uint64_t>(ratio);
+        const auto most = static_cast<std::uint64_t>(keys);
+        const std::uint64_t best = n / size < most ? n / size : most;
+        return best * (2 * n - best * size);
+    }
+};
+
 /// Half of the squares of a causal window, of chunks and of top-k; what is not causal as attended.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
@@ -80,6 +102,20 @@ struct chunk_squares {
     return floptally::count_pairs(attends, how, model);
 }
 
+/// The same, and for DeepSeek-V4 half of the box of compressed keys.
+[[nodiscard]] constexpr counted_statistics count_compressed_pairs(const rule& attends, const convention& how,
+                                                                  const attention_context& model) {
+    if (attends.is<mask_rules::compressed_keys>()) {
+        const std::int32_t ratio = attends.as<mask_rules::compressed_keys>().ratio;
+        return {mask_rules::compressed_box{ratio, mask_rules::compressed_box::every}, 2};
+    }
+    if (attends.is<mask_rules::best_compressed_keys>()) {
+        const auto best = attends.as<mask_rules::best_compressed_keys>();
+        return {best_compressed_squares{best.ratio, best.keys}, 2};
+    }
+    return maxtext::count_pairs(attends, how, model);
+}
+
 }  // namespace maxtext
 
 namespace conventions {
@@ -91,6 +127,17 @@ inline constexpr convention maxtext{
     .causal = causal_pairs::half_square,
     .delta_rule_flops = 8,
     .pairs = floptally::maxtext::count_pairs};
+
+/// The same since its change 4410 (July 2026), which has DeepSeek-V4, and indexers as any part of a layer.
+inline constexpr convention maxtext_2026{
+    .name = "maxtext_2026",
+    .summary =
+        "as maxtext; compressed keys as L²/2R, the best K of them as LK − K²R/2, indexers as any part of a layer",
+    .causal = maxtext.causal,
+    .counted = maxtext.counted.without(term::teacher_scores),
+    .delta_rule_flops = maxtext.delta_rule_flops,
+    .indexer = indexer_backward::as_layers,
+    .pairs = floptally::maxtext::count_compressed_pairs};
 
 }  // namespace conventions
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include <floptally/convention.hpp>
-#include <floptally/host_device.hpp>
 #include <floptally/model/term.hpp>
-#include <floptally/sequence.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/sequence_masks.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
-#include <floptally/statistics/statistic_rule.hpp>
 
 /// @file
 /// torchtitan since its change 4300 (August 2026). What it counted before is `conventions::torchtitan`.
@@ -19,23 +13,6 @@
 namespace floptally {
 
 namespace torchtitan {
-
-/// n·min(K, ⌊n/R⌋): every query by the compressed keys of the whole sequence, or by as many of them as are best.
-struct compressed_box {
-    std::int32_t ratio;
-    std::int32_t keys;
-
-    static constexpr std::int32_t every = 0x7FFF'FFFF;
-    static constexpr std::string_view name = "compressed_box";
-    static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1, every, every}};
-    static constexpr bool frames_are_sequences = true;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        const std::uint64_t blocks = mask_rules::end_of(s) / static_cast<std::uint64_t>(ratio);
-        const auto most = static_cast<std::uint64_t>(keys);
-        return s.length * (blocks < most ? blocks : most);
-    }
-};
 
 /// Squares, n·min(n, W) of a sliding window, and compressed keys by the box.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
@@ -45,10 +22,11 @@ struct compressed_box {
     }
     if (attends.is<mask_rules::best_compressed_keys>()) {
         const auto best = attends.as<mask_rules::best_compressed_keys>();
-        return rule(compressed_box{best.ratio, best.keys});
+        return rule(mask_rules::compressed_box{best.ratio, best.keys});
     }
     if (attends.is<mask_rules::compressed_keys>()) {
-        return rule(compressed_box{attends.as<mask_rules::compressed_keys>().ratio, compressed_box::every});
+        return rule(mask_rules::compressed_box{attends.as<mask_rules::compressed_keys>().ratio,
+                                               mask_rules::compressed_box::every});
     }
     return floptally::count_pairs(attends, how, model);
 }

@@ -115,12 +115,21 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
             const std::string_view component = part.cost.components()[row.component].view();
             const std::string_view weight = part.cost.weight_name(row);
             const bool is_head = row.kind == term::lm_head || row.kind == term::detached_head;
-            if (meaning_of(row.kind).operands != term_operands::matrix || is_head || row.per_rank.in == 0 ||
-                row.parameters == 0 || detail::is_other(how, component, weight)) {
+            if (meaning_of(row.kind).operands != term_operands::matrix || is_head || row.parameters == 0 ||
+                detail::is_other(how, component, weight)) {
+                continue;
+            }
+            if (row.per_rank.in == 0) {
+                if (row.flow == dataflow{}) {  // made by hand, and not by a part whose weight no adapter fits
+                    throw error(component,
+                                "has weights whose sides it does not say; muon needs them, or others to have it");
+                }
                 continue;
             }
             if (weight.empty()) {
-                throw error(component, "has a matrix without a name, which may be several; muon needs their names, or others to have it");
+                throw error(
+                    component,
+                    "has a matrix without a name, which may be several; muon needs their names, or others to have it");
             }
             const detail::matrices_of_row matrices(row, component);
             for (std::uint64_t n = 0; n < part.repeat; ++n) {

@@ -8,15 +8,15 @@ page canary : cohere_asr prefix Canary
 encoder canary.encoder in .encoder_config
 with vocab_size 16384, tie_word_embeddings yes
 with decoder_config.vocab_size 16384, decoder_config.hidden_size 1024, decoder_config.intermediate_size 4096
-with decoder_config.num_hidden_layers 8, decoder_config.num_attention_heads 8, decoder_config.num_key_value_heads 8?
-with decoder_config.head_dim 128?, decoder_config.attention_bias yes
+with decoder_config.num_hidden_layers 8, decoder_config.num_attention_heads 8, decoder_config.num_key_value_heads 8
+with decoder_config.head_dim 128, decoder_config.attention_bias yes
 without hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim, max_position_embeddings, attention_bias
 h      = .decoder_config.hidden_size
 f      = .decoder_config.intermediate_size
 layers = .decoder_config.num_hidden_layers
 heads  = .decoder_config.num_attention_heads
-kv     = .decoder_config.num_key_value_heads ?? heads
-dim    = .decoder_config.head_dim ?? h / heads
+kv     = .decoder_config.num_key_value_heads
+dim    = .decoder_config.head_dim
 bias   = .decoder_config.attention_bias ? (heads + 2*kv) * dim + h : 0
 positions = 0                                     # computed
 once:

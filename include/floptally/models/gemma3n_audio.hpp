@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char gemma3n_audio[] = R"page(
 page gemma3n_audio : gemma4_audio prefix Gemma3n
 with hidden_size 1536, conf_num_hidden_layers 12, conf_num_attention_heads 8, conf_conv_kernel_size 5, input_feat_size 128
-with conf_attention_chunk_size 12, conf_attention_context_left 13, conf_attention_context_right 0 from 0
+with conf_attention_chunk_size any?, conf_attention_context_left 13, conf_attention_context_right 0 from 0
 with conf_reduction_factor 4, sscp_conv_channel_size [128, 32] of numbers
 with sscp_conv_kernel_size list?, sscp_conv_stride_size list?, vocab_size any?, vocab_offset any?
 without num_hidden_layers, num_attention_heads, subsampling_conv_channels, conv_kernel_size

@@ -7,7 +7,7 @@ inline constexpr char gemma4_audio[] = R"page(
 # A conformer whose frames see a window of others, cut into chunks where it runs.
 page gemma4_audio : base.tower prefix Gemma4
 with hidden_size 1024, num_hidden_layers 12, num_attention_heads 8, subsampling_conv_channels [128, 32] of numbers
-with conv_kernel_size 5, attention_chunk_size 12, attention_context_left 13 from 2, attention_context_right 0 from 0
+with conv_kernel_size 5, attention_chunk_size any?, attention_context_left 13 from 2, attention_context_right 0 from 0
 with output_proj_dims 1536, use_clipped_linears any?
 without intermediate_size
 stands = "audio"

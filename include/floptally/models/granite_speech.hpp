@@ -27,22 +27,34 @@ audio_units = windows
 audio_per_unit = n
 # Before its first look at the sound, the first layer has the same queries for all windows: it makes them once a step.
 audio_projector:
-  linear in h, out h, as queries.qkv q_proj, from x, to a, applied n, stored 1, over windows, attends windows, times deep - 1, split heads heads
-  linear in h, out h, as queries.qkv k_proj, from x, to b, applied n, stored 1, over windows, attends windows, times deep - 1, split kv_heads heads
-  linear in h, out h, as queries.qkv v_proj, from x, to c, applied n, stored 1, over windows, attends windows, times deep - 1, split kv_heads heads
-  core heads heads, dim dim, as queries.core, from a b c, to d, pairs n*n, over windows, attends windows, times deep - 1
-  linear in h, out h, as queries.output o_proj, from d, applied n, stored 1, over windows, attends windows, times deep - 1, split heads heads
-  linear in h, out f, as queries.mlp up_proj, from x, to a, applied n, stored 1, over windows, attends windows, times deep, split columns
-  linear in f, out h, as queries.mlp down_proj, from a, applied n, stored 1, over windows, attends windows, times deep, split rows
+  linear in h, out h, as queries.qkv q_proj, from x, to a, applied n, stored 1, over windows, attends windows,
+         times deep - 1, split heads heads
+  linear in h, out h, as queries.qkv k_proj, from x, to b, applied n, stored 1, over windows, attends windows,
+         times deep - 1, split kv_heads heads
+  linear in h, out h, as queries.qkv v_proj, from x, to c, applied n, stored 1, over windows, attends windows,
+         times deep - 1, split kv_heads heads
+  core heads heads, dim dim, as queries.core, from a b c, to d, pairs n*n, over windows, attends windows,
+         times deep - 1
+  linear in h, out h, as queries.output o_proj, from d, applied n, stored 1, over windows, attends windows,
+         times deep - 1, split heads heads
+  linear in h, out f, as queries.mlp up_proj, from x, to a, applied n, stored 1, over windows, attends windows,
+         times deep, split columns
+  linear in f, out h, as queries.mlp down_proj, from a, applied n, stored 1, over windows, attends windows,
+         times deep, split rows
   norm count deep * 4*h
   bias count deep * (5*h + f)
   linear in h, out h, as queries.first, applied 0, stored 5, over windows, attends windows, no_lora
   # Over the sound.
-  linear in h, out h, as queries.qkv q_proj, from x, to a, applied n, stored 1, over windows, attends windows, times crossed - 1, split heads heads
-  linear in keys, out h, as queries.qkv k_proj, from context, to b, applied w, stored 1, over windows, attends windows, times crossed, split kv_heads heads
-  linear in keys, out h, as queries.qkv v_proj, from context, to c, applied w, stored 1, over windows, attends windows, times crossed, split kv_heads heads
-  core heads heads, dim dim, as queries.core, from a b c, to d, pairs n*w, over windows, attends windows, times crossed
-  linear in h, out h, as queries.output o_proj, from d, applied n, stored 1, over windows, attends windows, times crossed, split heads heads
+  linear in h, out h, as queries.qkv q_proj, from x, to a, applied n, stored 1, over windows, attends windows,
+         times crossed - 1, split heads heads
+  linear in keys, out h, as queries.qkv k_proj, from context, to b, applied w, stored 1, over windows,
+         attends windows, times crossed, split kv_heads heads
+  linear in keys, out h, as queries.qkv v_proj, from context, to c, applied w, stored 1, over windows,
+         attends windows, times crossed, split kv_heads heads
+  core heads heads, dim dim, as queries.core, from a b c, to d, pairs n*w, over windows, attends windows,
+         times crossed
+  linear in h, out h, as queries.output o_proj, from d, applied n, stored 1, over windows, attends windows,
+         times crossed, split heads heads
   norm count crossed * 2*h
   bias count crossed * 4*h
   linear in h, out text.h, as projector linear, from x, to y, applied n, stored 1, over windows, attends windows

@@ -120,6 +120,7 @@
 #include <floptally/models/florence2.hpp>
 #include <floptally/models/florence_vision.hpp>
 #include <floptally/models/fnet.hpp>
+#include <floptally/models/focalnet.hpp>
 #include <floptally/models/fsmt.hpp>
 #include <floptally/models/fun_asr_nano.hpp>
 #include <floptally/models/fun_asr_nano_encoder.hpp>
@@ -222,7 +223,9 @@
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
+#include <floptally/models/kosmos-2.5.hpp>
 #include <floptally/models/kosmos-2.hpp>
+#include <floptally/models/kyutai_speech_to_text.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lasr_ctc.hpp>
 #include <floptally/models/lasr_encoder.hpp>
@@ -232,6 +235,7 @@
 #include <floptally/models/lfm2_vl.hpp>
 #include <floptally/models/lfm3.hpp>
 #include <floptally/models/lighton_ocr.hpp>
+#include <floptally/models/lilt.hpp>
 #include <floptally/models/llama.hpp>
 #include <floptally/models/llama4.hpp>
 #include <floptally/models/llama4_text.hpp>
@@ -379,6 +383,7 @@
 #include <floptally/models/qwen4_exp.hpp>
 #include <floptally/models/qwen4_exp_text.hpp>
 #include <floptally/models/qwen4_exp_vision.hpp>
+#include <floptally/models/radio.hpp>
 #include <floptally/models/recurrent_gemma.hpp>
 #include <floptally/models/regnet.hpp>
 #include <floptally/models/rembert.hpp>
@@ -390,6 +395,7 @@
 #include <floptally/models/rwkv.hpp>
 #include <floptally/models/sam_hq_vision_model.hpp>
 #include <floptally/models/sam_vision_model.hpp>
+#include <floptally/models/sapiens2.hpp>
 #include <floptally/models/seamless_m4t.hpp>
 #include <floptally/models/seamless_m4t_v2.hpp>
 #include <floptally/models/seed_oss.hpp>
@@ -410,11 +416,14 @@
 #include <floptally/models/squeezebert.hpp>
 #include <floptally/models/stablelm.hpp>
 #include <floptally/models/starcoder2.hpp>
+#include <floptally/models/step3p7.hpp>
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
 #include <floptally/models/tapas.hpp>
 #include <floptally/models/timesformer.hpp>
+#include <floptally/models/tipsv2.hpp>
+#include <floptally/models/tipsv2_text_model.hpp>
 #include <floptally/models/tipsv2_vision_model.hpp>
 #include <floptally/models/trocr.hpp>
 #include <floptally/models/ultrabert.hpp>
@@ -425,6 +434,7 @@
 #include <floptally/models/video_llama_3.hpp>
 #include <floptally/models/video_llama_3_vision.hpp>
 #include <floptally/models/videomae.hpp>
+#include <floptally/models/vilt.hpp>
 #include <floptally/models/vipllava.hpp>
 #include <floptally/models/vision-encoder-decoder.hpp>
 #include <floptally/models/vit.hpp>
@@ -585,6 +595,7 @@ inline constexpr model_page model_pages[] = {
     {"florence2", {models::florence2, sizeof models::florence2 - 1}},
     {"florence_vision", {models::florence_vision, sizeof models::florence_vision - 1}},
     {"fnet", {models::fnet, sizeof models::fnet - 1}},
+    {"focalnet", {models::focalnet, sizeof models::focalnet - 1}},
     {"fsmt", {models::fsmt, sizeof models::fsmt - 1}},
     {"fun_asr_nano", {models::fun_asr_nano, sizeof models::fun_asr_nano - 1}},
     {"fun_asr_nano_encoder", {models::fun_asr_nano_encoder, sizeof models::fun_asr_nano_encoder - 1}},
@@ -690,6 +701,8 @@ inline constexpr model_page model_pages[] = {
     {"kimi_vl", {models::kimi_vl, sizeof models::kimi_vl - 1}},
     {"kolibri1", {models::kolibri1, sizeof models::kolibri1 - 1}},
     {"kosmos-2", {models::kosmos_2, sizeof models::kosmos_2 - 1}},
+    {"kosmos-2.5", {models::kosmos_2_5, sizeof models::kosmos_2_5 - 1}},
+    {"kyutai_speech_to_text", {models::kyutai_speech_to_text, sizeof models::kyutai_speech_to_text - 1}},
     {"laguna", {models::laguna, sizeof models::laguna - 1}},
     {"lasr_ctc", {models::lasr_ctc, sizeof models::lasr_ctc - 1}},
     {"lasr_encoder", {models::lasr_encoder, sizeof models::lasr_encoder - 1}},
@@ -699,6 +712,7 @@ inline constexpr model_page model_pages[] = {
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
     {"lfm3", {models::lfm3, sizeof models::lfm3 - 1}},
     {"lighton_ocr", {models::lighton_ocr, sizeof models::lighton_ocr - 1}},
+    {"lilt", {models::lilt, sizeof models::lilt - 1}},
     {"llama", {models::llama, sizeof models::llama - 1}},
     {"llama4", {models::llama4, sizeof models::llama4 - 1}},
     {"llama4_text", {models::llama4_text, sizeof models::llama4_text - 1}},
@@ -850,6 +864,7 @@ inline constexpr model_page model_pages[] = {
     {"qwen4_exp", {models::qwen4_exp, sizeof models::qwen4_exp - 1}},
     {"qwen4_exp_text", {models::qwen4_exp_text, sizeof models::qwen4_exp_text - 1}},
     {"qwen4_exp_vision", {models::qwen4_exp_vision, sizeof models::qwen4_exp_vision - 1}},
+    {"radio", {models::radio, sizeof models::radio - 1}},
     {"recurrent_gemma", {models::recurrent_gemma, sizeof models::recurrent_gemma - 1}},
     {"regnet", {models::regnet, sizeof models::regnet - 1}},
     {"rembert", {models::rembert, sizeof models::rembert - 1}},
@@ -861,6 +876,7 @@ inline constexpr model_page model_pages[] = {
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
     {"sam_hq_vision_model", {models::sam_hq_vision_model, sizeof models::sam_hq_vision_model - 1}},
     {"sam_vision_model", {models::sam_vision_model, sizeof models::sam_vision_model - 1}},
+    {"sapiens2", {models::sapiens2, sizeof models::sapiens2 - 1}},
     {"seamless_m4t", {models::seamless_m4t, sizeof models::seamless_m4t - 1}},
     {"seamless_m4t_v2", {models::seamless_m4t_v2, sizeof models::seamless_m4t_v2 - 1}},
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
@@ -881,11 +897,14 @@ inline constexpr model_page model_pages[] = {
     {"squeezebert", {models::squeezebert, sizeof models::squeezebert - 1}},
     {"stablelm", {models::stablelm, sizeof models::stablelm - 1}},
     {"starcoder2", {models::starcoder2, sizeof models::starcoder2 - 1}},
+    {"step3p7", {models::step3p7, sizeof models::step3p7 - 1}},
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
+    {"tipsv2", {models::tipsv2, sizeof models::tipsv2 - 1}},
+    {"tipsv2_text_model", {models::tipsv2_text_model, sizeof models::tipsv2_text_model - 1}},
     {"tipsv2_vision_model", {models::tipsv2_vision_model, sizeof models::tipsv2_vision_model - 1}},
     {"trocr", {models::trocr, sizeof models::trocr - 1}},
     {"ultrabert", {models::ultrabert, sizeof models::ultrabert - 1}},
@@ -896,6 +915,7 @@ inline constexpr model_page model_pages[] = {
     {"video_llama_3", {models::video_llama_3, sizeof models::video_llama_3 - 1}},
     {"video_llama_3_vision", {models::video_llama_3_vision, sizeof models::video_llama_3_vision - 1}},
     {"videomae", {models::videomae, sizeof models::videomae - 1}},
+    {"vilt", {models::vilt, sizeof models::vilt - 1}},
     {"vipllava", {models::vipllava, sizeof models::vipllava - 1}},
     {"vision-encoder-decoder", {models::vision_encoder_decoder, sizeof models::vision_encoder_decoder - 1}},
     {"vit", {models::vit, sizeof models::vit - 1}},

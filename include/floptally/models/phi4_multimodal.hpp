@@ -13,14 +13,18 @@ vision_layers = depth(vision.takes, vision.layers)
 # Four patches become a token, and a learned one ends each of their lines.
 vision_units = merged(2, 1)
 vision_projector:
-  linear in vision.h, out text.h, as projector img_projection_up, from x, to up, units merged(2, 1), bias text.h, split columns
-  linear in text.h, out text.h, as projector img_projection_down, from up, to out, units merged(2, 1), bias text.h, split rows
+  linear in vision.h, out text.h, as projector img_projection_up, from x, to up, units merged(2, 1), bias text.h,
+         split columns
+  linear in text.h, out text.h, as projector img_projection_down, from up, to out, units merged(2, 1), bias text.h,
+         split rows
   positions count 2 * vision.h
 # Two projectors, one for sound alone and one for sound beside images, of which a step runs one.
 audio_units = audio.units
 audio_projector:
-  linear in audio.h, out text.h, as projector up_proj, from x, to up, stored 2, over audio_units, attends audio_units, bias 2 * text.h
-  linear in text.h, out text.h, as projector down_proj, from up, to out, stored 2, over audio_units, attends audio_units, bias 2 * text.h
+  linear in audio.h, out text.h, as projector up_proj, from x, to up, stored 2, over audio_units,
+         attends audio_units, bias 2 * text.h
+  linear in text.h, out text.h, as projector down_proj, from up, to out, stored 2, over audio_units,
+         attends audio_units, bias 2 * text.h
 class ForCausalLM: text ForCausalLM
 class Model: text Model
 

@@ -48,7 +48,7 @@ inputs = .feature_projection_input_dim
 k      = .adaptor_kernel_size
 s      = .adaptor_stride
 fewer  = .add_adapter ? frames(k - s/2 * 2, s) : frames(1, 1)
-squares = .add_adapter ? frame_squares(k - s/2 * 2, s) : frame_squares(1, 1)
+squares = frame_squares(k - s/2 * 2, s)
 tokens_for = fewer
 stem:  linear in inputs, out h, as stem projection, from x, norm 2*inputs, bias h, split repeated
 mixer:
@@ -64,8 +64,10 @@ more:
 after:
   mlp inner f, bias f + h, named "intermediate"
   norm count 2*h
-  convolutions channels h, as adapter, kernels [k], out 2*h, strides [s], paddings s/2, biased, gated, inside, field 1, stride 1  if .add_adapter
-  convolutions channels h, as adapter, kernels [k], out 2*h, strides [s], paddings s/2, biased, gated, inside, field 1, stride 1  if .add_adapter
+  convolutions channels h, as adapter, kernels [k], out 2*h, strides [s], paddings s/2, biased, gated, inside,
+         field 1, stride 1  if .add_adapter
+  convolutions channels h, as adapter, kernels [k], out 2*h, strides [s], paddings s/2, biased, gated, inside,
+         field 1, stride 1  if .add_adapter
   gqa heads heads, dim dim, bias 4*h, norm 6*h, over fewer, attends squares, named "adapter"  if .add_adapter
   mlp inner f, bias f + h, over fewer, attends squares, named "adapter"  if .add_adapter
 class Model:

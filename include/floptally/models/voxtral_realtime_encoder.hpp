@@ -6,7 +6,7 @@ namespace floptally::models {
 inline constexpr char voxtral_realtime_encoder[] = R"page(
 # Whisper's tower without a look ahead: convolutions over what came before, and a window of frames.
 page voxtral_realtime_encoder : base.tower prefix VoxtralRealtime
-with hidden_size 1280, num_hidden_layers 32, num_attention_heads 32, intermediate_size 5120, head_dim 64?
+with hidden_size 1280, num_hidden_layers 32, num_attention_heads 32, intermediate_size 5120, head_dim 64
 with num_mel_bins 128, sliding_window 750
 stands = "audio"
 divides = no
@@ -14,7 +14,7 @@ h      = .hidden_size // .d_model
 layers = .num_hidden_layers // .encoder_layers
 heads  = .num_attention_heads // .encoder_attention_heads
 f      = .intermediate_size // .encoder_ffn_dim
-dim    = .head_dim ?? h / heads
+dim    = .head_dim
 bias   = 2 * heads * dim + h                      # keys have none
 norms  = 2*h
 final_norm = h

@@ -4,7 +4,6 @@
 #include <floptally/conventions/maxtext.hpp>
 #include <floptally/conventions/megatron.hpp>
 #include <floptally/conventions/recsys_examples.hpp>
-#include <floptally/conventions/torchtitan.hpp>
 #include <floptally/statistics/clip_rules.hpp>
 #include <floptally/statistics/grid_rules.hpp>
 #include <floptally/statistics/hstu_rules.hpp>
@@ -25,17 +24,19 @@ struct rule_list {
 };
 
 /// All rules that come with the library. Only what needs a closed list reads it: a text, and kernels.
-using library_rules = rule_list<
-    mask_rules::band, mask_rules::chunked, mask_rules::top_k, mask_rules::compressed_keys, mask_rules::cross_attention,
-    mask_rules::encoder, mask_rules::prefix_lm, mask_rules::best_compressed_keys, mask_rules::best_blocks,
-    mask_rules::best_pools, mask_rules::box, mask_rules::hstu, mask_rules::grid_windows, mask_rules::clip_squares,
-    mask_rules::level_windows, mask_rules::reduced_pairs, mask_rules::across_frames, mask_rules::window_lines,
-    mask_rules::later_image_tokens, mask_rules::strided_squares, mask_rules::strided_band, unit_rules::hstu_part,
-    unit_rules::merged_patches, unit_rules::pooled_patches, unit_rules::clips, unit_rules::pooled_clips,
-    unit_rules::merged_pairs, unit_rules::merged_squares, unit_rules::strided_cells, unit_rules::kept_patches,
-    unit_rules::kept_squares, unit_rules::strided_frames, unit_rules::measured, moment_rules::count,
-    moment_rules::tokens, moment_rules::squares, moment_rules::cached, moment_rules::keys, moment_rules::crossed,
-    megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares, maxtext::chunk_squares,
-    recsys_examples::history_squares, recsys_examples::other_pairs, torchtitan::compressed_box>;
+using library_rules =
+    rule_list<mask_rules::band, mask_rules::chunked, mask_rules::top_k, mask_rules::compressed_keys,
+              mask_rules::cross_attention, mask_rules::encoder, mask_rules::prefix_lm, mask_rules::best_compressed_keys,
+              mask_rules::best_blocks, mask_rules::best_pools, mask_rules::box, mask_rules::hstu,
+              mask_rules::grid_windows, mask_rules::clip_squares, mask_rules::level_windows, mask_rules::reduced_pairs,
+              mask_rules::across_frames, mask_rules::window_lines, mask_rules::later_image_tokens,
+              mask_rules::strided_squares, mask_rules::strided_band, unit_rules::hstu_part, unit_rules::merged_patches,
+              unit_rules::pooled_patches, unit_rules::clips, unit_rules::pooled_clips, unit_rules::merged_pairs,
+              unit_rules::merged_squares, unit_rules::strided_cells, unit_rules::kept_patches, unit_rules::kept_squares,
+              unit_rules::strided_frames, unit_rules::measured, moment_rules::count, moment_rules::tokens,
+              moment_rules::squares, moment_rules::cached, moment_rules::keys, moment_rules::crossed,
+              megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares,
+              maxtext::chunk_squares, recsys_examples::history_squares, recsys_examples::other_pairs,
+              mask_rules::compressed_box, maxtext::best_compressed_squares>;
 
 }  // namespace floptally

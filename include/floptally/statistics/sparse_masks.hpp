@@ -83,4 +83,22 @@ struct best_pools {
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::causal; }
 };
 
+/// n·min(K, ⌊n/R⌋): every query by the compressed keys of the whole sequence, or by as many of them as are best. No
+/// mask: what some counters take for one.
+struct compressed_box {
+    std::int32_t ratio;
+    std::int32_t keys;
+
+    static constexpr std::int32_t every = 0x7FFF'FFFF;
+    static constexpr std::string_view name = "compressed_box";
+    static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1, every, every}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const std::uint64_t blocks = end_of(s) / static_cast<std::uint64_t>(ratio);
+        const auto most = static_cast<std::uint64_t>(keys);
+        return s.length * (blocks < most ? blocks : most);
+    }
+};
+
 }  // namespace floptally::mask_rules

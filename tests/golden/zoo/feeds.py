@@ -460,6 +460,17 @@ def marked_patches(model, run):
              "use_cache": False, "image_embeds_position_mask": mask}, {"lengths": [length] * texts, "grids": record["grids"]})
 
 
+@feed((11, 2), (7, 3))
+def one_stream(model, run):
+    """vilt: images behind texts, counted with them. A run is (length, texts)."""
+    import torch
+    length, texts = run
+    values, grids = image_batch(model.config, texts)
+    return ({"pixel_values": values, "pixel_mask": torch.ones_like(values[:, 0]).long(),
+             "input_ids": words(model.config, texts, length), "attention_mask": torch.ones(texts, length).long()},
+            {"lengths": [length + grids[0][1] * grids[0][2] + 1] * texts, "grids": grids})
+
+
 @feed((1,))
 def image_pages(model, counts):
     """deepseek_ocr2: one image in each text, of the size that SAM's config says."""

@@ -94,8 +94,10 @@ class library {
     }
 
   private:
-    /// "t5.encoder" stands in the file of t5.
-    [[nodiscard]] static std::string_view file_of(std::string_view name) { return name.substr(0, name.find('.')); }
+    /// "t5.encoder" stands in the file of t5; "kosmos-2.5" has a file of its own.
+    [[nodiscard]] static std::string_view file_of(std::string_view name) {
+        return find_model_page(name).empty() ? name.substr(0, name.rfind('.')) : name;
+    }
 
     [[nodiscard]] page* known(std::string_view name) const {
         for (page* const one : pages_) {

@@ -37,6 +37,8 @@ def cases(case):
     deepseek_ocr(case)
     granite(case)
     kosmos(case)
+    step(case)
+    one_stream(case)
     kosmos_documents(case)
     minicpm(case)
     borrowed(case)
@@ -465,6 +467,37 @@ def kosmos_documents(case):
     case("kosmos-2.5/untied", "Kosmos2_5ForConditionalGeneration", **dict(both, text_config=dict(
         text, tie_word_embeddings=False)), tie_word_embeddings=False, _feed=feeds.marked_patches)
     case("kosmos-2.5/model", "Kosmos2_5Model", **both, _feed=feeds.marked_patches)
+
+
+def step(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=5, num_attention_heads=6,
+                num_key_value_heads=3, head_dim=8, n_routed_experts=5, num_experts_per_tok=2, moe_intermediate_size=26,
+                share_expert_dim=22, pad_token_id=1, sliding_window=4)
+    slid = dict(text, layer_types=["full_attention", "sliding_attention", "full_attention",
+                                                     "sliding_attention", "full_attention"])
+    tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, image_size=35, patch_size=7,
+                 num_channels=2, mlp_ratio=1.5)
+    both = dict(vision_config=tower, image_token_id=7)
+    case("step3p7/generation", "Step3p7ForConditionalGeneration", text_config=text, **both, _feed=feeds.image_text)
+    case("step3p7/windows-tied", "Step3p7ForConditionalGeneration", text_config=dict(
+        slid, num_sliding_attention_heads=9, mlp_layer_types=["sparse", "dense", "sparse", "dense", "sparse"]),
+         **both, projector_bias=True, tie_word_embeddings=True, _feed=feeds.image_text)
+    older = dict(num_channels=2, image_size=35, patch_size=7, mlp_ratio=1.5, width=40, layers=2, heads=5)
+    plain_text = {key: value for key, value in slid.items() if key not in (
+        "n_routed_experts", "num_experts_per_tok", "share_expert_dim", "num_key_value_heads")}
+    case("step3p7/older-names", "Step3p7Model", vision_config=older, image_token_id=7, _feed=feeds.image_text,
+         text_config=dict(plain_text, num_attention_groups=3, moe_num_experts=5, moe_top_k=2, share_expert_dims=22,
+                          moe_layers_enum=[1, 3], attention_other_setting={"num_attention_heads": 12}))
+    case("step3p7/layers-as-text", "Step3p7Model", text_config=dict(text, moe_layers_enum="3,4"), **both,
+         _feed=feeds.image_text)
+
+
+def one_stream(case):
+    vilt = dict(vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                image_size=28, patch_size=7, num_channels=2)
+    case("vilt/questions", "ViltForQuestionAnswering", **vilt, num_labels=5, _feed=feeds.one_stream)
+    case("vilt/retrieval", "ViltForImageAndTextRetrieval", **vilt, qkv_bias=False, _feed=feeds.one_stream)
+    case("vilt/model", "ViltModel", **vilt, _feed=feeds.one_stream)
 
 
 def minicpm(case):

@@ -444,12 +444,29 @@ def seamless(case):
 
 def codec(config):
     import transformers
-    model = transformers.AutoModel.from_config(config.audio_encoder)
+    codec = getattr(config, "audio_encoder", None) or config.codec_config
+    model = transformers.AutoModel.from_config(codec)
     return {"codec": {"count": sum(one.numel() for one in model.parameters()),
                       "why": "the codec makes codes of the sound before a step"}}
 
 
+def words_and_codes(config, batch, length):
+    import torch
+    of_words = torch.randint(5, config.vocab_size - 1, (batch, length, 1))
+    of_sound = torch.randint(0, config.codebook_vocab_size - 1, (batch, length, config.num_codebooks))
+    return {"input_ids": torch.cat([of_words, of_sound], dim=-1)}
+
+
 def music(case):
+    mimi = dict(model_type="mimi", hidden_size=16, num_filters=4, codebook_size=16, codebook_dim=8, num_quantizers=2,
+                vector_quantization_hidden_dimension=8, num_semantic_quantizers=1, num_hidden_layers=1,
+                num_attention_heads=2, num_key_value_heads=2, head_dim=8, intermediate_size=16,
+                upsampling_ratios=[2, 2], upsample_groups=16)
+    kyutai = dict(vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2, num_attention_heads=6,
+                  num_key_value_heads=3, head_dim=10, num_codebooks=2, codebook_vocab_size=17, audio_pad_token_id=116,
+                  sliding_window=5, codec_config=mimi, _inputs=words_and_codes)
+    case("kyutai_speech_to_text/generation", "KyutaiSpeechToTextForConditionalGeneration", **kyutai, _parameters=codec)
+    case("kyutai_speech_to_text/model", "KyutaiSpeechToTextModel", **kyutai)
     case("moshi/causal", "MoshiForCausalLM", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
          num_attention_heads=6, num_key_value_heads=3, head_dim=10, sliding_window=5, num_codebooks=2)
     case("moshi/model", "MoshiModel", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,

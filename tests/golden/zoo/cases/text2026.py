@@ -101,6 +101,12 @@ def deeper(case, base):
     case("hrm_text/model", "HrmTextModel", **hrm, L_bp_cycles=[3, 3])
 
 
+def boxed(config, batch, length):
+    """LiLT has no box of its own where none is given."""
+    import torch
+    return {"bbox": torch.zeros(batch, length, 4, dtype=torch.long)}
+
+
 def kin_of_bert(case, base):
     ant = dict(vocab_size=61, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, dim_head=10, dim_ff=70,
                prompt_types=4, prompt_length=3, segment_types=5, position_bias_num_buckets=8,
@@ -115,6 +121,11 @@ def kin_of_bert(case, base):
     case("layoutlm/classification", "LayoutLMForSequenceClassification", **boxes, num_labels=3)
     case("layoutlm/token-classification", "LayoutLMForTokenClassification", **boxes, num_labels=3)
     case("layoutlm/question-answering", "LayoutLMForQuestionAnswering", **boxes)
+    two = dict(boxes, channel_shrink_ratio=3, _inputs=boxed)
+    case("lilt/model", "LiltModel", **two)
+    case("lilt/classification", "LiltForSequenceClassification", **two, num_labels=3)
+    case("lilt/token-classification", "LiltForTokenClassification", **two, num_labels=3)
+    case("lilt/question-answering", "LiltForQuestionAnswering", **dict(two, num_hidden_layers=1))
     cells = dict(bert, type_vocab_sizes=[3, 9, 9, 2, 9, 9, 5])
     case("tapas/masked", "TapasForMaskedLM", **cells)
     case("tapas/model", "TapasModel", **cells)

@@ -51,7 +51,19 @@ def whole_windows(config, batch, length, fused, grids):
                         "why": "every window is whole, and the zeros that fill it are computed"}}
 
 
-DIFFERENCES = {"sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
+def focal(config, batch, length, fused, grids):
+    """Weight gradients of the depthwise convolutions, counted as dense."""
+    backward = 0
+    for level, (depth, reaches, window) in enumerate(zip(config.depths, config.focal_levels, config.focal_windows)):
+        width, side = config.embed_dim * 2 ** level, 2 ** level
+        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
+        kernels = sum((window + 2 * reach) ** 2 for reach in range(reaches))
+        backward += depth * (width - 1) * 2 * kernels * width * cells
+    return {"conv_groups": {"forward": 0, "backward": backward,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+DIFFERENCES = {"focalnet": focal, "sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
                "segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
 
 
@@ -78,6 +90,22 @@ def towers(case):
     case("tipsv2_vision_model/model", "Tipsv2VisionModel", **dino, mlp_ratio=3, num_register_tokens=2,
          _feed=feeds.pixels)
     case("tipsv2_vision_model/gated", "Tipsv2VisionModel", **dino, use_swiglu_ffn=True, _feed=feeds.pixels)
+    case("radio/model", "RadioModel", **dict(dino, num_channels=3), mlp_ratio=3.0, num_cls_tokens=2, num_registers=3, max_img_size=49,
+         summary_idxs=[0, 1], _feed=feeds.pixels)
+    case("radio/gated", "RadioModel", **dict(dino, num_channels=3), use_swiglu_ffn=True, qkv_bias=False, max_img_size=28, num_cls_tokens=1, num_registers=0,
+         summary_idxs=[0], _samples=((2, (1, 3, 2)),), _feed=feeds.pixels)
+    people = dict(tower, num_register_tokens=2)
+    case("sapiens2/model", "Sapiens2Model", **people, num_key_value_heads_per_layer=[5, 1, 5], _feed=feeds.pixels)
+    case("sapiens2/plain", "Sapiens2Model", **people, use_gated_mlp=False, use_qk_norm=False, use_mask_token=True,
+         key_bias=False, mlp_bias=False, _feed=feeds.pixels)
+    case("sapiens2/shared-between", "Sapiens2Model", **dict(people, hidden_size=48, num_attention_heads=4),
+         num_first_full_attention_layers=1, num_last_full_attention_layers=1, num_key_value_attention_heads=1,
+         _feed=feeds.pixels)
+    case("sapiens2/usual-share", "Sapiens2Model", **dict(people, hidden_size=64, num_attention_heads=16),
+         num_first_full_attention_layers=1, num_last_full_attention_layers=1, _feed=feeds.pixels)
+    case("tipsv2/model", "Tipsv2Model", text_config=dict(text, hidden_size=40), vision_config=dict(dino, mlp_ratio=3),
+         _loss=["logits_per_image"], _feed=feeds.contrastive, _differences=contrasted(40))
+    case("tipsv2_text_model/model", "Tipsv2TextModel", **text)
     video = {key: value for key, value in tower.items() if key != "patch_size"}
     video.update(num_frames=4, tubelet_size=[2, 7, 7])
     case("vivit/classification", "VivitForVideoClassification", **video, num_labels=5, _feed=feeds.frames)
@@ -168,6 +196,13 @@ def windowed(case):
 
 
 def units(case):
+    net = dict(image_size=32, patch_size=4, num_channels=2, embed_dim=6, depths=[1, 2], focal_levels=[2, 3],
+               focal_windows=[3, 5], mlp_ratio=3.0)
+    case("focalnet/classification", "FocalNetForImageClassification", **net, num_labels=5, _feed=feeds.pixels)
+    case("focalnet/convolved-patches", "FocalNetModel", **net, use_conv_embed=True, use_layerscale=True,
+         use_post_layernorm_in_modulation=True, _feed=feeds.pixels)
+    case("focalnet/far-any-size", "FocalNetModel", **dict(net, focal_levels=[1, 4]), _feed=feeds.pixels,
+         _samples=((2, (1, 9, 6)), (1, (1, 7, 11))))
     hiera = dict(embed_dim=8, image_size=[64, 96], num_channels=2, depths=[1, 2, 2, 1], num_heads=[1, 2, 4, 2], mlp_ratio=3.0)
     fours = feeds.variant(feeds.pixels, patch=4)
     case("hiera/classification", "HieraForImageClassification", **hiera, num_labels=5, _feed=fours)
