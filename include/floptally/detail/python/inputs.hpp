@@ -118,7 +118,7 @@ class input_arguments {
                                       "many as its config says");
         }
         tally sum{masks};
-        without_gil(integers_, [&] { input_adder(input_, model, plain_spelling).add_to(sum); });
+        without_gil(integers_, [&] { add_input(input_, model, sum); });
         return sum;
     }
 
