@@ -100,6 +100,7 @@ OF_THE_READER = {
     "import lightning": A_TRAINER,
     "torch.utils.data": A_DATASET,
     "floptally.from_torch(": "",
+    "import transformers, peft": "",
     "torch.distributed": RANKS,
 }
 
@@ -127,6 +128,8 @@ def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     chosen = ["torch.utils.data", "floptally.from_torch("]
     if importlib.util.find_spec("lightning"):
         chosen.append("import lightning")
+    if importlib.util.find_spec("peft"):
+        chosen.append("import transformers, peft")
     done = subprocess.run(page_script(tmp_path, *chosen), capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(re.findall(r"all of it ran (\d+)", done.stdout)[0]) >= 5  # three of them of from_torch
