@@ -203,8 +203,22 @@ template <class Predicate>
                                    "; `floptally accelerators` lists the known parts");
 }
 
-/// The precision called `text`; letter case and surrounding blanks do not count.
+/// The precision called `text`, or as frameworks call it ("bfloat16"); letter case and surrounding blanks do not count.
 [[nodiscard]] inline precision precision_named(std::string_view text) {
+    struct spelling {
+        std::string_view text;
+        precision is;
+    };
+    for (const spelling& one :
+         {spelling{"bfloat16", precision::bf16}, spelling{"float16", precision::fp16},
+          spelling{"half", precision::fp16}, spelling{"float32", precision::fp32}, spelling{"float", precision::fp32},
+          spelling{"float64", precision::fp64}, spelling{"double", precision::fp64},
+          spelling{"tensorfloat32", precision::tf32}, spelling{"float8", precision::fp8},
+          spelling{"mxfp8", precision::fp8}, spelling{"nvfp4", precision::fp4}, spelling{"mxfp4", precision::fp4}}) {
+        if (detail::same_name(one.text, detail::trimmed(text))) {
+            return one.is;
+        }
+    }
     std::string known;
     for (std::size_t i = 0; i < precision_count; ++i) {
         const auto which = static_cast<precision>(i);

@@ -23,6 +23,7 @@
 #include <floptally/detail/python/reports.hpp>
 #include <floptally/detail/python/rows.hpp>
 #include <floptally/detail/python/services.hpp>
+#include <floptally/detail/python/signatures.hpp>
 #include <floptally/detail/python/tallies.hpp>
 #include <floptally/version.hpp>
 
@@ -43,7 +44,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_plans(module);
     detail::python::bind_costs(module, with);
     detail::python::bind_tallies(module);
-    detail::python::bind_breakdowns(module);
+    detail::python::bind_breakdowns(module, with);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);
@@ -68,6 +69,7 @@ inline void bind(pybind11::module_& module, python_services given) {
             return reinterpret_cast<std::uintptr_t>(detail::python::integers(values, "values").address());
         },
         py::arg("values"), "Where integers are read from: the array's own memory, or that of a copy of a list.");
+    detail::python::check_functions(module);
     const std::string package = detail::python::package_of(module);
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {
         if (py::isinstance<py::type>(member)) {

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a count costs in Python, beside verl's and Megatron-Bridge's counters in the same run.
+"""What a count costs in Python, beside a formula by hand and verl's and Megatron-Bridge's counters in the same run.
 
     python tests/benchmark/python_flops.py
 
-Prints the tables of docs/performance.md as they stand there: the median of 21 repetitions, in microseconds a call, with
-the commit of this file's repository, of which the installed floptally has to be. The other counters
-are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's dependencies
-`ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of Megatron-Bridge only
-the file with the formula is run, because the package itself imports transformer-engine and mamba-ssm, which need CUDA:
-the classes that the file imports for type checks stand empty.
+Prints the tables of docs/performance.md: the least of 41 repetitions, in microseconds a call, in one process on one core,
+with the commit of this file's repository, of which the installed floptally has to be.
+The other counters are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's
+dependencies `ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of
+Megatron-Bridge only the file with the formula is run, because the package itself imports transformer-engine and
+mamba-ssm, which need CUDA: the classes that the file imports for type checks stand empty.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import itertools
+import os
 import pathlib
 import random
-import statistics
 import subprocess
 import sys
 import timeit
@@ -43,26 +44,42 @@ LLAMA_3_8B = {
 }
 
 
-def microseconds(call: Callable[[], Any], repetitions: int = 21) -> float:
-    """The median of repetitions that take two milliseconds each, or one call."""
+#: What the library has set itself, in microseconds on the machine of docs/performance.md.
+TARGETS = {
+    "cost.flops(lengths=list)": 2.3,
+    "cost.flops(lengths=list, plan=lora)": 2.3,
+    "floptally.flops(cost, lengths=list)": 2.6,
+    "floptally.flops(cost, lengths=list, plan=lora)": 2.6,
+    "cost.total(lengths=NumPy)": 1.2,
+    "meter.add(cu_seqlens=NumPy)": 1.5,
+    "meter.add(cu_seqlens=torch)": 2.5,
+    "breakdown.statistics": 5.0,
+    "cost.sample_flops(list of 4096)": 100.0,
+}
+
+
+def microseconds(call: Callable[[], Any], repetitions: int = 41) -> float:
+    """The least of repetitions that take two milliseconds each, or one call."""
     call()
     once = min(timeit.repeat(call, number=1, repeat=5))
     number = max(1, min(10000, int(0.002 / once)))
-    return statistics.median(timeit.repeat(call, number=number, repeat=repetitions)) / number * 1e6
-
-
-SIZES = (1, 16, 4096)
+    return min(timeit.repeat(call, number=number, repeat=repetitions)) / number * 1e6
 
 
 def figure(taken: float) -> str:
-    return f"{taken:.0f}" if taken >= 10 else f"{taken:.1f}"
+    return f"{taken:.2f}" if taken < 9.95 else f"{taken:.1f}" if taken < 99.5 else f"{taken:.0f}"
 
 
-def table(title: str, rows: dict[str, list[str]]) -> None:
-    """A row for each thing that is timed, a column for each number of sequences."""
-    print(f"\n| `python_flops.py`: {title} | 1 sequence | 16 | 4096 |\n| --- | ---: | ---: | ---: |")
-    for name, figures in rows.items():
-        print(f"| {name} | {' | '.join(figures)} |", flush=True)
+def row(name: str, *cells: str) -> None:
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def by_hand(lengths: list[int]) -> int:
+    """Llama-3-8B's useful FLOPs as one would write them into a training script."""
+    hidden, ffn, layers, keys, vocabulary = 4096, 14336, 32, 1024, 128256
+    tokens = sum(lengths)
+    weights = layers * (hidden * (2 * hidden + 2 * keys) + 3 * hidden * ffn) + hidden * vocabulary
+    return 6 * tokens * weights + 6 * layers * hidden * sum(length * (length + 1) for length in lengths)
 
 
 def verl_counter() -> Any:
@@ -133,83 +150,113 @@ def megatron_config(length: int) -> Any:
     return types.SimpleNamespace(model=model)
 
 
+SIZES = (1, 16, 4096)
+
+
+def lengths_of(sequences: int) -> list[int]:
+    generator = random.Random(0)
+    return [generator.randrange(1, 8192) for _ in range(sequences)]
+
+
+def calls() -> None:
+    """Every kind of call, of one sequence: what it takes beside the formula."""
+    cost = floptally.cost(LLAMA_3_8B)
+    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv/q_proj", "lora", rank=16)])
+    meter = floptally.Meter(cost, gpus=8, counted="all_gpus", accelerator="H100 SXM")
+    meter.begin_step()
+    lengths, many = lengths_of(1), lengths_of(4096)
+    array, bounds = numpy.array(lengths), numpy.array([0, *lengths], numpy.int32)
+    work = cost.flops(lengths=lengths)
+    assert by_hand(lengths) == work.total == cost.total(lengths=array)
+    every: dict[str, Callable[[], Any]] = {
+        "a formula by hand, of a list": lambda: by_hand(lengths),
+        "cost.total(lengths=list)": lambda: cost.total(lengths=lengths),
+        "cost.total(lengths=NumPy)": lambda: cost.total(lengths=array),
+        "cost.flops(lengths=list)": lambda: cost.flops(lengths=lengths),
+        "cost.flops(lengths=NumPy)": lambda: cost.flops(lengths=array),
+        "cost.flops(lengths=list, plan=lora)": lambda: cost.flops(lengths=lengths, plan=lora),
+        "floptally.flops(cost, lengths=list)": lambda: floptally.flops(cost, lengths=lengths),
+        "floptally.flops(cost, lengths=list, plan=lora)": lambda: floptally.flops(cost, lengths=lengths, plan=lora),
+        "meter.add(cu_seqlens=NumPy)": lambda: meter.add(cu_seqlens=bounds),
+        "breakdown.statistics": lambda: work.statistics,
+        "cost.sample_flops(list of 4096)": lambda: cost.sample_flops(many),
+    }
+    try:
+        import torch
+
+        tensor = torch.tensor([0, *lengths], dtype=torch.int32)
+        every["meter.add(cu_seqlens=torch)"] = lambda: meter.add(cu_seqlens=tensor)
+    except ImportError as missing:
+        print(f"torch cannot be imported: {missing}")
+    print("| `python_flops.py`: one call | microseconds | of the formula | target |\n| --- | ---: | ---: | ---: |")
+    base = 0.0
+    for name, call in every.items():
+        taken = microseconds(call)
+        base = base or taken
+        ratio = "" if "4096" in name else f"{taken / base:.1f} x"
+        row(f"`{name}`" if "(" in name or "." in name else name, figure(taken), ratio, f"{TARGETS.get(name, '')}")
+
+
 def counts() -> None:
     cost = floptally.cost(LLAMA_3_8B)
-    rows: dict[str, list[str]] = {}
-    base: list[float] = []
+    batches = [lengths_of(sequences) for sequences in SIZES]
+    print("\n| `python_flops.py`: FLOPs of a step | 1 sequence | 16 | 4096 |\n| --- | ---: | ---: | ---: |")
+    base = [microseconds(lambda lengths=lengths: floptally.flops(cost, lengths=lengths).total) for lengths in batches]
+    row("`floptally.flops(cost, lengths=list)`", *map(figure, base))
+    arrays = [numpy.array(lengths, numpy.int32) for lengths in batches]
+    row("`floptally.flops(cost, lengths=array)`",
+        *(figure(microseconds(lambda array=array: floptally.flops(cost, lengths=array).total)) for array in arrays))
+    row("`floptally.flops(config, lengths=list)`: reads the config again",
+        *(figure(microseconds(lambda lengths=lengths: floptally.flops(LLAMA_3_8B, lengths=lengths).total)) for lengths in batches))
 
-    def timed(name: str, column: int, call: Callable[[], Any], *, is_other: bool = False) -> None:
-        taken = microseconds(call)
-        if column == len(base):
-            base.append(taken)
-        ratio = taken / base[column]
-        of_ours = f" ({ratio:.1f} x)" if ratio >= 0.1 else f" ({ratio:.2f} x)"
-        rows.setdefault(name, []).append(figure(taken) + (of_ours if is_other else ""))
+    def others(name: str, taken: list[float]) -> None:
+        row(name, *(f"{figure(one)} ({one / own:.1f} x)" for one, own in zip(taken, base, strict=True)))
 
-    left_out = []
-    generator = random.Random(0)
-    for column, sequences in enumerate(SIZES):
-        lengths = [generator.randrange(1, 8192) for _ in range(sequences)]
-        array = numpy.array(lengths, numpy.int32)
-        timed("`floptally.flops(cost, lengths=list)`", column, lambda: floptally.flops(cost, lengths=lengths).total)
-        timed("`floptally.flops(cost, lengths=array)`", column, lambda: floptally.flops(cost, lengths=array).total)
-        timed(
-            "`floptally.flops(config, lengths=list)`: reads the config again",
-            column,
-            lambda: floptally.flops(LLAMA_3_8B, lengths=lengths).total,
-        )
-        try:
-            counter = verl_counter()
+    try:
+        counter = verl_counter()
+        for lengths in batches:
             theirs = counter.estimate_flops(lengths, 1.0)[0]
             ours = floptally.flops(cost, lengths=lengths, convention="verl").total / 1e12
             assert abs(theirs - ours) <= 1e-9 * ours, (theirs, ours)
-            name = "verl `FlopsCounter.estimate_flops(list)`"
-            timed(name, column, lambda: counter.estimate_flops(lengths, 1.0), is_other=True)
-        except ImportError as missing:
-            left_out.append(f"verl cannot be imported: {missing}")
-        try:
-            formula, config = megatron_bridge_formula(), megatron_config(8192)
-            theirs = formula(config, sequences)
-            ours = floptally.flops(cost, lengths=[8192] * sequences, convention="megatron").total
+        others("verl `FlopsCounter.estimate_flops(list)`",
+               [microseconds(lambda lengths=lengths: counter.estimate_flops(lengths, 1.0)) for lengths in batches])
+    except ImportError as missing:
+        print(f"verl cannot be imported: {missing}")
+    try:
+        formula, config = megatron_bridge_formula(), megatron_config(8192)
+        for size in SIZES:
+            theirs = formula(config, size)
+            ours = floptally.flops(cost, lengths=[8192] * size, convention="megatron").total
             assert abs(theirs - ours) <= 1e-9 * ours, (theirs, ours)
-            name = "Megatron-Bridge's formula: one length for all"
-            timed(name, column, lambda: formula(config, sequences), is_other=True)
-        except (ImportError, StopIteration) as missing:
-            left_out.append(f"Megatron-Bridge's formula cannot be imported: {missing!r}")
-    table("FLOPs of a step", rows)
-    print("\n".join(dict.fromkeys(left_out)))
+        others("Megatron-Bridge's formula: one length for all",
+               [microseconds(lambda size=size: formula(config, size)) for size in SIZES])
+    except (ImportError, StopIteration) as missing:
+        print(f"Megatron-Bridge's formula cannot be imported: {missing!r}")
 
 
 def microbatches() -> None:
-    window = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 4096}
-    dense, windowed = (
-        floptally.Meter(floptally.cost(config), gpus=8, counted="all_gpus", accelerator="H100 SXM")
-        for config in (LLAMA_3_8B, {**LLAMA_3_8B, **window})
-    )
-    rows: dict[str, list[str]] = {}
+    print("\n| `python_flops.py`: `meter.add(cu_seqlens=…)`, a microbatch | 1 sequence | 16 | 4096 |\n| --- | ---: | ---: | ---: |")
+    window = {**LLAMA_3_8B, "model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 4096}
+    batches = [[0, *itertools.accumulate(lengths_of(sequences))] for sequences in SIZES]
+    forms: dict[str, Callable[[list[int]], Any]] = {
+        "a list": lambda bounds: bounds,
+        "NumPy int32": lambda bounds: numpy.array(bounds, numpy.int32),
+        "NumPy int64": lambda bounds: numpy.array(bounds, numpy.int64),
+    }
+    try:
+        import torch
 
-    def timed(name: str, meter: floptally.Meter, bounds: Any) -> None:
+        forms["a torch int32 tensor"] = lambda bounds: torch.tensor(bounds, dtype=torch.int32)
+    except ImportError as missing:
+        print(f"torch cannot be imported: {missing}")
+    for config, before, chosen in ((LLAMA_3_8B, "", list(forms)), (window, "with a sliding window: ", ["NumPy int32"])):
+        meter = floptally.Meter(floptally.cost(config), gpus=8, counted="all_gpus", accelerator="H100 SXM")
         meter.begin_step()
-        rows.setdefault(name, []).append(figure(microseconds(lambda: meter.add(cu_seqlens=bounds))))
+        for form in chosen:
+            given = [forms[form](bounds) for bounds in batches]
+            row(before + form, *(figure(microseconds(lambda one=one: meter.add(cu_seqlens=one))) for one in given))
         meter.discard_step()
-
-    for sequences in SIZES:
-        generator = random.Random(0)
-        bounds = [0]
-        for _ in range(sequences):
-            bounds.append(bounds[-1] + generator.randrange(1, 8192))
-        timed("a list", dense, bounds)
-        timed("NumPy int32", dense, numpy.array(bounds, numpy.int32))
-        timed("NumPy int64", dense, numpy.array(bounds, numpy.int64))
-        try:
-            import torch
-
-            timed("a torch int32 tensor, through DLPack", dense, torch.tensor(bounds, dtype=torch.int32))
-        except ImportError as missing:
-            print(f"torch cannot be imported: {missing}")
-        timed("with a sliding window: NumPy int32", windowed, numpy.array(bounds, numpy.int32))
-    table("`meter.add(cu_seqlens=…)`, a microbatch", rows)
-    print(f"\nA step of one microbatch, begin_step, one add, end_step: {figure(microseconds(lambda: whole_step(dense)))} µs.")
+        row(f"{before}begin_step, one add, end_step", figure(microseconds(lambda: whole_step(meter))), "", "")
 
 
 def whole_step(meter: floptally.Meter, bounds: Any = numpy.arange(0, 17 * 512, 512, dtype=numpy.int32)) -> None:
@@ -219,8 +266,11 @@ def whole_step(meter: floptally.Meter, bounds: Any = numpy.arange(0, 17 * 512, 5
 
 
 if __name__ == "__main__":
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     where = pathlib.Path(__file__).parent
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=where, capture_output=True, text=True, check=False)
-    print(f"Commit {commit.stdout.strip()}, floptally {floptally.__version__} at {floptally.__file__}.")
+    print(f"Commit {commit.stdout.strip()}, floptally {floptally.__version__} at {floptally.__file__}.\n")
+    calls()
     counts()
     microbatches()

@@ -232,3 +232,15 @@ def test_threads_add_to_one_tally_and_nothing_is_lost() -> None:
         alone.add_lengths(lengths)
         alone.add_lengths([1, 2, 3])
     assert shared == alone
+
+
+def test_an_error_keeps_no_hold_of_a_buffer() -> None:
+    numbers = bytearray(32)
+    for format, says in (("B", "C-contiguous"), ("f", "C-contiguous")):
+        strided = memoryview(numbers).cast(format)[::2]  # type: ignore[call-overload]
+        with pytest.raises(floptally.Error, match=says):
+            address_of(strided)
+        strided.release()  # a buffer that is still held would refuse
+    with memoryview(numbers).cast("f") as floats, pytest.raises(floptally.Error, match="got float32$"):
+        address_of(floats)
+    numbers.append(0)

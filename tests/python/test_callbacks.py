@@ -229,8 +229,30 @@ def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
     with pytest.raises(floptally.Error, match="^meter: must be a floptally.Meter, got 3$"):
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
     adapter.begin()
-    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or give arguments=, got list$"):
+    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first is .* got list$"):
         adapter.add([1])
+
+
+def test_f36_lists_of_tensors_are_rows_of_ids_and_what_may_be_a_mask_is_refused() -> None:
+    ids, labels = torch.randint(2, 32, (3, 5)), torch.full((3, 5), -100)
+    for batch in (ids, [ids], (ids, labels), [ids, torch.zeros(3)], [ids, torch.ones(3, 5)], ids.numpy(), [{"input_ids": ids}, labels]):
+        assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([5, 5, 5]).total
+    embeddings = torch.zeros(3, 5, HIDDEN)
+    assert floptally.flops(CONFIG, **callbacks.batch_arguments([embeddings, labels])).total == work_of([5, 5, 5]).total
+    mask = torch.tensor([[1, 1, 1, 0, 0]] * 3)
+    for second in (mask, mask.bool()):
+        with pytest.raises(floptally.Error, match=r"^batch\[1\]: may be a mask, having 0 and 1 alone: give arguments="):
+            callbacks.batch_arguments([ids, second])
+    for wrong in ([ids.float()], [ids[0]], [], "text", [ids.bool()]):
+        with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first"):
+            callbacks.batch_arguments(wrong)
+    meter = new_meter()
+    adapter = callbacks.MeterAdapter(meter, clock=TestClock())
+    for batch in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(ids, labels), batch_size=2):
+        adapter.begin()
+        adapter.add(batch)
+        adapter.end()
+    assert meter.run.useful == work_of([5, 5, 5]).total
 
 
 # ---- Hugging Face ----

@@ -341,6 +341,30 @@ def test_without_torch_distributed_an_error_says_so() -> None:
         distributed.all_reduce(tally_of([1]))
 
 
+def test_f36_a_reduction_may_be_made_before_the_process_group(tmp_path: Path) -> None:
+    dist = pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
+    from floptally import distributed
+
+    meter = floptally.Meter(floptally.cost(CONFIG), gpus=1, peak_tflops=1)
+    early = distributed.Reduction(meter.new_tally())
+    with pytest.raises(RuntimeError, match="^torch.distributed: is not initialized: call init_process_group first"):
+        early(tally_of([3]))
+    with pytest.raises(RuntimeError, match="^torch.distributed: is not initialized"):
+        floptally.Meter(floptally.cost(CONFIG), peak_tflops=1, reduce=early)  # whose ranks are the GPUs
+    placed = distributed.Reduction(meter.new_tally(), layout=floptally.ParallelLayout(rank=0))
+    own = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1, reduce=placed)
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    try:
+        assert early(tally_of([3])) == tally_of([3]) and early.layout.world_size == 1
+        with own.step(seconds=1.0):
+            own.add(lengths=[3])
+        assert own.run.tokens == 3 and own.counted == "summed over 1 rank"
+        with pytest.raises(floptally.Error):  # what is compared is what it was made with
+            early(tally_of([3], DENSE))
+    finally:
+        dist.destroy_process_group()
+
+
 def test_layouts_and_scopes_say_what_is_wrong_with_them() -> None:
     layout = floptally.ParallelLayout(rank=5, dp=2, tp=4)
     assert layout.coordinates == {"tp": 1, "cp": 0, "dp": 1, "pp": 0}

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 import pathlib
 import pickle
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -504,7 +507,11 @@ def test_a_breakdown_prints_as_the_programs_table_and_json(llama: floptally.Cost
 
 def test_a_breakdown_is_a_small_escaped_table_in_a_notebook(llama: floptally.Cost) -> None:
     html = llama.flops(lengths=[8192])._repr_html_()
-    assert html.startswith("<table>") and html.count("<tr>") == html.count("</tr>") == 1 + 6 + 1 + 3
+    assert html.startswith("<table>") and html.count("<tr>") == html.count("</tr>") == 1 + 3 + 1 + 6 + 1 + 3
+    cells = [re.sub("<[^>]*>", "|", row).split("||") for row in html.split("</tr>")]
+    work, share = llama.flops(lengths=[8192]), "33.33 %"
+    assert next(row for row in cells if "forward" in row[1])[2:6:2] == [floptally.readable(work.useful.forward)] * 2
+    assert share in html and "100.00 %" in html and "pairs, causal" in html and "8&#8239;192" in html
     assert "attention.core" in html and "421.65 TFLOP" in html and f'title="{EXACT}"' in html
     hostile = floptally.Cost.from_rows(
         [('<b>&"x"', "tokens", "linear", 2)], model_type="<script>alert(1)</script>", notes=["a < b & c"]
@@ -550,6 +557,77 @@ def test_a_step_that_was_measured_has_an_mfu(llama: floptally.Cost) -> None:
         work.measure(1, gpus=2)
     with pytest.raises(floptally.Error, match="gpus: must be an integer from 1"):
         work.measure(1, gpus=0, peak_tflops=989)
+
+
+def test_f37_precisions_have_the_names_of_frameworks_and_an_impossible_mfu_is_a_warning(llama: floptally.Cost) -> None:
+    class Dtype:
+        def __str__(self) -> str:
+            return "torch.bfloat16"
+
+    work = llama.flops(lengths=[8192])
+    for precision in ("bfloat16", "BF16", Dtype()):
+        assert work.measure(1, gpus=1, accelerator="H100 SXM", precision=precision).to_dict()["mfu"]["precision"] == "bf16"  # type: ignore[arg-type]
+    assert floptally.accelerator("H100 SXM").peak_tflops("float16") == 989
+    impossible = r"^mfu: 426\.3\d % is more than the peak allows: seconds, gpus or the peak cannot all be right$"
+    with pytest.warns(RuntimeWarning, match=impossible):
+        work.measure(0.1, gpus=1, peak_tflops=989)
+    meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
+    with pytest.warns(RuntimeWarning, match="^mfu: "), meter.step(seconds=0.1):
+        meter.add(lengths=[8192])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        work.measure(1, gpus=1, peak_tflops=989)
+
+
+def test_f37_visits_to_experts_are_no_input_of_a_model_that_does_not_count_them(llama: floptally.Cost) -> None:
+    with pytest.raises(floptally.Error, match="^routed: llama counts no visits to experts"):
+        llama.flops(lengths=[5], routed=(9, 10))
+
+
+def test_a_cost_takes_no_option_of_the_reader(llama: floptally.Cost) -> None:
+    for option in ({"mla": "absorbed"}, {"mtp": 1}, {"padded_vocab_size": 129024}, {"strict": True}):
+        with pytest.raises(floptally.Error, match=f"^{next(iter(option))}: says how a config is read"):
+            floptally.flops(llama, lengths=[5], **option)  # type: ignore[arg-type]
+    assert floptally.flops(llama, lengths=[5], mla="expanded", mtp=0, page=None, strict=False).total
+
+
+def test_a_breakdown_travels(mistral: floptally.Cost) -> None:
+    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    for work in (
+        mistral.flops(lengths=[512, 9000], row_length=9000, convention="megatron", plan=lora),
+        mistral.flops(lengths=[5]).measure(0.8, gpus=8, accelerator="H100 SXM"),
+        floptally.cost({"model_type": "qwen2_vl"}).flops(lengths=[500], grid_thw=[(1, 4, 4)]),
+    ):
+        same = pickle.loads(pickle.dumps(work))
+        assert same.to_dict() == work.to_dict() and str(same) == str(work) and same.statistics == work.statistics
+        assert copy.deepcopy(work).total == work.total and len(pickle.dumps(work)) < 20000
+
+
+def test_statistics_are_those_of_the_report(mistral: floptally.Cost) -> None:
+    def ints(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: one if key == "mask" else ints(one) for key, one in value.items()}
+        return [ints(one) for one in value] if isinstance(value, list) else int(value)
+
+    for work in (
+        mistral.flops(lengths=[512, 9000], row_length=9000),
+        mistral.flops(lengths=[512, 9000], convention="verl"),
+        floptally.cost({"model_type": "qwen2_vl"}).flops(lengths=[500], grid_thw=[(1, 4, 4)]),
+        floptally.cost({"model_type": "qwen2_audio"}).flops(lengths=[2000], audio_frames=[3000]),
+    ):
+        assert work.statistics == ints(work.to_dict()["statistics"])
+
+
+def test_f34_a_total_is_that_of_the_breakdown_and_a_plan_is_folded_once(mistral: floptally.Cost) -> None:
+    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    for plan in (None, lora):
+        for convention in ("exact", "verl"):
+            given: dict[str, Any] = {"lengths": [5, 9000], "row_length": 9000, "plan": plan, "convention": convention}
+            work = mistral.flops(**given)
+            assert floptally.flops(mistral, **given).to_dict() == work.to_dict()
+            for view in ("useful", "padded", "executed"):
+                assert mistral.total(view=view, **given) == getattr(work, view).total
+    assert floptally.cost(mistral) is mistral  # what it was folded to is not thrown away
 
 
 def test_f26_a_measured_step_has_a_mixed_precision_mfu(llama: floptally.Cost) -> None:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
 import threading
 from typing import Any
 
@@ -318,3 +321,127 @@ def test_a_microbatch_never_slips_into_the_next_step(mistral: floptally.Cost) ->
     else:  # it was done before its step ended
         assert not problems
     assert meter.last_step.tokens == 0
+
+
+def seconds_by_one() -> float:
+    return 1.0
+
+
+def test_a_meter_travels_with_its_run_and_no_open_step(mistral: floptally.Cost) -> None:
+    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    meter = meter_of(
+        mistral, accelerator="H100 SXM", peak_tflops=None, plan=lora, convention="megatron", clock=seconds_by_one,
+        precisions="mlp=fp8",
+    )  # fmt: skip
+    assert pickle.loads(pickle.dumps(meter)).run.steps == 0
+    with meter.step(seconds=1.0):
+        meter.add(lengths=[512, 9000])
+    meter.begin_step()
+    meter.add(lengths=[7])
+    same = pickle.loads(pickle.dumps(meter))
+    assert not same.in_step and meter.in_step
+    assert same.state_dict() == meter.state_dict() and same.counted == meter.counted
+    assert (same.convention, same.plan, same.cost, same.gpus) == ("megatron", lora, mistral, 8)
+    with same.step(seconds=1.0):
+        same.add(lengths=[7])
+    meter.end_step(seconds=1.0)
+    assert same.scalars("run") == meter.scalars("run") and same.run.useful == meter.run.useful
+    assert copy.deepcopy(same).run.useful == meter.run.useful
+
+
+class Kept(Meter):
+    note = ""
+
+
+def test_a_subclass_travels_with_what_it_keeps(mistral: floptally.Cost) -> None:
+    meter = Kept(mistral, gpus=1, peak_tflops=989)
+    meter.note = "mine"
+    assert pickle.loads(pickle.dumps(meter)).note == "mine"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_has_a_meter_of_its_own_and_cannot_add_to_its_parents_step(mistral: floptally.Cost) -> None:
+    meter = meter_of(mistral)
+    meter.begin_step()
+    meter.add(lengths=[512])
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "nothing"
+        try:
+            try:
+                meter.add(lengths=[9000])
+            except floptally.Error as problem:
+                said = str(problem)
+            meter.discard_step()
+            with meter.step(seconds=1.0):
+                meter.add(lengths=[5])
+            said += f" | {meter.run.tokens}"
+        finally:
+            os.write(writer, said.encode())
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    assert said.startswith("microbatch: is added in a forked process to a step that its parent began") and said.endswith("| 5")
+    meter.end_step(seconds=1.0)
+    assert meter.run.tokens == 512
+
+
+class Documents:
+    """A dataset that counts nothing itself and knows the meter, as a collator may."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> int:
+        return self.meter.cost.total(lengths=[index + 1])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_meter_survives_the_workers_of_a_dataloader(mistral: floptally.Cost, start: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    meter = meter_of(mistral)
+    loader = torch.utils.data.DataLoader(Documents(meter), batch_size=4, num_workers=2, multiprocessing_context=start)
+    seen = []
+    for batch in loader:
+        with meter.step(seconds=1.0):
+            meter.add(lengths=torch.arange(1, 5))
+        seen += batch.tolist()
+    assert seen == [mistral.total(lengths=[index + 1]) for index in range(8)]
+    assert (meter.run.steps, meter.run.tokens) == (2, 20)
+
+
+def test_f34_a_tensor_is_read_by_dlpacks_table_of_functions(mistral: floptally.Cost) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has __dlpack__ alone")
+    meter = meter_of(mistral)
+    lengths = torch.tensor([0, 512, 9000], dtype=torch.int32)
+
+    class Slow(torch.Tensor):  # type: ignore[misc,name-defined]
+        """A subclass goes the long way: it may stand for a tensor without memory."""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "__dlpack__", lambda self, **_: 1 / 0)
+        meter.begin_step()
+        meter.add(cu_seqlens=lengths)
+        with pytest.raises(floptally.Error, match="division by zero"):
+            meter.add(cu_seqlens=lengths.as_subclass(Slow))
+    meter.add(cu_seqlens=lengths.as_subclass(Slow))
+    for wrong, says in (
+        (lengths.to(torch.float32), "must be int32, int64, uint32 or uint64, got float32$"),
+        (lengths.reshape(1, 3), r"must have one dimension, got shape \(1, 3\)$"),
+        (torch.arange(9)[::2], "must be C-contiguous, got shape .* with a stride of 2"),
+        (torch.zeros(3, dtype=torch.int32, device="meta"), "cu_seqlens: "),
+    ):
+        with pytest.raises(floptally.Error, match=says):
+            meter.add(cu_seqlens=wrong)
+    meter.end_step(seconds=1.0)
+    assert meter.run.tokens == 18000

@@ -113,6 +113,71 @@ def kernel_results(**other: Any) -> dict[str, Any]:
     return {"kernel": "k", "device": "d", "times": times, "config": config, "components": ["attention.core"], **other}
 
 
+def overlaps(figure: Any) -> list[tuple[str, str]]:
+    """Pairs of texts of a figure that stand one on the other; a cell's text that leaves its cell is one with its panel."""
+    from matplotlib.text import Text
+
+    figure.draw_without_rendering()
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in shown]
+    found = [
+        (one, other)
+        for place, (one, box) in enumerate(boxes)
+        for other, second in boxes[:place]
+        if box.x0 + 1 < second.x1 and second.x0 + 1 < box.x1 and box.y0 + 1 < second.y1 and second.y0 + 1 < box.y1
+    ]
+    for axes in figure.axes:
+        for text in axes.texts if axes.images else []:
+            x, y = text.get_position()
+            (left, low), (right, high) = sorted(axes.transData.transform([(x - 0.5, y + 0.5), (x + 0.5, y - 0.5)]).tolist())
+            box = text.get_window_extent()
+            if box.x0 < left or box.x1 > right or box.y0 < low or box.y1 > high:
+                found.append((text.get_text(), axes.get_title(loc="left")))
+    return found
+
+
+def wide_results(batches: list[int], lengths: list[int], reason: str, phases: tuple[str, ...] = ("fwd", "bwd", "e2e")) -> Any:
+    times: list[dict[str, Any]] = [
+        {"batch": batch, "sequence_length": length, "phase": phase, "milliseconds": 1e-8 * batch * length**2}
+        if batch * length <= 65536
+        else {"batch": batch, "sequence_length": length, "phase": phase, "milliseconds": None, "reason": reason}
+        for batch in batches
+        for length in lengths
+        for phase in phases
+    ]
+    return {"kernel": "a kernel", "device": "a device", "times": times, "batch_sizes": batches, "sequence_lengths": lengths}
+
+
+@pytest.mark.parametrize("reason", ["out of memory", "no kernel for heads of 512", "unsupported_configuration_of_heads"])
+@pytest.mark.parametrize("size", [([1], [256]), ([1, 2, 4, 8, 16, 32], [128, 512, 2048, 4096, 8192, 16384, 65536, 131072])])
+def test_f37_texts_of_a_heatmap_do_not_overlap(size: tuple[list[int], list[int]], reason: str) -> None:
+    for phases in (("fwd", "bwd", "e2e"), ("fwd",)):
+        figure = plots.kernel_heatmap(wide_results(*size, reason, phases), show="milliseconds")
+        assert overlaps(figure) == []
+        cells = [" ".join(text.get_text().split()) for axes in figure.axes if axes.images for text in axes.texts]
+        if len(size[0]) > 1:  # in its cells, or below where it has no room
+            assert reason in cells or (f"hatched: not measured: {reason}" in figure.get_supxlabel() and "–" in cells)
+
+
+def test_f37_texts_of_the_other_pictures_do_not_overlap() -> None:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 9000], row_length=20000)
+    assert overlaps(plots.component_bars(step)) == overlaps(plots.component_bars(step, by="phase")) == []
+    assert overlaps(plots.convention_spread(plots.convention_totals(CONFIG, lengths=[4096, 512]))) == []
+    log = [{"step": 1, "mfu_pct": 40.0, "mfu_padded_pct": 40.1, "hfu_pct": 40.2}]
+    assert overlaps(plots.utilization_over_time(log)) == []
+
+
+def test_f37_the_numbers_of_the_bars_are_those_of_the_headline() -> None:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 1024, 9000], row_length=9000)
+    figure = plots.component_bars(step)
+    assert figure.axes[0].get_title(loc="left") == "mistral: 495 TFLOP useful"
+    shares = [f"{100 * one.total / step.total:.1f} %" for one in step.useful.components.values()]
+    assert [text.split("  ")[1] for text in texts(figure)] == shares
+    assert sum(float(share[:-2]) for share in shares) == pytest.approx(100, abs=0.3)
+    executed = plots.component_bars(step, by="phase")
+    assert executed.axes[0].get_title(loc="left") == f"mistral: {step.executed_total / 1e15:.2f} PFLOP executed"
+
+
 def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_numbers() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)

@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python lines of the README and of docs/python.md run, word for word."""
+"""The Python lines of the README and of docs/python.md run, word for word, and print what stands behind them."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib.util
+import io
+import os
 import pathlib
 import re
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 
 from conftest import SOURCE
 
+FRAMEWORKS = ("torch", "lightning", "transformers", "matplotlib")
+
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", (SOURCE / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+def needed(lines: str) -> set[str]:
+    """The frameworks that a block imports, itself or through ours."""
+    found = {name for name in FRAMEWORKS if re.search(rf"^\s*import {name}\b", lines, re.MULTILINE)}
+    return found | ({"matplotlib"} if "floptally.plots" in lines else set())
+
+
+def run(lines: str, name: str, scope: dict[str, Any]) -> int:
+    """Runs a block. What a line prints is what the comment behind it says, where that has a number or is a list; how many."""
+    compared = 0
+    rows = lines.splitlines()
+    for statement in ast.parse(lines).body:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(ast.Module([statement], []), name, "exec"), scope)
+        assert statement.end_lineno is not None and statement.end_col_offset is not None
+        comment = rows[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode().strip().removeprefix("#").strip()
+        said = printed.getvalue().strip()
+        if said and re.search(r"\d|^\[", comment):
+            assert comment == said or comment.startswith(f"{said}:"), f"{name}: {ast.unparse(statement)}"
+            compared += 1
+    return compared
 
 
 def test_the_lines_of_the_readme_run(
@@ -28,17 +60,101 @@ def test_the_lines_of_the_readme_run(
     assert printed in shown
 
 
+def test_what_the_page_prints_is_compared() -> None:
+    assert run("print(3)  # 3: a number\nprint(5)  # of five\n", "a page", {}) == 1
+    with pytest.raises(AssertionError, match=r"a page: print\(3\)"):
+        run("print(3)  # 4\n", "a page", {})
+
+
+def config_in(folder: pathlib.Path) -> None:
+    (folder / "config.json").write_bytes((SOURCE / "examples" / "data" / "mistral-7b-v0.1.json").read_bytes())
+
+
 def test_the_lines_of_the_page_run_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.json").write_bytes((SOURCE / "examples" / "data" / "mistral-7b-v0.1.json").read_bytes())
-    scope: dict[str, object] = {}
-    every = blocks("docs/python.md")
-    assert len(every) >= 5
-    for number, lines in enumerate(every):
-        if "import torch" in lines or "import transformers" in lines:
-            continue  # the tests of those parts run them
-        if "floptally.plots" in lines and importlib.util.find_spec("matplotlib") is None:
+    config_in(tmp_path)
+    scope: dict[str, Any] = {"__name__": "a_script"}
+    compared = 0
+    for number, lines in enumerate(blocks("docs/python.md")):
+        if needed(lines) - ({"matplotlib"} if importlib.util.find_spec("matplotlib") else set()):
+            continue  # the tests below run them
+        compared += run(lines, f"docs/python.md, block {number}", scope)
+    assert compared >= 2
+
+
+# What the page says that its reader has, by what stands in the block: a model, a trainer and a loop; a dataset.
+A_TRAINER = """
+import torch, transformers
+torch.cuda.get_device_name = lambda: "NVIDIA H100 80GB HBM3"
+tiny = {"vocab_size": 64, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2}
+model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**tiny, num_key_value_heads=1))
+trainer = transformers.Trainer(model, transformers.TrainingArguments(output_dir="out", report_to=[], use_cpu=True))
+batch = {"input_ids": torch.zeros(2, 9, dtype=torch.int64)}
+train = lambda batch: model(**batch).logits.sum().backward()
+"""
+A_DATASET = "lengths, epoch = [100, 9000, 512, 512, 40, 8192, 3000, 7], 1\ndataset = lengths"
+RANKS = "import torch\ntorch.distributed.is_initialized() or torch.distributed.init_process_group('gloo')"
+OF_THE_READER = {
+    "import lightning": A_TRAINER,
+    "torch.utils.data": A_DATASET,
+    "floptally.from_torch(": "",
+    "import transformers, peft": "",
+    "torch.distributed": RANKS,
+}
+
+
+def page_script(folder: pathlib.Path, *which: str) -> list[str]:
+    """A script of the blocks that have one of those texts, after those without a framework; it prints what it compared."""
+    config_in(folder)
+    script = [f"import sys\nsys.path[:0] = {[str(SOURCE / 'tests' / 'python')]!r}\nfrom test_readme import run",
+              "scope, compared = {'__name__': 'a_script'}, 0"]  # fmt: skip
+    for number, lines in enumerate(blocks("docs/python.md")):
+        chosen = next((text for text in which if text in lines), None)
+        if needed(lines) and chosen is None:
             continue
-        exec(compile(lines, f"docs/python.md, block {number}", "exec"), scope)
+        script.append("own = dict(scope)" if chosen else "own = scope")
+        script.append(f"exec({OF_THE_READER[chosen] if chosen else ''!r}, own)")
+        script.append(f"compared += run({lines!r}, 'docs/python.md, block {number}', own)")
+    script.append("print('all of it ran', compared)")
+    (folder / "page.py").write_text("\n".join(script))
+    return [sys.executable, "page.py"]
+
+
+def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
+    for name in ("torch", "transformers", "accelerate"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    chosen = ["torch.utils.data", "floptally.from_torch("]
+    if importlib.util.find_spec("lightning"):
+        chosen.append("import lightning")
+    if importlib.util.find_spec("peft"):
+        chosen.append("import transformers, peft")
+    done = subprocess.run(page_script(tmp_path, *chosen), capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(re.findall(r"all of it ran (\d+)", done.stdout)[0]) >= 5  # three of them of from_torch
+
+
+def test_the_lines_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    command = page_script(tmp_path, "torch.distributed")
+    ranks = []
+    for rank in range(4):
+        group = {"RANK": str(rank), "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1",
+                 "MASTER_PORT": str(29500 + os.getpid() % 4000)}  # fmt: skip
+        ranks.append(
+            subprocess.Popen(command, env={**os.environ, **group}, cwd=tmp_path, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        )  # fmt: skip
+    try:
+        outputs = [one.communicate(timeout=300) for one in ranks]
+    finally:
+        for one in ranks:
+            one.kill()
+    for one, (printed, problem) in zip(ranks, outputs, strict=True):
+        assert one.returncode == 0 and "all of it ran" in printed, problem
+
+
+def test_every_block_of_the_page_is_run_by_one_of_these_tests() -> None:
+    for lines in blocks("docs/python.md"):
+        assert not needed(lines) - {"matplotlib"} or any(text in lines for text in OF_THE_READER), lines

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pathlib
+import pydoc
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -82,21 +86,14 @@ def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
     return found
 
 
-def bound_parameters(signature: str) -> list[tuple[str, str | None]]:
-    """The same of the first line of what pybind11 documents: f(self: floptally.Tally, a: object, *, b: int = 5)."""
-    inside = signature[signature.index("(") + 1 : signature.rindex(")")]
-    parts, depth, start = [], 0, 0
-    for i, letter in enumerate(inside + ","):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            parts.append(inside[start:i].strip())
-            start = i + 1
-    pairs = []
-    for part in parts:
-        name, _, default = part.partition(" = ")
-        if part and part != "*" and name.split(":")[0] != "self" and not part.startswith("**"):
-            pairs.append((name.split(":")[0], default.replace("'", '"') or None))
-    return pairs
+def bound_parameters(function: object) -> list[tuple[str, str | None]]:
+    """The same of what `inspect` says of the extension."""
+    assert callable(function)
+    return [
+        (one.name, None if one.default is one.empty else repr(one.default).replace("'", '"'))
+        for one in inspect.signature(function).parameters.values()
+        if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
 
 
 def test_parameters_of_the_stubs_are_those_that_are_bound() -> None:
@@ -105,12 +102,59 @@ def test_parameters_of_the_stubs_are_those_that_are_bound() -> None:
         owner: object = _core
         for part in name.split("."):
             owner = getattr(owner, part)
-        text = (owner.__doc__ or "").splitlines()
-        special = name.split(".")[-1].startswith("__") and name.split(".")[-1] != "__init__"
-        if special or not text or "(" not in text[0] or name in ("Cost.flops", "Meter.add", "Error.__init__"):
+        last = name.split(".")[-1]
+        if last.startswith("__") and last != "__init__" or name == "Error.__init__":
             continue
         own = [(n, None if d is None else d.replace("'", '"')) for n, d in expected]
-        bound = [(n, "..." if d == "[]" else d) for n, d in bound_parameters(text[0])]
+        bound = [(n, "..." if d == "[]" else d) for n, d in bound_parameters(owner)]
         assert bound == own, name
         compared += 1
-    assert compared >= 50
+    assert compared >= 80
+
+
+def functions(owner: object = _core, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, member in vars(owner).items():
+        if inspect.isclass(member) and owner is _core and member.__module__.startswith("floptally"):
+            yield from functions(member, f"{name}.")
+        elif name == "__init__" or not name.startswith("_"):
+            yield prefix + name, member if isinstance(member, property) else getattr(owner, name)
+
+
+def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
+    every = dict(functions())
+    assert len(every) > 200
+    for name, member in every.items():
+        assert "::" not in (member.__doc__ or ""), name
+        if callable(member):
+            assert inspect.signature(member), name
+            assert "::" not in pydoc.render_doc(member, renderer=pydoc.plaintext), name
+    assert "add(self, /, *, lengths=None," in pydoc.render_doc(floptally.Meter.add, renderer=pydoc.plaintext)
+    whole = pydoc.render_doc(floptally.Tally, renderer=pydoc.plaintext)
+    assert "add_padded(self, lengths, row_length)" in whole and "::" not in whole
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: _core.cost({}, strct=True), "cost() got an unexpected keyword argument 'strct'; did you mean 'strict'?"),
+        (lambda: floptally.flops({"model_type": "llama"}, lenghts=[5]), "flops() got an unexpected keyword argument 'lenghts'; did you mean 'lengths'?"),
+        (lambda: floptally.Plan(recomute="full"), "__init__() got an unexpected keyword argument 'recomute'; did you mean 'recompute'?"),
+        (lambda: floptally.Tally().add_padded([5], rowlength=9), "'rowlength'; did you mean 'row_length'?"),
+        (lambda: floptally.balance([1, 2], rank=2), "'rank'; did you mean 'ranks'?"),
+        (lambda: floptally.Mask.hstu(targets_share_places=True), "'targets_share_places'; did you mean 'targets_share_place'?"),
+        (lambda: floptally.Plan(colour=3), "unexpected keyword argument 'colour'$"),
+        (lambda: floptally.Plan(recompute="ful"), "got \"ful\"; did you mean 'full'?"),
+        (lambda: floptally.cost({"model_type": "llama"}).flops(lengths=[5], convention="megatorn"), "did you mean 'megatron'?"),
+        (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat8"), "did you mean 'bfloat16'?"),
+    ],
+)  # fmt: skip
+def test_f37_a_wrong_keyword_or_word_is_told_the_nearest(call: Callable[[], object], says: str) -> None:
+    pattern = says if says.endswith("$") else re.escape(says)
+    with pytest.raises((TypeError, floptally.Error), match=pattern):
+        call()
+
+
+def test_f35_submodules_are_there_without_an_import() -> None:
+    code = "import floptally, sys; assert 'floptally.distributed' not in sys.modules; floptally.distributed.Reduction; " \
+           "floptally.callbacks.step; assert not hasattr(floptally, 'nothing')"  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._core import (
     Accelerator,
     Assignment,
@@ -28,12 +30,15 @@ from ._core import (
     accelerators,
     balance,
     conventions,
+    flops,
     models,
     readable,
 )
 from ._cost import cost
-from ._flops import flops
 from ._from_torch import from_torch
+
+if TYPE_CHECKING:
+    from . import callbacks, distributed, plots, sampler
 
 __all__ = [
     "Accelerator",
@@ -66,3 +71,14 @@ __all__ = [
     "models",
     "readable",
 ]
+
+
+if not TYPE_CHECKING:  # where every name would be one that it knows
+
+    def __getattr__(name: str) -> object:
+        """The submodules, imported where they are first named: some need a framework, and all of them time."""
+        if name in ("callbacks", "distributed", "plots", "sampler"):
+            import importlib
+
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -196,6 +196,29 @@ class Cost:
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
+    def total(
+        self,
+        *,
+        view: str = "useful",
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+        lengths: Integers | None = None,
+        row_length: int | None = None,
+        encoder_lengths: Integers | None = None,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
+        num_real_seqs: int | None = None,
+        attention_mask: Flags | None = None,
+        new_tokens: NewTokens | None = None,
+        sequences: HstuSequences | None = None,
+        grid_thw: Grids | None = None,
+        images: int | None = None,
+        audio_frames: Integers | None = None,
+        routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
+        tally: Tally | None = None,
+    ) -> int: ...
     def sample_flops(
         self,
         lengths: Integers,
@@ -536,6 +559,33 @@ def cost(
     page: PageLike | Sequence[PageLike] | None = None,
     strict: bool = False,
 ) -> Cost: ...
+def flops(
+    config: ConfigLike,
+    *,
+    lengths: Integers | None = None,
+    row_length: int | None = None,
+    encoder_lengths: Integers | None = None,
+    cu_seqlens: Integers | None = None,
+    cu_seqlens_padded: Integers | None = None,
+    cu_seqlens_real: Integers | None = None,
+    num_real_seqs: int | None = None,
+    attention_mask: Flags | None = None,
+    new_tokens: NewTokens | None = None,
+    sequences: HstuSequences | None = None,
+    grid_thw: Grids | None = None,
+    images: int | None = None,
+    audio_frames: Integers | None = None,
+    routed: tuple[int, int] | None = None,
+    measured: dict[str, int | tuple[int, int]] | None = None,
+    tally: Tally | None = None,
+    convention: str | Convention = "exact",
+    plan: Plan | None = None,
+    mla: str = "expanded",
+    mtp: int = 0,
+    padded_vocab_size: int = 0,
+    page: PageLike | Sequence[PageLike] | None = None,
+    strict: bool = False,
+) -> Breakdown: ...
 def models() -> list[str]: ...
 def readable(flops: int) -> str: ...
 def run_program(arguments: Sequence[str | bytes]) -> int: ...

@@ -48,8 +48,7 @@ class TorchReducer:
         import torch
         import torch.distributed as dist
 
-        if not dist.is_available() or not dist.is_initialized():
-            raise RuntimeError("torch.distributed: is not initialized: call init_process_group first")
+        _require_group()
         self.group = group
         if device is None:
             backend = dist.get_backend(group)
@@ -85,7 +84,8 @@ class Reduction:
     """The sum of tallies over the ranks of a group, step after step: one all-reduce each.
 
     like: a tally of the model's masks. All ranks of the group make the object together: they compare masks, scope,
-        layout, convention and floptally's version first, and all of them raise where one differs.
+        layout, convention and floptally's version first, and all of them raise where one differs. Made before the
+        process group is (a trainer makes it in `fit`), they do so when it is first called or asked for.
     layout: where this rank stands; by default all ranks of the job are data-parallel.
     scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
         `floptally.Scope`.
@@ -105,24 +105,52 @@ class Reduction:
         convention: str = "exact",
         device: torch.device | str | None = None,
     ) -> None:
-        self.reducer = TorchReducer(group, device)
-        self.layout = _layout_or_all_dp(layout)
+        import torch.distributed as dist
+
         self.convention = convention
-        self._reduction = TallyReduction(
-            like,
-            scope=scope,
-            layout=self.layout,
-            reducer=self.reducer,
-            convention=convention,
-            other_scopes=dict(other_scopes or {}),
-        )
+        self._like = like.copy()
+        self._scopes: tuple[str | Scope, dict[str, str | Scope]] = (scope, dict(other_scopes or {}))
+        self._group, self._device = group, device
+        self._layout = layout
+        self._made: tuple[TorchReducer, TallyReduction] | None = None
+        if dist.is_available() and dist.is_initialized():
+            self._make()
+
+    def _make(self) -> tuple[TorchReducer, TallyReduction]:
+        if self._made is None:
+            reducer = TorchReducer(self._group, self._device)
+            scope, others = self._scopes
+            reduction = TallyReduction(
+                self._like,
+                scope=scope,
+                layout=self.layout,
+                reducer=reducer,
+                convention=self.convention,
+                other_scopes=others,
+            )
+            self._made = reducer, reduction
+        return self._made
+
+    @property
+    def layout(self) -> ParallelLayout:
+        """Where this rank stands."""
+        if self._layout is None:
+            _require_group()
+            self._layout = _layout_or_all_dp(None)
+        return self._layout
+
+    @property
+    def reducer(self) -> TorchReducer:
+        """The collectives of the group."""
+        return self._make()[0]
 
     def __call__(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
         """The tally of all ranks: the same words on every rank. A rank without sequences takes part like any other.
 
         visits: microbatches that ran on this rank, and how often lengths were added; needed under virtual stages.
         """
-        return self._reduction.sum(mine, reducer=self.reducer, visits=visits)
+        reducer, reduction = self._make()
+        return reduction.sum(mine, reducer=reducer, visits=visits)
 
 
 def all_reduce(
@@ -239,6 +267,13 @@ def all_reduce_extremes(
     return Extremes(
         *reduce_extremes(values, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
     )
+
+
+def _require_group() -> None:
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        raise RuntimeError("torch.distributed: is not initialized: call init_process_group first, or give a layout")
 
 
 def _layout_or_all_dp(layout: ParallelLayout | None) -> ParallelLayout:

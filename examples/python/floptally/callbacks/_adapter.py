@@ -19,7 +19,7 @@ BATCH_KEYS = (
 )  # fmt: skip
 
 
-def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
+def batch_arguments(batch: Any) -> Arguments:
     """What `Meter.add` takes, from a batch of tensors or arrays on the host as collators make it. The first that fits:
 
     cu_seq_lens_q        boundaries of a packed row, with cu_seq_lens_q_padded, num_real_seqs and cu_seq_lens_q_real
@@ -33,9 +33,13 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
 
     Padding of a packed row is in the slot of the document before it. image_grid_thw and video_grid_thw, [images, 3], are
     added to any of these. Error where nothing fits, or where a mask says more than can be read of it.
+
+    A tensor, or a list of tensors as a TensorDataset gives it, is input_ids or inputs_embeds, the first of the list:
+    whole rows. Where a later one could be a mask, that is an error. Of a list that begins with a mapping it is that one.
     """
     import numpy as np
 
+    batch = _named(batch)
     def array(key: str) -> Any:
         return np.asarray(batch[key])
 
@@ -67,6 +71,9 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
     elif has("attention_mask"):
         found["attention_mask"] = np.ascontiguousarray(_mask_ids("attention_mask", batch["attention_mask"]).astype(bool))
     elif has("input_ids") or has("inputs_embeds"):
+        for key in batch:
+            if str(key).startswith("batch["):
+                _refuse_mask(key, array(key))
         found["lengths"] = lengths("", "input_ids", "inputs_embeds")
     grids = [array(key).reshape(-1, 3) for key in ("image_grid_thw", "video_grid_thw") if has(key)]
     if grids:
@@ -78,6 +85,46 @@ def batch_arguments(batch: Mapping[str, Any]) -> Arguments:
             f"got {', '.join(map(str, batch)) or 'nothing'}",
         )
     return found
+
+
+def _named(batch: Any) -> Mapping[str, Any]:
+    """A batch by the names of BATCH_KEYS; what may be a mask in a list is called by its place, "batch[1]"."""
+    parts = batch if isinstance(batch, (list, tuple)) else [batch]
+    if parts and isinstance(parts[0], Mapping):
+        return parts[0]
+    shapes = [tuple(one.shape) if hasattr(one, "dtype") and hasattr(one, "shape") else None for one in parts]
+    ids = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 2 and _kind(parts[0]) in "iu"
+    embedded = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 3 and _kind(parts[0]) == "f"
+    if not ids and not embedded:
+        raise Error(
+            "batch",
+            "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] of "
+            f"embeddings, or give arguments=, got {type(batch).__name__}"
+            + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
+        )
+    named = {"input_ids" if ids else "inputs_embeds": parts[0]}
+    for place, (one, shape) in enumerate(zip(parts, shapes, strict=True)):
+        if place > 0 and shape is not None and shapes[0] is not None and shape == shapes[0][:2] and _kind(one) in "biu":
+            named[f"batch[{place}]"] = one
+    return named
+
+
+def _kind(value: Any) -> str:
+    """The letter of NumPy for what an array or a tensor holds: b, i, u or f."""
+    kind = getattr(value.dtype, "kind", None)
+    if isinstance(kind, str):
+        return kind
+    return "b" if str(value.dtype).endswith("bool") else "f" if value.dtype.is_floating_point else "i"
+
+
+def _refuse_mask(key: str, value: Any) -> None:
+    """Nothing says what the second tensor of a list is: labels do not change the count, a mask does."""
+    if ((value == 0) | (value == 1)).all() and not (value == 1).all():
+        raise Error(
+            key,
+            "may be a mask, having 0 and 1 alone: give arguments=, as lambda batch: {'attention_mask': " + key + "}, or "
+            "{'lengths': [batch[0].shape[1]] * len(batch[0])} where it is none",
+        )
 
 
 def _mask_ids(key: str, value: Any) -> Any:
@@ -209,10 +256,8 @@ class MeterAdapter:
         """One microbatch. Tensors of a GPU are copied without a wait and counted when the step ends."""
         if self._arguments is not None:
             self._waiting.append((None, self._arguments(batch)))
-        elif not isinstance(batch, Mapping):
-            raise Error("batch", f"must be a mapping of tensors, or give arguments=, got {type(batch).__name__}")
         else:
-            self._waiting.append(_on_host(batch))
+            self._waiting.append(_on_host(_named(batch)))
 
     def end(self) -> None:
         """Closes the step with the time since the last one ended."""
@@ -258,7 +303,7 @@ def _on_host(batch: Mapping[str, Any]) -> tuple[Any, Arguments]:
     """What is read of a batch, on the host; an event to wait for where it comes from a GPU (into pinned memory)."""
     event = None
     found: Arguments = {}
-    for key in BATCH_KEYS:
+    for key in (*BATCH_KEYS, *(key for key in batch if str(key).startswith("batch["))):
         value = batch.get(key)
         if value is None:
             continue

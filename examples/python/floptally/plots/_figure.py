@@ -15,6 +15,7 @@ from .. import Error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 PathLike = str | os.PathLike[str]
 
@@ -86,14 +87,13 @@ def _figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def caption(figure: Figure, ax: Axes | None, parts: Sequence[str]) -> None:
+def caption(figure: Figure, ax: Axes | None, parts: Sequence[str]) -> Text:
     """One faint line at the lower edge: what the numbers are and where they are from. `ax` are the caller's axes."""
     text = " · ".join(part for part in parts if part)
     if ax is None:  # of the figure, so that a long line does not push the axes aside
-        figure.supxlabel(text, x=0.008, ha="left", fontsize=8, color=FAINT)
-    else:
-        ax.annotate(text, (0, 0), (0, -40), xycoords="axes fraction", textcoords="offset points", va="top", fontsize=8,
-                    color=FAINT)  # fmt: skip
+        return figure.supxlabel(text, x=0.008, ha="left", fontsize=8, color=FAINT)
+    return ax.annotate(text, (0, 0), (0, -40), xycoords="axes fraction", textcoords="offset points", va="top",
+                       fontsize=8, color=FAINT)  # fmt: skip
 
 
 def bar_label(ax: Axes, x: float, y: float, text: str, bold: bool = False) -> None:

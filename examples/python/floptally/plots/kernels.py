@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,12 @@ from ._figure import FAINT, PathLike, blank, canvas, caption, look, save, three_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
+    #: Where a text stands, and what it may say, the longest first.
+    _Cell = tuple[Axes, Text, list[str]]
+
+_MISSING = "missing"
 _TITLES = {"fwd": "forward", "bwd": "backward", "e2e": "forward + backward"}
 
 
@@ -30,7 +36,8 @@ def kernel_heatmap(
     results: a results JSON (`floptally.kernel_times` says what is in it): its path, its content, or read already.
     show: TFLOPS (or GFLOPS, as they are) and MFU are of the useful FLOPs that floptally counts for the file's config.
     ax: as many axes as there are phases, in the order fwd, bwd, e2e.
-    A cell that was not measured is hatched, with the reason that the file gives or a dash; never a number.
+    A cell that was not measured is hatched, with the reason that the file gives, or a dash where it has no room and then
+    stands below; never a number.
     """
     times = read_kernel_times(results)
     units = {"tflops": "FLOPS", "mfu_pct": "MFU, % of the peak", "milliseconds": "milliseconds"}
@@ -55,15 +62,17 @@ def kernel_heatmap(
 
         rows, columns = len(times.batch_sizes), len(times.sequence_lengths)
         if ax is None:
-            figure = blank(max(5.5, 1.6 + len(grids) * (0.35 + 0.58 * columns)), 1.75 + 0.4 * rows)
+            panel = max(2.0, 0.35 + 0.58 * columns)  # 2 inches have room for the name of the axis
+            figure = blank(max(5.5, 1.6 + len(grids) * panel), 1.75 + 0.4 * rows)
             panels = list(figure.subplots(1, len(grids), squeeze=False)[0])
         else:
             panels = list(ax)
             figure = canvas(panels[0], 0, 0)[0]
         log = show == "milliseconds" and max(values) > 20 * min(values)
         norm = LogNorm(min(values), max(values)) if log else Normalize(0, max(values))
+        cells: list[_Cell] = []
         for place, (axes, (phase, grid)) in enumerate(zip(panels, grids.items(), strict=True)):
-            image = _panel(axes, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
+            image = _panel(cells, axes, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
                                               for n in times.sequence_lengths])  # fmt: skip
             axes.set_title(_TITLES[phase], fontsize=10, fontweight="normal")
             axes.set_xticks(range(columns), [str(length) for length in times.sequence_lengths], rotation=0)
@@ -79,9 +88,34 @@ def kernel_heatmap(
         figure.suptitle(title or times.kernel or "Attention kernel", x=0.01, ha="left", fontweight="bold", fontsize=11.5)
         counted = f"{', '.join(times.components)} in convention {times.convention}" if show != "milliseconds" else ""
         peak = f"peak {times.peak_tflops:g} TFLOPS" if show == "mfu_pct" else ""
-        caption(figure, None if ax is None else panels[0], [times.device, counted, peak, "hatched: not measured"])
+        missing = "hatched: not measured"
+        reasons = dict.fromkeys(forms[0] for _, _, forms in cells if len(forms) > 1 and forms[0] != _MISSING)
+        about = [times.device, counted, peak]
+        mark = caption(figure, None if ax is None else panels[0], [*about, missing])
+        if not _fit(figure, cells):  # a reason has no room in its cell
+            mark.set_text(" · ".join(part for part in [*about, f"{missing}: {', '.join(reasons)}"] if part))
         save(figure, path)
     return figure
+
+
+def _fit(figure: Figure, cells: Sequence[_Cell]) -> bool:
+    """Gives each cell the first of its forms that has room there, in the largest letters; False where some has not."""
+    figure.draw_without_rendering()
+    all_fit = True
+    for axes, text, forms in cells:
+        x, y = text.get_position()
+        corners = axes.transData.transform([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)])
+        width, height = abs(corners[1] - corners[0]) - 0.04 * figure.dpi
+        largest = float(text.get_fontsize())
+        whole = forms[:-1] or forms
+        tried = [(form, size) for size in (largest, largest - 1, largest - 2) for form in whole]
+        for form, size in [*tried, (forms[-1], largest), (forms[-1], 4.0)]:
+            text.set(text=form, fontsize=size)
+            box = text.get_window_extent()
+            if box.width <= width and box.height <= height:
+                break
+        all_fit &= form.replace("\n", " ") == forms[0]
+    return all_fit
 
 
 def _grid(times: KernelTimes, show: str, phase: str) -> list[list[float | None]]:
@@ -93,7 +127,9 @@ def _grid(times: KernelTimes, show: str, phase: str) -> list[list[float | None]]
     return [[value(batch, length) for length in times.sequence_lengths] for batch in times.batch_sizes]
 
 
-def _panel(axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]) -> Any:
+def _panel(
+    cells: list[_Cell], axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]
+) -> Any:
     import numpy as np
     from matplotlib.patches import Rectangle
 
@@ -107,12 +143,16 @@ def _panel(axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[
         value = grid[y][x]
         if value is None:
             axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="#C4C4C4"))
-            axes.text(x, y, reason or "missing", ha="center", va="center", fontsize=7, color=FAINT, wrap=True,
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})  # fmt: skip
+            said = reason or _MISSING
+            forms = [said, *("\n".join(textwrap.wrap(said, most, break_long_words=False)) for most in (12, 8, 6)), "–"]
+            text = axes.text(x, y, said, ha="center", va="center", fontsize=7, color=FAINT, linespacing=0.95,
+                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})  # fmt: skip
         else:
             dark = norm(value) < 0.55
-            axes.text(x, y, three_digits(value), ha="center", va="center", fontsize=8,
-                      color="white" if dark else "black")  # fmt: skip
+            forms = [three_digits(value)]
+            text = axes.text(x, y, forms[0], ha="center", va="center", fontsize=8,
+                             color="white" if dark else "black")  # fmt: skip
+        cells.append((axes, text, forms))
     axes.set_xticks([x + 0.5 for x in range(len(grid[0]) - 1)], minor=True)
     axes.set_yticks([y + 0.5 for y in range(len(grid) - 1)], minor=True)
     axes.grid(which="minor", color="white", linewidth=1.2)

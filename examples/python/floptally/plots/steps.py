@@ -36,7 +36,8 @@ def component_bars(
 
     step: a Breakdown, or its JSON as a dict.
     by: "view" stacks useful FLOPs, what padding adds, and what only the implementation adds (recompute, fused
-        backward); "phase" stacks forward, backward and recompute of one `view`.
+        backward); "phase" stacks forward, backward and recompute of one `view`. Title, figures and shares are of the
+        useful FLOPs, or of that view.
     """
     report = step if isinstance(step, Mapping) else step.to_dict()
     flops = _field(report, "flops")
@@ -62,8 +63,9 @@ def component_bars(
         raise Error("by", f'must be "view" or "phase", got "{by}"')
     parts = [part for part in parts if any(part[2])] or parts[:1]
     totals = [sum(column) for column in zip(*(values for _, _, values in parts), strict=True)]
-    whole = sum(totals)
-    if whole == 0:
+    said, figures = ("useful", useful) if by == "view" else (view, totals)
+    whole = sum(figures)
+    if sum(totals) == 0:
         raise Error("step", "has no FLOPs to show")
 
     with look():
@@ -80,15 +82,16 @@ def component_bars(
                 label=f"{'+ ' if label in ('padding', 'recompute, fused backward') else ''}{label} {short(sum(values))}",
             )
             left = [a + b for a, b in zip(left, values, strict=True)]
-        for row, total in enumerate(totals):
-            bar_label(axes, total / scale, row, f"{short(total)}  {100 * total / whole:.1f} %")
+        for row, (total, figure_of) in enumerate(zip(totals, figures, strict=True)):
+            share = f"  {100 * figure_of / whole:.1f} %" if whole else ""
+            bar_label(axes, total / scale, row, f"{short(figure_of)}{share}")
         name_rows(axes, names)
         axes.set_xlim(0, 1.2 * max(totals) / scale)
         axes.set_xlabel(f"{prefix}FLOP of the step")
-        axes.set_title(title or f"{report.get('model_type', 'model')}: {short(whole, 'FLOP')}", pad=26)
+        axes.set_title(title or f"{report.get('model_type', 'model')}: {short(whole, 'FLOP')} {said}", pad=26)
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=3, borderpad=0.2, columnspacing=1.4,
                     handlelength=1.1, handleheight=0.9)  # fmt: skip
-        shown = "" if by == "view" else f"{view} FLOPs"
+        shown = f"figures: {said} FLOPs"
         convention = f"convention {report.get('convention', '?')}"
         caption(figure, ax, [shown, convention, _batch_of(report), _version(report)])
         save(figure, path)

@@ -6,14 +6,32 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/accelerators.hpp>
+#include <floptally/detail/did_you_mean.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/step/peak.hpp>
 
 namespace floptally::detail::python {
+
+/// A precision by its name, or a dtype of a framework, which writes itself as "torch.bfloat16".
+[[nodiscard]] inline precision to_precision(py::handle used) {
+    const auto text = py::str(used).cast<std::string>();
+    const std::string name = py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+    try {
+        return precision_named(name);
+    } catch (const error& problem) {
+        std::vector<std::string_view> known;
+        for (std::size_t i = 0; i < precision_count; ++i) {
+            known.push_back(floptally::name(static_cast<precision>(i)));
+        }
+        known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+    }
+}
 
 [[nodiscard]] inline std::optional<double> to_clock_mhz(const py::object& clock_mhz) {
     return clock_mhz.is_none() ? std::nullopt : std::optional(to_number(clock_mhz, "clock_mhz"));
@@ -21,7 +39,7 @@ namespace floptally::detail::python {
 
 /// The peak of `part` (a name, or an Accelerator) in a precision, at a clock where there is one, or the one that is
 /// given.
-[[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops, const std::string& used,
+[[nodiscard]] inline chosen_peak to_peak(const py::object& part, const py::object& peak_tflops, const py::object& used,
                                          const std::optional<std::string>& kind, const py::object& clock_mhz) {
     std::optional<std::string> product;
     if (py::isinstance<accelerator>(part)) {
@@ -31,9 +49,20 @@ namespace floptally::detail::python {
     } else if (!part.is_none()) {
         throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
     }
-    return choose_peak(product,
-                       peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
-                       used, kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
+    return choose_peak(
+        product, peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
+        name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
+}
+
+/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
+inline void warn_above_peak(double mfu) {
+    if (mfu > 1 && PyErr_WarnEx(PyExc_RuntimeWarning,
+                                ("mfu: " + to_percent(mfu) +
+                                 " is more than the peak allows: seconds, gpus or the peak cannot all be right")
+                                    .c_str(),
+                                1) != 0) {
+        throw py::error_already_set();
+    }
 }
 
 inline void bind_accelerators(py::module_& module) {
@@ -68,12 +97,12 @@ inline void bind_accelerators(py::module_& module) {
             "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
         .def(
             "peak_tflops",
-            [](const accelerator& a, const std::string& used) { return a.peak_tflops(precision_named(used)); },
+            [](const accelerator& a, const py::object& used) { return a.peak_tflops(to_precision(used)); },
             py::arg("precision") = "bf16", "Dense TFLOP/s of one device, or an Error that names what is published.")
         .def(
             "boost_tflops",
-            [](const accelerator& a, const py::object& clock_mhz, const std::string& used) {
-                return a.boost_tflops(precision_named(used), to_number(clock_mhz, "clock_mhz"));
+            [](const accelerator& a, const py::object& clock_mhz, const py::object& used) {
+                return a.boost_tflops(to_precision(used), to_number(clock_mhz, "clock_mhz"));
             },
             py::arg("clock_mhz"), py::arg("precision") = "bf16",
             "Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's.")

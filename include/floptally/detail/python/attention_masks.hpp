@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <pybind11/pybind11.h>
 #include <span>
 #include <vector>
@@ -21,19 +20,21 @@ namespace floptally::detail::python {
 template <class Receiver>
 void add_attention_mask(Receiver& sum, py::handle value) {
     constexpr const char* field = "attention_mask";
-    if (const auto array = array_argument::of(value, field)) {
-        const auto& shape = array->shape();
+    if (const array_argument array(value, field); array.is_array()) {
+        const std::span<const std::int64_t> shape = array.shape();
         if (shape.size() != 2) {
-            throw error(field, "must have two dimensions, [batch, tokens], got shape " + array->shape_text());
+            throw error(field, "must have two dimensions, [batch, tokens], got shape " + array.shape_text());
         }
+        const auto rows = static_cast<std::size_t>(shape[0]);
+        const auto columns = static_cast<std::size_t>(shape[1]);
         const auto add = [&](const auto* flags) {
-            const std::span all(flags, array->size());
-            without_gil(all.size(), [&] { sum.add_attention_mask(all, shape[0], shape[1]); });
+            const std::span all(flags, array.size());
+            without_gil(all.size(), [&] { sum.add_attention_mask(all, rows, columns); });
         };
-        const element_type& type = array->type();
-        const void* data = array->data();
+        const element_type& type = array.type();
+        const void* data = array.data();
         if (type.is == element_type::kind::other) {
-            throw error(field, "must be bool or integers, got " + type.name);
+            throw error(field, "must be bool or integers, got " + type.name());
         }
         // The bytes of a bool are 0 or 1, which is all that is accepted of integers.
         type.bytes == 1   ? add(static_cast<const std::uint8_t*>(data))

@@ -34,8 +34,8 @@ inline constexpr const char* balance_seed_words[] = {"best", "longest_first", "d
 /// or of such lists.
 class cost_argument {
   public:
-    explicit cost_argument(const py::object& costs) : array_(array_argument::of(costs, "costs")) {
-        if (array_) {
+    explicit cost_argument(const py::object& costs) : array_(costs, "costs") {
+        if (array_.is_array()) {
             view_array();
         } else if (is_sequence(costs)) {
             copy(costs);
@@ -55,12 +55,12 @@ class cost_argument {
 
   private:
     void view_array() {
-        const std::vector<std::size_t>& shape = array_->shape();
+        const std::span<const std::int64_t> shape = array_.shape();
         if (shape.empty() || shape.size() > 2 || (shape.size() == 2 && shape[1] == 0)) {
-            throw error("costs", "must have shape (samples,) or (samples, loads), got " + array_->shape_text());
+            throw error("costs", "must have shape (samples,) or (samples, loads), got " + array_.shape_text());
         }
-        loads_ = shape.size() == 2 ? shape[1] : 1;
-        const std::string& type = array_->type().name;
+        loads_ = shape.size() == 2 ? static_cast<std::size_t>(shape[1]) : 1;
+        const std::string type = array_.type().name();
         if (!(view_as<std::int64_t>(type, "int64") || view_as<std::uint64_t>(type, "uint64") ||
               view_as<std::int32_t>(type, "int32") || view_as<std::uint32_t>(type, "uint32") ||
               view_as<double>(type, "float64") || view_as<float>(type, "float32"))) {
@@ -73,7 +73,7 @@ class cost_argument {
         if (type != name) {
             return false;
         }
-        numbers_ = std::span(static_cast<const Number*>(array_->data()), array_->size());
+        numbers_ = std::span(static_cast<const Number*>(array_.data()), array_.size());
         return true;
     }
 
@@ -115,7 +115,7 @@ class cost_argument {
         }
     }
 
-    std::optional<array_argument> array_;
+    array_argument array_;
     std::size_t loads_ = 1;
     std::vector<uint128> whole_;
     std::vector<double> fractions_;

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <floptally/balance/sample_loads.hpp>
-#include <floptally/batch/input_padding.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_state.hpp>
 #include <floptally/detail/python/costs.hpp>
+#include <floptally/detail/python/counts.hpp>
 #include <floptally/detail/python/gil.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/integers.hpp>
@@ -70,18 +70,6 @@ namespace floptally::detail::python {
     throw error("config", "must be a dict, a path, or an object with to_dict(), got " + shown(config));
 }
 
-[[nodiscard]] inline shown_report count(const model_cost& model, const std::shared_ptr<const python_services>& with,
-                                        const py::object& how, const py::object& plan, const py::kwargs& batch) {
-    const training_plan as = to_plan(plan, model);
-    const auto folded = model.folded(to_convention(how), as);
-    const mask_set masks = model.masks(*folded);
-    const input_arguments given(batch, masks, "flops");
-    const tally sum = given.counted(model.model(), masks);
-    shown_report made{report_of(model.model(), *folded, as, sum, model.of().masks()), with, model.shared()};
-    made.counted.padding = floptally::padding_of(given.input(), model.model(), *folded, sum);
-    return made;
-}
-
 /// (components, load[, weight]), as `load_rule` has them.
 [[nodiscard]] inline load_rule to_load_rule(py::handle item, const std::string& field) {
     const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
@@ -104,7 +92,7 @@ namespace floptally::detail::python {
     }
     const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
     const std::vector<flops> sums =
-        sample_loads(*model.folded(to_convention(how), to_plan(plan, model)), samples, by, as);
+        sample_loads(model.folded(to_convention(how), to_plan(plan, model))->counter, samples, by, as);
     py::list out;
     for (std::size_t sample = 0; sample < samples.size(); ++sample) {
         py::list loads;
@@ -125,25 +113,19 @@ row.)");
                     py::arg("notes") = std::vector<std::string>{},
                     "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).")
         .def(
-            "flops",
-            [with](const model_cost& model, const py::object& how, const py::object& plan, const py::kwargs& batch) {
-                return count(model, with, how, plan, batch);
-            },
-            py::kw_only(), py::arg("convention") = "exact", py::arg("plan") = py::none(),
-            "FLOPs of a batch, with the keywords of floptally.flops().")
-        .def(
             "sample_flops",
             [](const model_cost& model, const py::object& lengths, const py::object& how, const py::object& plan,
-               const std::string& seen) {
+               const py::object& seen) {
                 const integers numbers(lengths, "lengths");
-                const auto as = from_word<view>(seen, "view", {"useful", "padded", "executed"});
+                const view as = to_view(seen);
                 const auto folded = model.folded(to_convention(how), to_plan(plan, model));
                 std::vector<flops> costs;
-                numbers.view().visit(
-                    [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(*folded, all, as); }); });
-                py::list out;
-                for (const flops one : costs) {
-                    out.append(to_int(one));
+                numbers.view().visit([&](const auto& all) {
+                    without_gil(all.size(), [&] { costs = sample_costs(folded->counter, all, as); });
+                });
+                py::list out(costs.size());
+                for (std::size_t i = 0; i < costs.size(); ++i) {
+                    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), to_int(costs[i]).release().ptr());
                 }
                 return out;
             },
@@ -184,11 +166,6 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
             py::arg("word"),
             "The same model, whose tallies and meters keep a word that it does not count: "
             "Mask.measured(\"loss_tokens\").")
-        .def_property_readonly(
-            "plan", [](const model_cost& c) { return c.plan(); },
-            "What runs and what trains where no plan is given: everything, or what a model with adapters says.")
-        .def("planned", &model_cost::with_plan, py::arg("plan"),
-             "The same model, counted by this plan wherever none is given.")
         .def(
             "with_muon",
             [](const model_cost& c, const py::object& plan, const py::object& iterations,
@@ -205,6 +182,11 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
 
 They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
 optimizer steps, as in Rule ("moe.router", "vision.*").)")
+        .def_property_readonly(
+            "plan", [](const model_cost& c) { return c.plan(); },
+            "What runs and what trains where no plan is given: everything, or what a model with adapters says.")
+        .def("planned", &model_cost::with_plan, py::arg("plan"),
+             "The same model, counted by this plan wherever none is given.")
         .def("__add__", &sum_of, py::is_operator())
         .def(
             "__rmul__",
@@ -234,17 +216,25 @@ optimizer steps, as in Rule ("moe.router", "vision.*").)")
                                  state[2].cast<py::dict>());
             }));
     type.attr("__hash__") = py::none();
+    bind_counts(module, type);
     module.def(
         "cost",
         [with](const py::object& config, const std::string& mla, const py::object& mtp,
                const py::object& padded_vocab_size, const py::object& page, bool strict) {
             if (!py::isinstance<model_cost>(config)) {
-                return read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict));
+                return py::cast(read_cost(*with, config, to_read_options(mla, mtp, padded_vocab_size, page, strict)));
             }
-            if (!page.is_none()) {
-                throw error("page", "says how a config is read, and this is a Cost already");
+            const std::pair<const char*, bool> given[] = {{"mla", mla != "expanded"},
+                                                          {"mtp", !mtp.equal(py::int_(0))},
+                                                          {"padded_vocab_size", !padded_vocab_size.equal(py::int_(0))},
+                                                          {"page", !page.is_none()},
+                                                          {"strict", strict}};
+            for (const auto& [name, is_given] : given) {
+                if (is_given) {
+                    throw error(name, "says how a config is read, and this is a Cost already");
+                }
             }
-            return config.cast<model_cost>();
+            return config;
         },
         py::arg("config"), py::kw_only(), py::arg("mla") = "expanded", py::arg("mtp") = 0,
         py::arg("padded_vocab_size") = 0, py::arg("page") = py::none(), py::arg("strict") = false,

@@ -28,6 +28,21 @@
 
 namespace floptally::detail::python {
 
+/// A model as it is counted by a convention and a plan: folded once, kept by its cost and shared by all that it
+/// counted.
+struct folded_model {
+    folded_model(std::shared_ptr<const model_config> config, const convention& how, const training_plan& trains)
+        : model(std::move(config)),
+          plan(trains),
+          counter(*model, how, trains),
+          masks(counted_masks(model->cost, counter)) {}
+
+    std::shared_ptr<const model_config> model;
+    training_plan plan;
+    flop_counter counter;
+    mask_set masks;  ///< of the model, and those that the convention asks for besides
+};
+
 /// Python's `Cost`: a model as a config describes it, immutable, the plan by which it trains where none is given, and
 /// what it was last folded to.
 class model_cost {
@@ -42,39 +57,27 @@ class model_cost {
         other.plan_ = std::move(plan);
         return other;
     }
-    [[nodiscard]] const std::shared_ptr<const model_config>& shared() const { return model_; }
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
     /// Folding is the dear part of a count: the last few are kept.
-    [[nodiscard]] std::shared_ptr<const flop_counter> folded(const convention& how, const training_plan& plan) const {
-        for (const kept& one : kept_) {
-            if (one.how == how.name && one.plan == plan) {
-                return one.folded;
+    [[nodiscard]] std::shared_ptr<const folded_model> folded(const convention& how, const training_plan& plan) const {
+        for (const std::shared_ptr<const folded_model>& one : kept_) {
+            if (one->counter.counted_as().name == how.name && one->plan == plan) {
+                return one;
             }
         }
-        constexpr std::size_t most = 4;
-        auto made = plan.needs_parts() && !model_->parts.empty()
-                        ? std::make_shared<const flop_counter>(model_->parts, how, plan)
-                        : std::make_shared<const flop_counter>(model_->cost, how, plan);
+        constexpr std::size_t most = 8;
+        auto made = std::make_shared<const folded_model>(model_, how, plan);
         if (kept_.size() == most) {
             kept_.erase(kept_.begin());
         }
-        kept_.push_back({std::string(how.name), plan, made});
-        return made;
+        return kept_.emplace_back(std::move(made));
     }
 
-    /// The masks of the model, and those that a convention asks for besides.
-    [[nodiscard]] mask_set masks(const flop_counter& as) const { return counted_masks(model_->cost, as); }
-
   private:
-    struct kept {
-        std::string how;
-        training_plan plan;
-        std::shared_ptr<const flop_counter> folded;
-    };
     std::shared_ptr<const model_config> model_;
     training_plan plan_;
-    mutable std::vector<kept> kept_;  // under the GIL
+    mutable std::vector<std::shared_ptr<const folded_model>> kept_;  // under the GIL
 };
 
 /// The same weights in the same places, trained alike, do the same work: names of types and notes may differ.
@@ -83,7 +86,7 @@ class model_cost {
 }
 
 /// A plan that is given, else the one that the model has.
-[[nodiscard]] inline training_plan to_plan(const py::object& plan, const model_cost& model) {
+[[nodiscard]] inline const training_plan& to_plan(py::handle plan, const model_cost& model) {
     return plan.is_none() ? model.plan() : to_plan(plan);
 }
 

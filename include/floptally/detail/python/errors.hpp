@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <pybind11/pybind11.h>
 #include <string>
 
@@ -12,9 +13,48 @@ namespace floptally::detail::python {
 namespace py = pybind11;
 
 /// The package that the extension stands in ("floptally" of "floptally._core"), whose names its classes have.
-[[nodiscard]] inline std::string package_of(const py::module_& module) {
+[[nodiscard]] inline std::string package_of(py::handle module) {
     const std::string name = module.attr("__name__").cast<std::string>();
     return name.substr(0, name.rfind('.'));
+}
+
+[[nodiscard]] inline PyObject*& error_class() {
+    static PyObject* made = nullptr;
+    return made;
+}
+[[nodiscard]] inline PyObject*& overflow_class() {
+    static PyObject* made = nullptr;
+    return made;
+}
+
+/// An error of ours as the one that Python raises.
+inline void set_error(const error& problem) {
+    PyObject* type = dynamic_cast<const overflow*>(&problem) == nullptr ? error_class() : overflow_class();
+    try {
+        const py::object raised = py::handle(type)(std::string(problem.field()), std::string(problem.problem()));
+        PyErr_SetObject(type, raised.ptr());
+    } catch (py::error_already_set& instead) {
+        instead.restore();
+    }
+}
+
+/// Runs what CPython calls without pybind11 between: C++'s errors become Python's, as pybind11 does for its own.
+template <class Work>
+[[nodiscard]] PyObject* translated(Work work) noexcept {
+    try {
+        return work().release().ptr();
+    } catch (py::error_already_set& problem) {
+        problem.restore();
+    } catch (const py::builtin_exception& problem) {
+        problem.set_error();
+    } catch (const error& problem) {
+        set_error(problem);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& problem) {
+        PyErr_SetString(PyExc_RuntimeError, problem.what());
+    }
+    return nullptr;
 }
 
 /// floptally.Error, floptally.Overflow, and C++'s errors as these. They are written in Python, so that adapters there
@@ -47,19 +87,13 @@ class Overflow(Error, OverflowError):
     }
     module.attr("Error") = scope["Error"];
     module.attr("Overflow") = scope["Overflow"];
-    static PyObject* error_class = scope["Error"].cast<py::object>().release().ptr();  // as long as the process
-    static PyObject* overflow_class = scope["Overflow"].cast<py::object>().release().ptr();
+    error_class() = scope["Error"].cast<py::object>().release().ptr();  // as long as the process
+    overflow_class() = scope["Overflow"].cast<py::object>().release().ptr();
     py::register_exception_translator([](std::exception_ptr thrown) {
-        const auto raise = [](PyObject* type, const error& problem) {
-            const py::object raised = py::handle(type)(std::string(problem.field()), std::string(problem.problem()));
-            PyErr_SetObject(type, raised.ptr());
-        };
         try {
             std::rethrow_exception(thrown);
-        } catch (const overflow& problem) {
-            raise(overflow_class, problem);
         } catch (const error& problem) {
-            raise(error_class, problem);
+            set_error(problem);
         }
     });
 }

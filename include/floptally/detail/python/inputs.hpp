@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
@@ -17,13 +17,17 @@
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tower_inputs.hpp>
 #include <floptally/detail/python/attention_masks.hpp>
+#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/gil.hpp>
+#include <floptally/detail/python/input_keywords.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
+#include <floptally/model/cost_row.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/sequence.hpp>
+#include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
@@ -73,7 +77,8 @@ template <class ToOne>
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
   public:
-    input_arguments(const py::kwargs& given, const mask_set& masks, const char* function) : given_(given) {
+    /// `given`: of a call whose other keywords were asked for before. `positional`: how many of those may have no name.
+    input_arguments(call_arguments& given, const mask_set& masks, std::size_t positional = 0) : given_(given) {
         read_lengths();
         read_boundaries();
         if (const auto list = take("sequences")) {
@@ -94,10 +99,7 @@ class input_arguments {
             input_.audio_frames = keep(*frames, "audio_frames");
         }
         read_counted(masks);
-        if (given_.size() != 0) {
-            throw py::type_error(std::string(function) + "() got an unexpected keyword argument '" +
-                                 py::str(given_.begin()->first).cast<std::string>() + "'");
-        }
+        given_.require_no_other(positional);
         if (!input_.names_any() && input_.tallies.empty()) {
             throw error("lengths",
                         "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, sequences, grid_thw, "
@@ -109,6 +111,12 @@ class input_arguments {
 
     /// The batch as a tally of `masks`, counted without the GIL where it is long.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const {
+        if (gives_routed_ && std::none_of(model.cost.rows().begin(), model.cost.rows().end(),
+                                          [](const cost_row& row) { return row.what == statistic::routed; })) {
+            throw error("routed", model.model_type +
+                                      " counts no visits to experts: it has none, or its tokens visit as "
+                                      "many as its config says");
+        }
         tally sum{masks};
         without_gil(integers_, [&] { add_input(input_, model, sum); });
         return sum;
@@ -116,16 +124,12 @@ class input_arguments {
 
   private:
     [[nodiscard]] std::optional<py::object> take(const char* name) {
-        if (!given_.contains(name)) {
-            return std::nullopt;
-        }
-        py::object value = given_[name];
-        PyDict_DelItemString(given_.ptr(), name);
-        return value.is_none() ? std::nullopt : std::optional(std::move(value));
+        const py::handle value = given_.keyword(name);
+        return !value || value.is_none() ? std::nullopt : std::optional(py::reinterpret_borrow<py::object>(value));
     }
 
     integer_view keep(py::handle value, const char* field, std::size_t columns = 0) {
-        const integer_view view = kept_.emplace_back(value, field, columns).view();
+        const integer_view view = kept_.at(kept_count_++).emplace(value, field, columns).view();
         integers_ += view.size();
         return view;
     }
@@ -189,6 +193,7 @@ class input_arguments {
             tally sum{masks};
             sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
+            gives_routed_ = true;
         }
         const auto words = take("measured");
         if (words) {
@@ -255,10 +260,12 @@ class input_arguments {
         return names.empty() ? "no pairs" : "the pairs of " + names;
     }
 
-    py::dict given_;
+    call_arguments& given_;
     model_input input_;
-    std::deque<integers> kept_;  // whose elements stay where they are
+    std::array<std::optional<integers>, 8> kept_;
+    std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
+    bool gives_routed_ = false;
 };
 
 }  // namespace floptally::detail::python

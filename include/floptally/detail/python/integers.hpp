@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <pybind11/pybind11.h>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/batch/integer_view.hpp>
@@ -26,9 +26,8 @@ namespace floptally::detail::python {
 class integers {
   public:
     /// `columns`: an array may have a second dimension of so many (0: it may not).
-    integers(py::handle value, std::string_view field, std::size_t columns = 0)
-        : array_(array_argument::of(value, field)) {
-        if (array_) {
+    integers(py::handle value, std::string_view field, std::size_t columns = 0) : array_(value, field) {
+        if (array_.is_array()) {
             view_array(field, columns);
         } else if (is_sequence(value)) {
             append_all(value, field, columns);
@@ -39,50 +38,70 @@ class integers {
     integers(const integers&) = delete;  // the view may be of own numbers
     integers& operator=(const integers&) = delete;
 
-    [[nodiscard]] integer_view view() const { return array_ ? view_ : integer_view(copied_); }
-    [[nodiscard]] const void* address() const { return array_ ? array_->data() : copied_.data(); }
+    [[nodiscard]] integer_view view() const { return array_.is_array() ? view_ : integer_view(copied_); }
+    [[nodiscard]] const void* address() const { return array_.is_array() ? array_.data() : copied_.data(); }
 
   private:
     void view_array(std::string_view field, std::size_t columns) {
-        const std::vector<std::size_t>& shape = array_->shape();
-        if (shape.size() != 1 && !(columns != 0 && shape.size() == 2 && shape[1] == columns)) {
+        const std::span<const std::int64_t> shape = array_.shape();
+        if (shape.size() != 1 && !(columns != 0 && shape.size() == 2 && std::cmp_equal(shape[1], columns))) {
             const std::string rows = columns == 0 ? "" : " or rows of " + std::to_string(columns);
-            throw error(field, "must have one dimension" + rows + ", got shape " + array_->shape_text());
+            throw error(field, "must have one dimension" + rows + ", got shape " + array_.shape_text());
         }
-        const element_type& type = array_->type();
+        const element_type& type = array_.type();
         const bool known = type.is == element_type::kind::signed_integer ? view_of<std::int32_t, std::int64_t>(type)
                            : type.is == element_type::kind::unsigned_integer
                                ? view_of<std::uint32_t, std::uint64_t>(type)
                                : false;
         if (!known) {
-            throw error(field, "must be int32, int64, uint32 or uint64, got " + type.name);
+            throw error(field, "must be int32, int64, uint32 or uint64, got " + type.name());
         }
     }
 
     template <class Narrow, class Wide>
     bool view_of(const element_type& type) {
         if (type.bytes == sizeof(Narrow)) {
-            view_ = std::span(static_cast<const Narrow*>(array_->data()), array_->size());
+            view_ = std::span(static_cast<const Narrow*>(array_.data()), array_.size());
         } else if (type.bytes == sizeof(Wide)) {
-            view_ = std::span(static_cast<const Wide*>(array_->data()), array_->size());
+            view_ = std::span(static_cast<const Wide*>(array_.data()), array_.size());
         }
         return type.bytes == sizeof(Narrow) || type.bytes == sizeof(Wide);
     }
 
     void append_all(py::handle list, std::string_view field, std::size_t columns) {
+        if (PyList_CheckExact(list.ptr()) != 0 || PyTuple_CheckExact(list.ptr()) != 0) {
+            // Asked for its size each time: an item's `__index__` may change a list.
+            copied_.reserve(copied_.size() + static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list.ptr())));
+            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
+                append(PySequence_Fast_GET_ITEM(list.ptr(), i), field, static_cast<std::size_t>(i), columns);
+            }
+            return;
+        }
         std::size_t index = 0;
         for (const py::handle item : py::reinterpret_borrow<py::object>(list)) {
-            if (columns != 0 && is_sequence(item)) {
-                const std::size_t before = copied_.size();
-                append_all(item, indexed(field, index), 0);
-                if (copied_.size() - before != columns) {
-                    throw error(indexed(field, index), "must have " + std::to_string(columns) + " numbers, got " +
-                                                           std::to_string(copied_.size() - before));
-                }
-            } else {
-                copied_.push_back(to_integer(item, field, index));
+            append(item, field, index++, columns);
+        }
+    }
+
+    void append(py::handle item, std::string_view field, std::size_t index, std::size_t columns) {
+        if (PyLong_CheckExact(item.ptr()) != 0) {
+            int overflowed = 0;
+            const std::int64_t value = PyLong_AsLongLongAndOverflow(item.ptr(), &overflowed);
+            if (overflowed == 0) {
+                copied_.push_back(value);
+                return;
             }
-            ++index;
+        }
+        const auto held = py::reinterpret_borrow<py::object>(item);
+        if (columns == 0 || !is_sequence(item)) {
+            copied_.push_back(to_integer(item, field, index));
+            return;
+        }
+        const std::size_t before = copied_.size();
+        append_all(item, indexed(field, index), 0);
+        if (copied_.size() - before != columns) {
+            throw error(indexed(field, index), "must have " + std::to_string(columns) + " numbers, got " +
+                                                   std::to_string(copied_.size() - before));
         }
     }
 
@@ -98,7 +117,7 @@ class integers {
         throw error(indexed(field, index), "must be a 64-bit integer, got " + shown(item));
     }
 
-    std::optional<array_argument> array_;
+    array_argument array_;
     integer_view view_;
     std::vector<std::int64_t> copied_;
 };

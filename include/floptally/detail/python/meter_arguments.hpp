@@ -26,7 +26,7 @@
 namespace floptally::detail::python {
 
 [[nodiscard]] inline metered_hardware to_hardware(const py::object& gpus, const py::object& part,
-                                                  const py::object& peak_tflops, const std::string& used,
+                                                  const py::object& peak_tflops, const py::object& used,
                                                   const py::object& counted, const py::object& reduce,
                                                   const std::optional<std::string>& kind, const py::object& clock_mhz) {
     const chosen_peak peak = to_peak(part, peak_tflops, used, kind, clock_mhz);
@@ -50,7 +50,9 @@ namespace floptally::detail::python {
     if (reduce.is_none()) {
         return {};
     }
-    if (PyCallable_Check(reduce.ptr()) == 0 || !py::hasattr(reduce, "layout") || !py::hasattr(reduce, "convention")) {
+    // One that has no layout yet says why where it is asked for it.
+    const bool has_layout = py::hasattr(py::type::of(reduce), "layout") || py::hasattr(reduce, "layout");
+    if (PyCallable_Check(reduce.ptr()) == 0 || !has_layout || !py::hasattr(reduce, "convention")) {
         throw error("reduce", "must be a floptally.distributed.Reduction, got " + shown(reduce));
     }
     const auto compared = reduce.attr("convention").cast<std::string>();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <pthread.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -11,12 +12,14 @@
 
 #include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/meter_arguments.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
+#include <floptally/detail/python/totals.hpp>
 #include <floptally/error.hpp>
 #include <floptally/meter.hpp>
 #include <floptally/report.hpp>
@@ -28,38 +31,31 @@
 
 namespace floptally::detail::python {
 
-/// Totals of a step, an interval or a run, and what their steps took.
-struct shown_totals {
-    step_totals totals;
-    std::optional<duration_histogram> step_seconds;  ///< none of a single step
-
-    explicit shown_totals(const step_totals& of) : totals(of) {}
-    explicit shown_totals(const step_series& of) : totals(of.totals), step_seconds(of.step_seconds) {}
-
-    [[nodiscard]] const duration_histogram& durations() const {
-        if (!step_seconds) {
-            throw error("step_seconds", "a single step has no distribution of durations");
-        }
-        return *step_seconds;
-    }
-};
+/// How many forks made this process.
+[[nodiscard]] inline std::uint64_t fork_count() {
+    static std::uint64_t forks = 0;
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+    static_cast<void>(registered);
+    return forks;
+}
 
 /// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
 class held_meter {
   public:
     held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
-               const py::object& peak_tflops, const std::string& used, const py::object& how, const py::object& as,
+               const py::object& peak_tflops, const py::object& used, const py::object& how, const py::object& trains,
                const py::object& clock, const py::object& counted, const py::object& reduce,
                const std::optional<std::string>& precisions, const std::optional<std::string>& kind,
                const py::object& clock_mhz)
         : model(measured),
-          plan(to_plan(as, measured)),
-          of(*model.folded(to_convention(how), plan),
-             to_hardware(gpus, part, peak_tflops, used, counted, reduce, kind, clock_mhz),
-             to_rank_sum(reduce, *model.folded(to_convention(how), plan)), to_clock(clock)) {
+          as(measured.folded(to_convention(how), to_plan(trains, measured))),
+          of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce, kind, clock_mhz),
+             to_rank_sum(reduce, as->counter), to_clock(clock)),
+          arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions, kind,
+                                   clock_mhz)) {
         if (precisions) {
             const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(of.model(), model.model().parts, plan,
+            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
                                        precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name),
                                                        to_clock_mhz(clock_mhz)),
                                        of.hardware().peak_tflops));
@@ -67,10 +63,16 @@ class held_meter {
     }
 
     /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
-    void add(const py::kwargs& batch) {
-        const tally empty = of.microbatch();  // or an error: no step is open
+    void add(call_arguments& batch) {
+        static_cast<void>(of.microbatch());  // or an error: no step is open
+        if (begun_in != fork_count()) {
+            throw error("microbatch",
+                        "is added in a forked process to a step that its parent began, which would never see it: a "
+                        "DataLoader's worker gives lengths to the process that trains");
+        }
         const std::uint64_t step = steps_begun;
-        const tally counted = input_arguments(batch, empty.masks(), "add").counted(model.model(), empty.masks());
+        const mask_set& masks = as->counter.masks();
+        const tally counted = input_arguments(batch, masks).counted(model.model(), masks);
         if (step != steps_begun || !of.in_step()) {
             throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
         }
@@ -94,9 +96,11 @@ class held_meter {
     }
 
     model_cost model;
-    training_plan plan;
+    std::shared_ptr<const folded_model> as;
     meter of;
+    py::tuple arguments;  ///< what it was made with, for a pickle
     std::uint64_t steps_begun = 0;
+    std::uint64_t begun_in = 0;  ///< after how many forks the open step was
 };
 
 /// `with meter.step():`, through the methods of the object, which a subclass may have overridden.
@@ -115,58 +119,30 @@ struct metered_step {
     return out;
 }
 
-[[nodiscard]] inline shown_report breakdown_of(const held_meter& m, const std::string& span,
-                                               const std::shared_ptr<const python_services>& with) {
-    const tally batch = m.span(span).totals.batch;
-    return {report_of(m.model.model(), m.of.model(), m.plan, batch, batch.masks()), with, m.model.shared()};
+/// What it was made with, its run, and what a subclass keeps: a copy goes on from the last step and has none open.
+[[nodiscard]] inline py::tuple meter_pickle(const py::object& self, const python_services& with) {
+    const auto& m = self.cast<const held_meter&>();
+    const py::object run =
+        m.of.run().totals.steps == 0 ? static_cast<py::object>(py::none()) : py::str(with.save_meter(m.of));
+    return py::make_tuple(m.model, m.arguments, run, attributes_of(self));
 }
 
-inline void bind_totals(py::module_& module) {
-    py::class_<shown_totals> type(module, "Totals", R"(What a step, an interval or a run has done.
+[[nodiscard]] inline std::pair<std::unique_ptr<held_meter>, py::dict> meter_of_pickle(const py::tuple& state,
+                                                                                      const python_services& with) {
+    const py::tuple a(state[1]);
+    auto m = std::make_unique<held_meter>(state[0].cast<const model_cost&>(), a[0], a[1], a[2], a[3], a[4], a[5], a[6],
+                                          a[7], a[8], a[9].cast<std::optional<std::string>>(),
+                                          a[10].cast<std::optional<std::string>>(), a[11]);
+    if (!state[2].is_none()) {
+        with.resume_meter(m->of, state[2].cast<std::string>());
+    }
+    return {std::move(m), state[3].cast<py::dict>()};
+}
 
-Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
-Error.)");
-    type.def_property_readonly("steps", [](const shown_totals& t) { return t.totals.steps; })
-        .def_property_readonly("seconds", [](const shown_totals& t) { return t.totals.seconds; })
-        .def_property_readonly("gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; })
-        .def_property_readonly("useful", [](const shown_totals& t) { return to_int(t.totals.useful); })
-        .def_property_readonly("padded", [](const shown_totals& t) { return to_int(t.totals.padded); })
-        .def_property_readonly("executed", [](const shown_totals& t) { return to_int(t.totals.executed); })
-        .def_property_readonly("tally", [](const shown_totals& t) { return t.totals.batch; })
-        .def(
-            "percentile", [](const shown_totals& t, double percent) { return t.durations().percentile(percent); },
-            py::arg("percent"), "Seconds that so many per cent of the steps did not exceed, within 0.79 %.")
-        .def_property_readonly("min_step_seconds", [](const shown_totals& t) { return t.durations().min(); })
-        .def_property_readonly("max_step_seconds", [](const shown_totals& t) { return t.durations().max(); })
-        .def("__repr__", [](const shown_totals& t) {
-            return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
-                   " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
-        });
-    const auto sum = [&type](const char* name, view seen, statistic what) {
-        type.def_property_readonly(name, [seen, what](const shown_totals& t) {
-            return t.totals.batch.get(seen, what, t.totals.batch.masks().main_modality());
-        });
-    };
-    sum("tokens", view::useful, statistic::tokens);
-    sum("padded_tokens", view::padded, statistic::tokens);
-    sum("samples", view::useful, statistic::count);
-    const auto rate = [&type](const char* name, double step_rates::*which, const char* meaning) {
-        type.def_property_readonly(
-            name, [which](const shown_totals& t) { return rates(t.totals).*which; }, meaning);
-    };
-    rate("mfu", &step_rates::mfu, "Useful FLOPs over the peak; 0.412 is 41.2 %.");
-    rate("padded_mfu", &step_rates::padded_mfu, "The same for every slot that kernels processed.");
-    rate("hfu", &step_rates::hfu, "The same for executed FLOPs.");
-    rate("tflops", &step_rates::tflops, "Useful TFLOP/s of all GPUs together.");
-    rate("tflops_per_gpu", &step_rates::tflops_per_gpu, "Useful TFLOP/s of one GPU.");
-    rate("padded_tflops_per_gpu", &step_rates::padded_tflops_per_gpu, "Padded TFLOP/s of one GPU.");
-    rate("executed_tflops_per_gpu", &step_rates::executed_tflops_per_gpu, "Executed TFLOP/s of one GPU.");
-    rate("tokens_per_second", &step_rates::tokens_per_second, "Real tokens, of all GPUs together.");
-    rate("tokens_per_second_per_gpu", &step_rates::tokens_per_second_per_gpu, "Real tokens, of one GPU.");
-    rate("samples_per_second", &step_rates::samples_per_second, "Sequences with at least one real token.");
-    rate("useful_fraction", &step_rates::useful_fraction, "Real tokens over slots.");
-    rate("useful_flops_fraction", &step_rates::useful_flops_fraction, "Useful over padded FLOPs.");
-    rate("step_seconds", &step_rates::step_seconds, "Mean.");
+/// `Meter.add`
+[[nodiscard]] inline py::object meter_add(py::handle self, call_arguments& given) {
+    self.cast<held_meter&>().add(given);
+    return py::none();
 }
 
 inline void bind_meters(py::module_& module, const std::shared_ptr<const python_services>& with) {
@@ -188,7 +164,7 @@ inline void bind_meters(py::module_& module, const std::shared_ptr<const python_
             },
             py::arg("type"), py::arg("value"), py::arg("traceback"));
 
-    py::class_<held_meter>(module, "Meter", R"(What a training loop holds: last step, interval and run.
+    py::class_<held_meter> type(module, "Meter", R"(What a training loop holds: last step, interval and run.
 
 gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
 reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
@@ -201,8 +177,8 @@ function that returns seconds. precisions: what runs in another precision than `
     with meter.step():
         for batch in microbatches:
             train(batch)
-            meter.add(cu_seqlens=batch.cu_seqlens))")
-        .def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const std::string&,
+            meter.add(cu_seqlens=batch.cu_seqlens))");
+    type.def(py::init<const model_cost&, const py::object&, const py::object&, const py::object&, const py::object&,
                       const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
                       const std::optional<std::string>&, const std::optional<std::string>&, const py::object&>(),
              py::arg("cost"), py::kw_only(), py::arg("gpus") = py::none(), py::arg("accelerator") = py::none(),
@@ -214,6 +190,7 @@ function that returns seconds. precisions: what runs in another precision than `
              [](held_meter& m) {
                  m.of.begin_step();
                  ++m.steps_begun;
+                 m.begun_in = fork_count();
              })
         .def(
             "end_step",
@@ -223,6 +200,7 @@ function that returns seconds. precisions: what runs in another precision than `
                 } else {
                     m.of.end_step(to_number(seconds, "seconds"));
                 }
+                warn_above_peak(rates(m.of.last_step()).mfu);
             },
             py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
         .def(
@@ -233,12 +211,14 @@ function that returns seconds. precisions: what runs in another precision than `
                 return metered_step{self, seconds};
             },
             py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
-        .def("add", &held_meter::add, R"(Counts one microbatch, with the keywords of flops(): lengths, cu_seqlens, …)")
         .def(
             "new_tally", [](const held_meter& m) { return tally{m.of.model().masks()}; },
             "An empty tally that add(tally=…) takes.")
         .def(
-            "breakdown", [with](const held_meter& m, const std::string& span) { return breakdown_of(m, span, with); },
+            "breakdown",
+            [](const held_meter& m, const std::string& span) {
+                return shown_breakdown(m.as, m.span(span).totals.batch, true);
+            },
             py::arg("span") = "interval", "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.")
         .def_property_readonly("in_step", [](const held_meter& m) { return m.of.in_step(); })
         .def_property_readonly("last_step", [](const held_meter& m) { return m.span("step"); })
@@ -279,7 +259,7 @@ function that returns seconds. precisions: what runs in another precision than `
             "leave_out", [](held_meter& m, const py::object& steps) { m.of.leave_out(to_count(steps, "steps")); },
             py::arg("steps"), "Another number of first steps that step_percentiles leaves out.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
-        .def_property_readonly("plan", [](const held_meter& m) { return m.plan; })
+        .def_property_readonly("plan", [](const held_meter& m) { return m.as->plan; })
         .def_property_readonly("convention",
                                [](const held_meter& m) { return std::string(m.of.model().counted_as().name); })
         .def_property_readonly("gpus", [](const held_meter& m) { return m.of.hardware().gpus; })
@@ -292,6 +272,10 @@ function that returns seconds. precisions: what runs in another precision than `
         .def_property_readonly(
             "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
             "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
+    type.def(py::pickle([with](const py::object& self) { return meter_pickle(self, *with); },
+                        [with](const py::tuple& state) { return meter_of_pickle(state, *with); }));
+    add_fast_method<meter_add>(type, "add", "($self, /, *, " + input_signature() + ")",
+                               "Counts one microbatch of the open step.\n\nArgs:\n" + input_help());
 }
 
 }  // namespace floptally::detail::python

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <pybind11/pybind11.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/did_you_mean.hpp>
+#include <floptally/detail/shortened.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 
@@ -21,17 +27,23 @@ namespace py = pybind11;
 
 /// One exact int. pybind11 has no caster for 128 bits.
 [[nodiscard]] inline py::object to_int(uint128 value) {
-    const py::int_ low(static_cast<std::uint64_t>(value));
+    py::int_ low(static_cast<std::uint64_t>(value));
     const auto high = static_cast<std::uint64_t>(value >> 64);
-    return high == 0 ? static_cast<py::object>(low) : (py::int_(high) << py::int_(64)) | low;
+    return high == 0 ? static_cast<py::object>(std::move(low)) : (py::int_(high) << py::int_(64)) | low;
 }
 [[nodiscard]] inline py::object to_int(flops work) { return to_int(work.value()); }
 
 /// repr(value), for the text of an error.
-[[nodiscard]] inline std::string shown(py::handle value) {
-    std::string text = py::repr(value);
-    constexpr std::size_t most = 60;
-    return text.size() > most ? text.substr(0, most).append("…") : text;
+[[nodiscard]] inline std::string shown(py::handle value) { return shortened(py::repr(value)); }
+
+/// "41.20 %" of 0.412.
+[[nodiscard]] inline std::string to_percent(double fraction) {
+    if (!(fraction < 1e12)) {
+        return std::to_string(fraction * 100).append(" %");
+    }
+    const auto hundredths = static_cast<std::uint64_t>(fraction * 10000 + 0.5);
+    const std::uint64_t rest = hundredths % 100;
+    return std::to_string(hundredths / 100).append(rest < 10 ? ".0" : ".").append(std::to_string(rest)).append(" %");
 }
 
 /// An int below 2^128 as FLOPs.
@@ -103,7 +115,14 @@ template <class Enum, std::size_t Count>
         }
         append_item(known, words[i]);
     }
-    throw error(field, std::string("must be one of ").append(known).append(", got \"").append(word).append("\""));
+    std::array<std::string_view, Count> all;
+    std::copy(std::begin(words), std::end(words), all.begin());
+    throw error(field, std::string("must be one of ")
+                           .append(known)
+                           .append(", got \"")
+                           .append(word)
+                           .append("\"")
+                           .append(did_you_mean(word, all)));
 }
 
 template <class Enum, std::size_t Count>

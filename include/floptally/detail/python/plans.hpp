@@ -6,10 +6,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/convention.hpp>
 #include <floptally/conventions/all.hpp>
+#include <floptally/detail/did_you_mean.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 #include <floptally/training_plan.hpp>
@@ -17,24 +19,35 @@
 namespace floptally::detail::python {
 
 /// A preset by its name, or the object itself.
-[[nodiscard]] inline const convention& to_convention(const py::object& how) {
+[[nodiscard]] inline const convention& to_convention(py::handle how) {
     if (py::isinstance<convention>(how)) {
         return convention_named(how.cast<const convention&>().name);
     }
     if (!py::isinstance<py::str>(how)) {
         throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
     }
-    return convention_named(how.cast<std::string>());
+    const auto name = how.cast<std::string>();
+    try {
+        return convention_named(name);
+    } catch (const error& problem) {
+        std::vector<std::string_view> known;
+        for (const convention* one : conventions::all) {
+            known.push_back(one->name);
+        }
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+    }
 }
 
-[[nodiscard]] inline training_plan to_plan(const py::object& plan) {
+/// The plan of an object that lives as long as it is read, or the one of a step that trains everything.
+[[nodiscard]] inline const training_plan& to_plan(py::handle plan) {
+    static const training_plan everything;
     if (plan.is_none()) {
-        return {};
+        return everything;
     }
     if (!py::isinstance<training_plan>(plan)) {
         throw error("plan", "must be a floptally.Plan, got " + shown(plan));
     }
-    return plan.cast<training_plan>();
+    return plan.cast<const training_plan&>();
 }
 
 [[nodiscard]] inline plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,

@@ -31,7 +31,7 @@ namespace floptally::detail::python {
 [[nodiscard]] inline mask_set masks_for(const py::object& of, const py::object& how, const py::object& plan) {
     if (py::isinstance<model_cost>(of)) {
         const auto& model = of.cast<const model_cost&>();
-        return model.masks(*model.folded(to_convention(how), to_plan(plan, model)));
+        return model.folded(to_convention(how), to_plan(plan, model))->masks;
     }
     if (of.is_none()) {
         return {};
