@@ -137,7 +137,7 @@ def cost_of_module(model: Any, read: Any) -> Cost:
     adapters = is_peft(given)
     base = unwrapped(given.get_base_model() if adapters else given)
     config = getattr(base, "config", None)
-    if not hasattr(config, "to_dict"):
+    if config is None or not hasattr(config, "to_dict"):
         raise Error(
             "config",
             f"{type(base).__name__} is a torch.nn.Module without a configuration of transformers: {COUNT_IT}",
@@ -205,8 +205,8 @@ def rules_of(given: Any, base: Any, made: Cost) -> list[_core.Rule]:
     stored: dict[tuple[str, str], int] = {}
     for row in made.rows:
         if row.weight or row.component == "lm_head":
-            at = (row.component, row.weight or row.component)
-            stored[at] = stored.get(at, 0) + row.parameters
+            key = (row.component, row.weight or row.component)
+            stored[key] = stored.get(key, 0) + row.parameters
     whole: dict[tuple[str, str], int] = {}
     ranks: dict[tuple[str, str], dict[int, int]] = {}
     layers: dict[tuple[str, str], set[int]] = {}

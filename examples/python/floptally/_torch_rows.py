@@ -66,7 +66,7 @@ def shown(size: Size, arity: int) -> str:
     return ", ".join([f"{size[0]} samples", f"length {size[1]}", f"{size[2]} keys"][:arity])
 
 
-def batch_of(size: Size, arity: int) -> dict[str, list[Any]]:
+def batch_of(size: Size, arity: int) -> dict[str, Any]:
     """A size as the keywords of `Cost.flops`."""
     if arity == GRIDS:
         return {"grid_thw": [[1, size[1], size[2]]] * size[0]}

@@ -524,7 +524,8 @@ def eager_kernels() -> Iterator[None]:
         if flex is not None and all(one is not None for one in before.values()):
             flex._validate_device = lambda *_: None  # type: ignore[attr-defined]
             flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[attr-defined]
-            stack.callback(lambda: [setattr(flex, name, value) for name, value in before.items()])
+            for name, value in before.items():
+                stack.callback(setattr, flex, name, value)
         yield
 
 
@@ -553,7 +554,7 @@ def run_step(
     handles = []
     no_data = frozenset(plain)
     counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
-    counter.mod_tracker = NoModules()  # its own hooks, which a gradient inside of a forward does not pass
+    counter.mod_tracker = NoModules()  # type: ignore[assignment]  # its own hooks, which a gradient inside of a forward does not pass
     recorder = Recorder(counter.flop_registry, mode is None)
 
     def enter(name: str) -> Callable[..., None]:
