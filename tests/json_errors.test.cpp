@@ -42,7 +42,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': ['llama']}", R"(model_type: must be a string, got ["llama"])"},
     {"{'model_type': 'Llama'}", R"(model_type: unknown type "Llama"; nearest: llama*)"},
     {"{'model_type': ''}", R"(model_type: unknown type ""*)"},
-    {"{'model_type': 'deepseek_vl'}", R"(model_type: unknown type "deepseek_vl"; nearest: deepseek_v2*)"},
+    {"{'model_type': 'deepseek_v9'}", R"(model_type: unknown type "deepseek_v9"; nearest: deepseek_v2*)"},
     {"{'model_type': 'llama', 'hidden_size': 0}", "hidden_size: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'llama', 'hidden_size': -4096}", "hidden_size: must be an integer from 1 to 16777216, got -4096"},
     {"{'model_type': 'llama', 'hidden_size': 4096.0}",

@@ -96,7 +96,7 @@ mask_set every_tower() {
     for (const mask& m : {mask::sliding_window(400), mask::grid_windows(8), mask::grid_windows(8, 4),
                           mask::clip_squares(), mask::merged_patches(2), mask::clips(),
                           mask::bidirectional().in(modality::vision), mask::kept_squares(750'000, 1),
-                          mask::level_windows(7, 1, true, true), mask::reduced_pairs(1, 2, 3, 4), mask::across_frames(),
+                          mask::level_windows(7, 1, true, true), mask::reduced_pairs(1, 2, 2, 4), mask::across_frames(),
                           mask::window_lines(3), mask::strided_frames(3, 2), mask::strided_squares(3, 2, 100, 50)}) {
         masks.find_or_add(m, "masks");
     }
