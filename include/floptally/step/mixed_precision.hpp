@@ -102,6 +102,7 @@ class mixed_precision {
                                      to_string(whole_.total(batch)) + ": they are of another model or plan");
         }
         std::vector<work_at_peak> list;
+        list.reserve(at.size());
         for (const auto& [peak, work] : at) {
             list.push_back({work, peak});
         }
