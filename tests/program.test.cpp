@@ -1093,9 +1093,9 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
 
 TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
-    const auto of = [](const json& made, const std::string& step) {
+    const auto of = [](const json& made, const std::string& named) {
         for (const json& line : made["lines"]) {
-            if (line["step"] == step) {
+            if (line["step"] == named) {
                 return line["share_of_peak"].get<double>();
             }
         }

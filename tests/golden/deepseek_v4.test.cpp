@@ -146,13 +146,14 @@ TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named te
         const flop_counter preset(config.cost, conventions::maxtext_2026, {.flash_attention = false});
         tally batch{preset.masks()};
         batch.add(sequence{.length = length});
-        const std::int64_t tokens = length;
+        const std::int64_t step_tokens = length;
         // Streams contracted to one and spread again, twice a layer.
-        const std::int64_t contracted = 3 * 2 * layers * tokens * (2 * streams * h + streams * h);
+        const std::int64_t contracted = 3 * 2 * layers * step_tokens * (2 * streams * h + streams * h);
         // The head that contracts the streams behind the last layer.
-        const std::int64_t head = 3 * tokens * 2 * streams * h * streams;
+        const std::int64_t head = 3 * step_tokens * 2 * streams * h * streams;
         // The sum over an indexer's heads as a product, half of the box.
-        const std::int64_t head_sums = 3 * sparse * tokens * (tokens / 4) * model["index_n_heads"].get<std::int64_t>();
+        const std::int64_t head_sums =
+            3 * sparse * step_tokens * (step_tokens / 4) * model["index_n_heads"].get<std::int64_t>();
         CHECK(to_string(preset.total(batch, view::useful)) == std::to_string(theirs - contracted + head - head_sums));
     }
 }
