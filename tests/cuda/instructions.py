@@ -23,7 +23,7 @@ from collections import deque
 
 LENGTHS = 8
 #: Instructions of one length without a mask, with one window and with four, of 32-bit lists; nvcc 13.0, sm_90.
-BOUNDS = {"listed_lengths": (10, 21, 50), "listed_boundaries": (13, 23, 51)}
+BOUNDS = {"listed_lengths": (10, 21, 51), "listed_boundaries": (13, 23, 51)}
 
 
 def find_nvdisasm() -> str | None:
