@@ -95,6 +95,15 @@ batch = {"input_ids": torch.zeros(2, 9, dtype=torch.int64)}
 train = lambda batch: model(**batch).logits.sum().backward()
 """
 A_DATASET = "lengths, epoch = [100, 9000, 512, 512, 40, 8192, 3000, 7], 1\ndataset = lengths"
+#: Ranks leave together, and without what ends the threads of a process group one by one, which aborts now and then.
+LEAVE = """
+group = getattr(sys.modules.get("torch"), "distributed", None)
+if group is not None and group.is_available() and group.is_initialized():
+    import os
+    group.barrier()
+    sys.stdout.flush()
+    os._exit(0)
+"""
 RANKS = "import torch\ntorch.distributed.is_initialized() or torch.distributed.init_process_group('gloo')"
 OF_THE_READER = {
     "import lightning": A_TRAINER,
@@ -118,6 +127,7 @@ def page_script(folder: pathlib.Path, *which: str) -> list[str]:
         script.append(f"exec({OF_THE_READER[chosen] if chosen else ''!r}, own)")
         script.append(f"compared += run({lines!r}, 'docs/python.md, block {number}', own)")
     script.append("print('all of it ran', compared)")
+    script.append(LEAVE)
     (folder / "page.py").write_text("\n".join(script))
     return [sys.executable, "page.py"]
 
