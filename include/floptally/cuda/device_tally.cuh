@@ -61,12 +61,11 @@ class basic_device_tally {
           schema_(masks),
           schema_on_device_(detail::copied_to_device(schema_)),
           words_(detail::make_device_words(state_words())),
-          ring_(options.snapshots, state_words()) {
+          ring_(options.snapshots, state_words()),
+          max_blocks_(options.max_blocks) {
         detail::load_kernels();
-        int multiprocessors = 0;
-        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.number()),
+        require_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_.number()),
                      "cudaDeviceGetAttribute");
-        max_blocks_ = options.max_blocks != 0 ? options.max_blocks : 8 * static_cast<std::uint32_t>(multiprocessors);
     }
 
     /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
@@ -132,7 +131,7 @@ class basic_device_tally {
         detail::require_modality(empty_.masks(), modality::text, "attention_mask");
         constexpr std::uint32_t threads = 256;
         launch<detail::add_rows_kernel<Rules, T>>(
-            {.blocks = blocks_for(rows, 1), .threads = threads, .shared_words = threads / detail::warp_size}, stream,
+            {.blocks = blocks_for(rows, 1, 8), .threads = threads, .shared_words = threads / detail::warp_size}, stream,
             "add_attention_mask", detail::attention_rows<T>(flags, rows, columns), schema_, words(), ++calls_);
     }
     /// A BSHD batch without padding.
@@ -253,13 +252,16 @@ class basic_device_tally {
     template <class List>
     [[nodiscard]] detail::launch_shape shape_of(const List& list, std::uint32_t views, std::size_t of_thread) const {
         const auto threads = static_cast<std::uint32_t>(detail::threads_of(views));
-        return {.blocks = blocks_for(list.size(), of_thread * threads),
+        return {.blocks = blocks_for(list.size(), of_thread * threads, detail::blocks_of(views)),
                 .threads = threads,
                 .shared_words = views * schema_.columns() * threads};
     }
-    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one) const {
+    /// For so many rounds of a block, where `resident` blocks are on a multiprocessor at once: more would wait for
+    /// them.
+    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one, int resident) const {
         const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
-        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, max_blocks_));
+        const std::size_t most = max_blocks_ != 0 ? max_blocks_ : static_cast<std::size_t>(resident * multiprocessors_);
+        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most));
     }
 
     template <class List>
@@ -288,7 +290,8 @@ class basic_device_tally {
     detail::device_array<detail::word_schema> schema_on_device_;
     detail::device_words words_;  // both views, the record
     detail::snapshot_ring ring_;
-    std::uint32_t max_blocks_ = 0;
+    std::uint32_t max_blocks_;
+    int multiprocessors_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset
 };
 

@@ -8,7 +8,6 @@
 #include <floptally/detail/cuda/add_units.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/block.hpp>
-#include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
@@ -75,12 +74,6 @@ __global__ void add_counted_kernel(const __grid_constant__ counted_words counted
 template <class Unused = void>
 __global__ void take_snapshot_kernel(std::uint64_t* words, snapshot_slots slots, bool reset) {
     take_snapshot(cuda_block{}, words, slots, reset);
-}
-
-template <class Unused = void>
-__global__ void evaluate_kernel(const std::uint64_t* words, const refusal_record* record, const dot_coefficients* model,
-                                std::uint64_t* to) {
-    evaluate_on_device(cuda_block{}, words, *record, *model, to);
 }
 
 template <class Unused = void>
