@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/source.hpp>
+#include <floptally/bytes/step_bytes.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/part_traffic.hpp>
+#include <floptally/detail/plan_walk.hpp>
+#include <floptally/detail/seen_keys.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+namespace detail {
+
+/// Keys of the past that the new tokens of a sequence see. Where the data choose them: as many as there may be.
+[[nodiscard]] constexpr std::uint64_t past_keys(const rule& attends, const sequence& s) {
+    if (s.past == 0 || s.length == 0 || attends.reads_other_side() || attends.is_of_other_side()) {
+        return 0;
+    }
+    std::uint64_t past = s.past;
+    if (attends.is<mask_rules::compressed_keys>()) {
+        past /= static_cast<std::uint64_t>(attends.as<mask_rules::compressed_keys>().ratio);
+    }
+    if (!attends.says_which_keys()) {
+        return std::min(past, attends.pairs(s));
+    }
+    seen_keys keys;
+    attends.add_keys(s, s.past, std::uint64_t{s.past} + s.length, keys);
+    return keys.before(past);
+}
+
+/// What element-wise rows are counted by: everything that has a weight or is a product.
+inline constexpr convention bytes_convention{
+    .name = "bytes", .summary = "every row of a model", .counted = terms_that([](term) { return true; })};
+
+}  // namespace detail
+
+/// Bytes that a batch moves between memory and units, under a model of integers:
+///
+/// - Each product reads its operands once and writes its result once. Gate and up read the same input, each for itself.
+/// - Element-wise work is fused into the products beside it: norms, activations, rotary embeddings, softmax and loss
+/// move
+///   nothing but their weights. A look-up reads a row of its table for each token and writes it.
+/// - Attention is one fused kernel, whatever the plan says: it reads q, k and v and writes its output, scores stay on
+///   chip; its backward moves twice that. Keys and values are as many as their own heads.
+/// - Weights are read once for each of `batches` (microbatches of all replicas) in each pass, of experts at most as
+/// many
+///   as tokens visit; a gradient of each weight is written as often.
+/// - The cache is read by new tokens once for each sequence, the keys of its past that they see. A recurrent state is
+///   read and written once for each sequence that has a past, and else stays on chip.
+///
+/// Optimizers, the short convolutions' past, collectives and adapters (LoRA: an error) are not in it. Slots count as
+/// they are processed, padding and recompute included. It takes a batch as a tally does.
+class byte_counter : public adds_batches<byte_counter> {
+  public:
+    explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
+                          const element_bits& bits = {}, std::uint64_t batches = 1)
+        : parts_(parts.begin(), parts.end()),
+          whole_(cost_of(parts)),
+          plan_(plan),
+          bits_(bits),
+          batches_(batches),
+          batch_(whole_.masks()) {
+        require_positive(batches, "batches");
+        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+            const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
+            if (given == 0 || given > 64) {
+                throw error(std::string(name(static_cast<byte_kind>(kind))) + "_bits",
+                            "must be from 1 to 64, got " + std::to_string(given));
+            }
+        }
+        for (const plan_rule& rule : plan.rules) {
+            if (rule.state == weight_state::lora) {
+                throw error("plan", "bytes of LoRA's adapters are not counted");
+            }
+        }
+        for (const model_part& one : parts_) {
+            for (const cost_row& row : one.cost.rows()) {
+                if (has_cache(row)) {
+                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                }
+            }
+        }
+        past_keys_.resize(masks_.size());
+    }
+
+    /// As `tally::add`; a batch that is refused adds nothing.
+    template <batch_source Source>
+    void add(const Source& source) {
+        tally batch = batch_;
+        batch.add(source);
+        std::vector<std::uint64_t> keys = past_keys_;
+        std::uint64_t with_past = with_past_;
+        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
+            source.each([&](const sequence& /*real*/, const sequence& slot) {
+                with_past += slot.past != 0 && slot.length != 0 ? 1 : 0;
+                for (std::size_t i = 0; i < masks_.size(); ++i) {
+                    keys[i] = checked_add(keys[i], detail::past_keys(masks_[i], slot), "past");
+                }
+            });
+        }
+        batch_ = batch;
+        past_keys_ = std::move(keys);
+        with_past_ = with_past;
+    }
+    /// As `tally::add_measured`.
+    void add_measured(std::string_view word, std::uint64_t useful, std::uint64_t padded) {
+        batch_.add_measured(word, useful, padded);
+    }
+
+    /// As `tally::add_routed`.
+    void add_routed(std::uint64_t useful, std::uint64_t padded) { batch_.add_routed(useful, padded); }
+
+    /// Another batch of the same model.
+    byte_counter& operator+=(const byte_counter& other) {
+        tally batch = batch_;
+        batch += other.batch_;
+        std::vector<std::uint64_t> keys = past_keys_;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            keys[i] = checked_add(keys[i], other.past_keys_.at(i), "past");
+        }
+        batch_ = batch;
+        past_keys_ = std::move(keys);
+        with_past_ += other.with_past_;
+        return *this;
+    }
+    /// Counts nothing again.
+    void clear() {
+        batch_.clear();
+        past_keys_.assign(past_keys_.size(), 0);
+        with_past_ = 0;
+    }
+
+    /// The batch as it was added.
+    [[nodiscard]] const tally& total() const { return batch_; }
+    [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
+
+    [[nodiscard]] step_bytes count() const {
+        const detail::batch_units units(batch_);
+        std::vector<model_part> moved[byte_kind_count];
+        step_bytes result;
+        for (const model_part& part : parts_) {
+            model_part blank = part;  // with what flows where, which decides about gradients
+            blank.cost = part.cost.with_rows([](cost_row row) {
+                row.useful = row.padded = 0;
+                return row;
+            });
+            for (auto& parts : moved) {
+                parts.push_back(blank);
+            }
+            if (!part.elsewhere) {
+                put_weights(part.cost, units, moved[0].back().cost, moved[1].back().cost);
+                put_activations(part.cost, units, moved[2].back().cost, result.unsaid);
+                put_cache(part.cost, units, moved[3].back().cost);
+            }
+        }
+        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+            collect(moved[kind], static_cast<byte_kind>(kind), result);
+        }
+        return result;
+    }
+
+  private:
+    static bool has_cache(const cost_row& row) {
+        return row.kind == term::scores && row.what == statistic::pairs && row.in == modality::text;
+    }
+
+    /// A row of so many elements, which runs as often as `like` does.
+    static void put(const cost& part, const cost_row& like, term kind, std::uint64_t amount, cost& to) {
+        if (amount == 0) {
+            return;
+        }
+        const bool measured = like.what == statistic::routed;  // one number for all layers
+        cost_row row{.what = measured ? like.what : statistic::count,
+                     .kind = kind,
+                     .in = like.in,
+                     .useful = amount,
+                     .padded = amount,
+                     .flow = like.flow};
+        row.flow.writes = 0;
+        to.add_row(part.components()[like.component], part.weight_name(like), row,
+                   measured ? part.masks()[like.mask] : rule{});
+    }
+
+    /// Weights stored by all rows of a measured word, or by this one; of a weight that another row counts, what it is.
+    [[nodiscard]] std::uint64_t stored(const cost& part, const cost_row& row) const {
+        if (row.what == statistic::routed) {
+            for (const cost_row& all : whole_.rows()) {
+                if (all.what == row.what && whole_.masks()[all.mask] == part.masks()[row.mask]) {
+                    return all.parameters;
+                }
+            }
+        }
+        if (row.parameters != 0 || !detail::part_traffic::is_matrix(row)) {
+            return row.parameters;
+        }
+        for (const cost_row& other : part.rows()) {
+            const bool same = other.component == row.component && other.weight == row.weight && other.kind == row.kind;
+            if (same && other.parameters != 0) {
+                return 0;  // the same matrix over other units
+            }
+        }
+        return row.padded / 2;
+    }
+
+    void put_weights(const cost& part, const detail::batch_units& units, cost& read, cost& gradients) const {
+        for (const cost_row& row : part.rows()) {
+            const term_operands operands = meaning_of(row.kind).operands;
+            const std::uint64_t visits = has_weight(row.kind) ? units.of(part, row) : 0;
+            if (visits == 0) {
+                continue;
+            }
+            const std::uint64_t all = checked_multiply(batches_, stored(part, row), "bytes");
+            std::uint64_t touched = all;
+            if (operands == term_operands::matrix) {
+                touched = std::min(all, saturating(row.padded / 2, visits));
+            } else if (operands == term_operands::table && row.dealt.by == tensor_split::vocabulary &&
+                       row.dealt.units != 0) {
+                touched = checked_multiply(row.padded / 2 / row.dealt.units, visits, "bytes");
+            }
+            put(part, row, row.kind, touched, read);
+            put(part, row, row.kind, operands == term_operands::table ? all : touched, gradients);
+        }
+    }
+
+    static std::uint64_t saturating(std::uint64_t a, std::uint64_t b) {
+        const uint128 product = uint128{a} * b;
+        return (product >> 64) != 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(product);
+    }
+
+    static void put_activations(const cost& part, const detail::batch_units& units, cost& to,
+                                std::vector<std::string>& unsaid) {
+        const detail::part_traffic traffic(part, units);
+        std::vector<std::uint32_t> cores;
+        for (const cost_row& row : part.rows()) {
+            const auto put_or_say = [&](term kind, const cost_row& like, const detail::elements& amount) {
+                if (amount) {
+                    put(part, like, kind, *amount, to);
+                    return;
+                }
+                const std::string component(part.components()[row.component].view());
+                if (std::find(unsaid.begin(), unsaid.end(), component) == unsaid.end()) {
+                    unsaid.push_back(component);
+                }
+            };
+            if (row.padded == 0) {
+                continue;
+            }
+            if (detail::part_traffic::is_matrix(row)) {
+                put_or_say(row.kind, row, detail::sum_of(traffic.read(row), traffic.written(row)));
+            } else if (detail::part_traffic::is_core(row)) {
+                if (std::find(cores.begin(), cores.end(), row.component) == cores.end()) {
+                    cores.push_back(row.component);
+                    const detail::part_traffic::core core = traffic.core_of(row.component);
+                    cost_row kernel = row;
+                    kernel.flow = {.reads = static_cast<value::set>(core.q | core.k),
+                                   .also_reads = core.v,
+                                   .fused_with = static_cast<value::set>(core.q | core.k | core.v)};
+                    put_or_say(term::values, kernel,
+                               detail::sum_of(traffic.core_operands(core), traffic.core_result(core)));
+                }
+            } else if (row.kind == term::index_scores) {
+                put_or_say(row.kind, row, traffic.read(row));
+            } else if (detail::part_traffic::is_state(row)) {
+                put_or_say(row.kind, row, traffic.read(row));
+                put_or_say(term::gating, row, traffic.written(row));  // its backward reads one gradient of it
+            } else if (meaning_of(row.kind).operands == term_operands::table &&
+                       row.dealt.by == tensor_split::vocabulary && row.dealt.units != 0) {
+                put_or_say(row.kind, row,
+                           checked_multiply(row.padded / 2 / row.dealt.units, units.of(part, row), "bytes"));
+            }
+        }
+    }
+
+    void put_cache(const cost& part, const detail::batch_units& units, cost& to) const {
+        const detail::part_traffic traffic(part, units);
+        for (const cost_row& row : part.rows()) {
+            if (has_cache(row)) {
+                const std::uint64_t keys = past_keys_[masks_.find(part.masks()[row.mask])];
+                const std::uint64_t width = traffic.cached_per_key(traffic.core_of(row.component), row.flow.also_reads);
+                put(part, row, term::values, checked_multiply(width, keys, "bytes"), to);
+            } else if (detail::part_traffic::is_state(row) && row.in == modality::text) {
+                // FLOPs of one element: a delta rule's six, else a multiply-add to write it and one to read it.
+                const std::uint64_t state = row.padded / (row.kind == term::delta_rule ? 6 : 4);
+                put(part, row, row.kind, checked_multiply(2, checked_multiply(state, with_past_, "bytes"), "bytes"),
+                    to);
+            }
+        }
+    }
+
+    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
+        const cost blank;
+        const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);
+        std::vector<flops> sums(walk.components.size() * 4);
+        for (const detail::planned_row& one : walk.rows) {
+            const bool of_table = meaning_of(one.row.kind).operands == term_operands::table;
+            const bool of_gradient = kind == byte_kind::gradients;
+            const bool of_weights = kind == byte_kind::weights;
+            const auto add = [&](phase during, std::uint64_t times) {
+                sums[one.component * 4 + static_cast<std::size_t>(during)] += times * flops{one.row.padded};
+            };
+            if (!of_gradient) {
+                add(phase::forward, std::uint64_t{one.run.forward} + one.run.executed_more[0]);
+                add(phase::backward_data,
+                    of_table ? 0 : std::uint64_t{one.run.backward_data} + one.run.executed_more[1]);
+                add(phase::recompute, one.run.recomputed_forward);
+            }
+            if (!of_weights) {
+                add(phase::backward_weights, std::uint64_t{one.run.backward_weights} + one.run.executed_more[2]);
+            }
+        }
+        for (std::size_t i = 0; i < walk.components.size(); ++i) {
+            for (std::size_t during = 0; during < 4; ++during) {
+                const uint128 bits = (bits_.of(kind) * sums[i * 4 + during]).value();
+                if (bits != 0) {
+                    component_of(into, walk.components[i]).bytes[during][static_cast<std::size_t>(kind)] =
+                        bits / 8 + (bits % 8 != 0 ? 1 : 0);
+                }
+            }
+        }
+    }
+
+    static component_bytes& component_of(step_bytes& all, const component_name& name) {
+        for (component_bytes& one : all.components) {
+            if (one.name == name) {
+                return one;
+            }
+        }
+        all.components.push_back({.name = name});
+        return all.components.back();
+    }
+
+    std::vector<model_part> parts_;
+    cost whole_;
+    training_plan plan_;
+    element_bits bits_;
+    std::uint64_t batches_;
+    tally batch_;
+    mask_set masks_;
+    std::vector<std::uint64_t> past_keys_;  ///< by mask
+    std::uint64_t with_past_ = 0;           ///< sequences
+};
+
+}  // namespace floptally
