@@ -16,9 +16,9 @@
 #include <floptally/batch/source.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/part_traffic.hpp>
 #include <floptally/detail/plan_walk.hpp>
 #include <floptally/detail/seen_keys.hpp>
+#include <floptally/detail/traffic_rows.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
@@ -93,7 +93,7 @@ class byte_counter : public adds_batches<byte_counter> {
         }
         for (const model_part& one : parts_) {
             for (const cost_row& row : one.cost.rows()) {
-                if (has_cache(row)) {
+                if (detail::traffic_rows::has_cache(row)) {
                     masks_.find_or_add(one.cost.masks()[row.mask], "masks");
                 }
             }
@@ -153,7 +153,7 @@ class byte_counter : public adds_batches<byte_counter> {
     [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
 
     [[nodiscard]] step_bytes count() const {
-        const detail::batch_units units(batch_);
+        const detail::traffic_rows rows(whole_, batch_, batches_, {masks_, past_keys_, with_past_});
         std::vector<model_part> moved[byte_kind_count];
         step_bytes result;
         for (const model_part& part : parts_) {
@@ -166,9 +166,9 @@ class byte_counter : public adds_batches<byte_counter> {
                 parts.push_back(blank);
             }
             if (!part.elsewhere) {
-                put_weights(part.cost, units, moved[0].back().cost, moved[1].back().cost);
-                put_activations(part.cost, units, moved[2].back().cost, result.unsaid);
-                put_cache(part.cost, units, moved[3].back().cost);
+                rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost);
+                rows.put_activations(part.cost, moved[2].back().cost, result.unsaid);
+                rows.put_cache(part.cost, moved[3].back().cost);
             }
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
@@ -178,133 +178,6 @@ class byte_counter : public adds_batches<byte_counter> {
     }
 
   private:
-    static bool has_cache(const cost_row& row) {
-        return row.kind == term::scores && row.what == statistic::pairs && row.in == modality::text;
-    }
-
-    /// A row of so many elements, which runs as often as `like` does.
-    static void put(const cost& part, const cost_row& like, term kind, std::uint64_t amount, cost& to) {
-        if (amount == 0) {
-            return;
-        }
-        const bool measured = like.what == statistic::routed;  // one number for all layers
-        cost_row row{.what = measured ? like.what : statistic::count,
-                     .kind = kind,
-                     .in = like.in,
-                     .useful = amount,
-                     .padded = amount,
-                     .flow = like.flow};
-        row.flow.writes = 0;
-        to.add_row(part.components()[like.component], part.weight_name(like), row,
-                   measured ? part.masks()[like.mask] : rule{});
-    }
-
-    /// Weights stored by all rows of a measured word, or by this one; of a weight that another row counts, what it is.
-    [[nodiscard]] std::uint64_t stored(const cost& part, const cost_row& row) const {
-        if (row.what == statistic::routed) {
-            for (const cost_row& all : whole_.rows()) {
-                if (all.what == row.what && whole_.masks()[all.mask] == part.masks()[row.mask]) {
-                    return all.parameters;
-                }
-            }
-        }
-        if (row.parameters != 0 || !detail::part_traffic::is_matrix(row)) {
-            return row.parameters;
-        }
-        for (const cost_row& other : part.rows()) {
-            const bool same = other.component == row.component && other.weight == row.weight && other.kind == row.kind;
-            if (same && other.parameters != 0) {
-                return 0;  // the same matrix over other units
-            }
-        }
-        return row.padded / 2;
-    }
-
-    void put_weights(const cost& part, const detail::batch_units& units, cost& read, cost& gradients) const {
-        for (const cost_row& row : part.rows()) {
-            const term_operands operands = meaning_of(row.kind).operands;
-            const std::uint64_t visits = has_weight(row.kind) ? units.of(part, row) : 0;
-            if (visits == 0) {
-                continue;
-            }
-            const std::uint64_t all = checked_multiply(batches_, stored(part, row), "bytes");
-            std::uint64_t touched = all;
-            if (operands == term_operands::matrix) {
-                touched = std::min(all, saturating(row.padded / 2, visits));
-            } else if (operands == term_operands::table && row.dealt.by == tensor_split::vocabulary &&
-                       row.dealt.units != 0) {
-                touched = checked_multiply(row.padded / 2 / row.dealt.units, visits, "bytes");
-            }
-            put(part, row, row.kind, touched, read);
-            put(part, row, row.kind, operands == term_operands::table ? all : touched, gradients);
-        }
-    }
-
-    static std::uint64_t saturating(std::uint64_t a, std::uint64_t b) {
-        const uint128 product = uint128{a} * b;
-        return (product >> 64) != 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(product);
-    }
-
-    static void put_activations(const cost& part, const detail::batch_units& units, cost& to,
-                                std::vector<std::string>& unsaid) {
-        const detail::part_traffic traffic(part, units);
-        std::vector<std::uint32_t> cores;
-        for (const cost_row& row : part.rows()) {
-            const auto put_or_say = [&](term kind, const cost_row& like, const detail::elements& amount) {
-                if (amount) {
-                    put(part, like, kind, *amount, to);
-                    return;
-                }
-                const std::string component(part.components()[row.component].view());
-                if (std::find(unsaid.begin(), unsaid.end(), component) == unsaid.end()) {
-                    unsaid.push_back(component);
-                }
-            };
-            if (row.padded == 0) {
-                continue;
-            }
-            if (detail::part_traffic::is_matrix(row)) {
-                put_or_say(row.kind, row, detail::sum_of(traffic.read(row), traffic.written(row)));
-            } else if (detail::part_traffic::is_core(row)) {
-                if (std::find(cores.begin(), cores.end(), row.component) == cores.end()) {
-                    cores.push_back(row.component);
-                    const detail::part_traffic::core core = traffic.core_of(row.component);
-                    cost_row kernel = row;
-                    kernel.flow = {.reads = static_cast<value::set>(core.q | core.k),
-                                   .also_reads = core.v,
-                                   .fused_with = static_cast<value::set>(core.q | core.k | core.v)};
-                    put_or_say(term::values, kernel,
-                               detail::sum_of(traffic.core_operands(core), traffic.core_result(core)));
-                }
-            } else if (row.kind == term::index_scores) {
-                put_or_say(row.kind, row, traffic.read(row));
-            } else if (detail::part_traffic::is_state(row)) {
-                put_or_say(row.kind, row, traffic.read(row));
-                put_or_say(term::gating, row, traffic.written(row));  // its backward reads one gradient of it
-            } else if (meaning_of(row.kind).operands == term_operands::table &&
-                       row.dealt.by == tensor_split::vocabulary && row.dealt.units != 0) {
-                put_or_say(row.kind, row,
-                           checked_multiply(row.padded / 2 / row.dealt.units, units.of(part, row), "bytes"));
-            }
-        }
-    }
-
-    void put_cache(const cost& part, const detail::batch_units& units, cost& to) const {
-        const detail::part_traffic traffic(part, units);
-        for (const cost_row& row : part.rows()) {
-            if (has_cache(row)) {
-                const std::uint64_t keys = past_keys_[masks_.find(part.masks()[row.mask])];
-                const std::uint64_t width = traffic.cached_per_key(traffic.core_of(row.component), row.flow.also_reads);
-                put(part, row, term::values, checked_multiply(width, keys, "bytes"), to);
-            } else if (detail::part_traffic::is_state(row) && row.in == modality::text) {
-                // FLOPs of one element: a delta rule's six, else a multiply-add to write it and one to read it.
-                const std::uint64_t state = row.padded / (row.kind == term::delta_rule ? 6 : 4);
-                put(part, row, row.kind, checked_multiply(2, checked_multiply(state, with_past_, "bytes"), "bytes"),
-                    to);
-            }
-        }
-    }
-
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
         const cost blank;
         const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);

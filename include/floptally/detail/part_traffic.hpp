@@ -144,8 +144,14 @@ class part_traffic {
 
     /// Elements that are kept of each key of the past. As many heads as queries have where the part does not say what
     /// makes its keys, or expands them.
-    [[nodiscard]] std::uint64_t cached_per_key(const core& of, value::set keys_of_mask) const {
-        const auto keys = static_cast<value::set>(keys_of_mask | of.v);
+    [[nodiscard]] std::uint64_t cached_per_key(const cost_row& scores) const {
+        const bool is_indexer = scores.kind == term::index_scores;  // which keeps keys of its own, and no values
+        const core of = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);
+        value::set keys = scores.flow.also_reads;
+        for (const cost_row& row : part_.rows()) {
+            const bool beside = row.kind == term::values && row.component == scores.component && !is_indexer;
+            keys |= beside && row.what == scores.what && row.mask == scores.mask ? row.flow.also_reads : value::set{0};
+        }
         const std::uint64_t all_heads = checked_add(of.scores, of.values, "bytes");
         if (made_in_steps(keys)) {
             return all_heads;
