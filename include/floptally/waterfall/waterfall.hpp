@@ -27,6 +27,12 @@ struct time_apart {
     double seconds = 0;  ///< of each working GPU
 };
 
+/// What components need at the memory bandwidth beyond the time of their FLOPs (bytes/step_bytes.hpp).
+struct time_at_memory {
+    double gpu_seconds = 0;  ///< of all GPUs (`memory_bound_seconds`)
+    std::string assumed{};
+};
+
 /// What is known of a step. What is absent is not known: a waterfall says so and leaves it in its last line.
 struct step_account {
     measurement step{};  ///< all GPUs of the job; the peak that MFU is stated against
@@ -38,6 +44,7 @@ struct step_account {
     std::optional<rank_times> ranks{};         ///< how unevenly ranks work
     std::optional<std::uint64_t> idle_gpus{};  ///< of `step.gpus`, those that run none of the work
     std::vector<time_apart> apart{};
+    std::optional<time_at_memory> memory_bound{};
 };
 
 enum class waterfall_step : std::uint8_t {
@@ -51,13 +58,15 @@ enum class waterfall_step : std::uint8_t {
     imbalance,     ///< ranks that wait for the one with the most work
     bubble,        ///< what a pipeline's schedule waits besides
     idle_gpus,
-    apart,   ///< one line for each time that was given
-    kernels  ///< the rest: kernels below their peak, and all that is not known
+    apart,         ///< one line for each time that was given
+    memory_bound,  ///< what perfect kernels would wait for memory
+    kernels        ///< the rest: kernels below their peak, and all that is not known
 };
 
 [[nodiscard]] constexpr const char* name_of(waterfall_step what) {
-    constexpr const char* names[] = {"useful",       "precision", "padding", "fused_backward", "recompute", "repeated",
-                                     "masked_tiles", "imbalance", "bubble",  "idle_gpus",      "apart",     "kernels"};
+    constexpr const char* names[] = {"useful",   "precision",    "padding",   "fused_backward", "recompute",
+                                     "repeated", "masked_tiles", "imbalance", "bubble",         "idle_gpus",
+                                     "apart",    "memory_bound", "kernels"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -133,8 +142,13 @@ class waterfall {
                                        decimal(account.step.seconds) +
                                        " are left for it: a time, a peak or a number of GPUs is wrong");
         }
-        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles) / kernels) : 1.0;
-        put(waterfall_step::kernels, "kernels below their peak", rest, true, unknown_names());
+        // A cache may keep bytes that are counted as moved: no more is taken than there is.
+        const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
+        const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
+        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles + memory) / kernels) : 1.0;
+        put(waterfall_step::memory_bound, "bound by memory", memory, account.memory_bound.has_value(),
+            memory < bound.gpu_seconds ? "all that is left: fewer bytes were moved than are counted" : bound.assumed);
+        put(waterfall_step::kernels, "kernels below their peak", rest - memory, true, unknown_names());
         settle(account.step);
     }
 
@@ -164,6 +178,10 @@ class waterfall {
             }
         }
         double apart = 0;
+        const double memory = account.memory_bound.value_or(time_at_memory{}).gpu_seconds;
+        if (!(memory >= 0) || !std::isfinite(memory)) {
+            throw error("memory_bound", "must be a number of seconds, at least 0, got " + std::to_string(memory));
+        }
         for (std::size_t i = 0; i < account.apart.size(); ++i) {
             const time_apart& one = account.apart[i];
             if (!(one.seconds >= 0) || !(one.seconds <= account.step.seconds)) {
@@ -262,6 +280,7 @@ class waterfall {
     for (const work_at_peak& one : other.masked_tiles.value_or(std::vector<work_at_peak>{})) {
         work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
     }
+    work += other.memory_bound.value_or(time_at_memory{}).gpu_seconds;
     const std::uint64_t idle = other.idle_gpus.value_or(0);
     if (idle >= other.step.gpus) {
         throw error("idle_gpus",
