@@ -69,7 +69,7 @@ inline std::optional<double> memory_tbps_of(const arguments& args) {
 
 inline floptally::step_bytes bytes_of(const arguments& args, const floptally::model_config& model,
                                       const floptally::training_plan& plan) {
-    floptally::byte_counter counter(model.parts, plan, bits_of(args), batches_of(args));
+    floptally::byte_counter counter(model, plan, bits_of(args), batches_of(args));
     const read_input input(args);
     floptally::add_input(input.get(), model, counter, spelling);
     return counter.count();
@@ -133,7 +133,8 @@ inline std::string run_bytes(const arguments& args) {
                  {"bits", json::object()},
                  {"components", components},
                  {"total", {{"flops", total["flops"]}, {"bytes", total["bytes"]}, {"intensity", total["intensity"]}}},
-                 {"unsaid", moved.unsaid}};
+                 {"unsaid", moved.unsaid},
+                 {"at_most", moved.at_most}};
         for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
             const auto kind = static_cast<floptally::byte_kind>(i);
             out["bits"][std::string(floptally::name(kind))] = bits.of(kind);
@@ -149,8 +150,11 @@ inline std::string run_bytes(const arguments& args) {
     table += fmt::format(
         "executed FLOPs; weights of {} bits read {} time{} a pass; attention and element-wise work are fused\n",
         bits.weights, batches_of(args), batches_of(args) == 1 ? "" : "s");
-    if (!moved.says_all()) {
+    if (!moved.unsaid.empty()) {
         table += fmt::format("activations are not said, and not counted, of: {}\n", fmt::join(moved.unsaid, ", "));
+    }
+    if (!moved.at_most.empty()) {
+        table += fmt::format("at most so many bytes are moved of: {}\n", fmt::join(moved.at_most, ", "));
     }
     return mbu ? table + fmt::format("MBU {:.2f} %: weights and cache, of what the memory could move\n", 100 * *mbu)
                : table;

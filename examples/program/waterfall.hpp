@@ -180,7 +180,7 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
         .gpu_seconds = floptally::memory_bound_seconds(moved, work, *tbps),
         .assumed = fmt::format("what bytes need at {} TB/s beyond their FLOPs; weights read {} time{} a pass{}", *tbps,
                                batches_of(args), batches_of(args) == 1 ? "" : "s",
-                               moved.says_all() ? "" : fmt::format("; without {}", fmt::join(moved.unsaid, ", ")))};
+                               moved.unsaid.empty() ? "" : fmt::format("; without {}", fmt::join(moved.unsaid, ", ")))};
 }
 
 /// All that the options say of a step but its time.

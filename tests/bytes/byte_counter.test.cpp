@@ -201,7 +201,7 @@ TEST_CASE("Bytes of a training step are those of its tensors, listed one by one"
         const element_bits bits{.weights = 16, .gradients = 32, .activations = 8, .cache = 16};
         const step_bytes made = counted(small(fused), lengths, {}, bits);
         CHECK(differences(listed, made, bits) == std::vector<std::string>{});
-        CHECK(made.says_all());
+        CHECK(made.is_exact());
     }
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("New tokens read the keys of the past that their mask shows them, of a
     }
 }
 
-TEST_CASE("Latent attention keeps its heads' keys and values, and absorbed its latent") {
+TEST_CASE("Latent attention keeps its latent, and reads its heads' keys and values where they are expanded") {
     floptally::mla attention{.num_heads = 4,
                              .q_lora_rank = 24,
                              .kv_lora_rank = 16,
@@ -304,7 +304,7 @@ TEST_CASE("Latent attention keeps its heads' keys and values, and absorbed its l
         return decoded(attention.cost({0, hidden, mask::causal()}), batch, {.activations = 8, .cache = 8});
     };
     const step_bytes expanded = made();
-    CHECK(expanded["attention.core"].total(byte_kind::cache) == layers * 9 * 4 * (8 + 4 + 10));
+    CHECK(expanded["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
     // q and k of 4 · 12, v and o of 4 · 10
     CHECK(expanded["attention.core"].total(byte_kind::activations) == layers * 2 * 4 * (12 + 12 + 10 + 10));
     attention.absorbed = true;
@@ -312,7 +312,7 @@ TEST_CASE("Latent attention keeps its heads' keys and values, and absorbed its l
     CHECK(latent["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
     // 4 queries of 16 + 4, one latent key that is the value too, 4 results of 16
     CHECK(latent["attention.core"].total(byte_kind::activations) == layers * 2 * (4 * 20 + 20 + 4 * 16));
-    CHECK(latent.says_all());
+    CHECK(latent.is_exact());
 }
 
 TEST_CASE("A recurrent state is read and written once for each sequence with a past") {
@@ -371,4 +371,12 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     const step_bytes made = decoded(own, {{.length = 2}}, {.weights = 8});
     CHECK(made.unsaid == std::vector<std::string>{"own"});
     CHECK(made["own"].total() == layers * 36);
+
+    // A core alone: whatever makes its keys, there are no more heads of them than of queries.
+    floptally::cost core;
+    core.add("core", floptally::attention_core{.num_heads = 4, .qk_head_dim = 3, .v_head_dim = 5}, mask::causal());
+    const step_bytes most = decoded(core, {{.length = 2, .past = 7}}, {.activations = 8, .cache = 8});
+    CHECK(most.at_most == std::vector<std::string>{"core"});
+    CHECK(most["core"].total(byte_kind::activations) == layers * 2 * 4 * (3 + 3 + 5 + 5));
+    CHECK(most["core"].total(byte_kind::cache) == layers * 7 * 4 * (3 + 5));
 }

@@ -15,11 +15,13 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/plan_walk.hpp>
 #include <floptally/detail/seen_keys.hpp>
 #include <floptally/detail/traffic_rows.hpp>
 #include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
 #include <floptally/tally.hpp>
@@ -72,34 +74,14 @@ class byte_counter : public adds_batches<byte_counter> {
   public:
     explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
                           const element_bits& bits = {}, std::uint64_t batches = 1)
-        : parts_(parts.begin(), parts.end()),
-          whole_(cost_of(parts)),
-          plan_(plan),
-          bits_(bits),
-          batches_(batches),
-          batch_(whole_.masks()) {
-        require_positive(batches, "batches");
-        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
-            const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
-            if (given == 0 || given > 64) {
-                throw error(std::string(name(static_cast<byte_kind>(kind))) + "_bits",
-                            "must be from 1 to 64, got " + std::to_string(given));
-            }
-        }
-        for (const plan_rule& rule : plan.rules) {
-            if (rule.state == weight_state::lora) {
-                throw error("plan", "bytes of LoRA's adapters are not counted");
-            }
-        }
-        for (const model_part& one : parts_) {
-            for (const cost_row& row : one.cost.rows()) {
-                if (detail::traffic_rows::has_cache(row)) {
-                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
-                }
-            }
-        }
-        past_keys_.resize(masks_.size());
-    }
+        : byte_counter(parts, cost{}, plan, bits, batches) {}
+
+    /// Of what has a cost and its parts as members: a `model_config`. Its tally keeps what the cost keeps.
+    template <model_record Model>
+    explicit byte_counter(const Model& model, const training_plan& plan = {}, const element_bits& bits = {},
+                          std::uint64_t batches = 1)
+        : byte_counter(detail::array_view<model_part>(model.parts), static_cast<const cost&>(model.cost), plan, bits,
+                       batches) {}
 
     /// As `tally::add`; a batch that is refused adds nothing.
     template <batch_source Source>
@@ -167,8 +149,8 @@ class byte_counter : public adds_batches<byte_counter> {
             }
             if (!part.elsewhere) {
                 rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost);
-                rows.put_activations(part.cost, moved[2].back().cost, result.unsaid);
-                rows.put_cache(part.cost, moved[3].back().cost);
+                rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
+                rows.put_cache(part.cost, moved[3].back().cost, result.at_most);
             }
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
@@ -178,6 +160,47 @@ class byte_counter : public adds_batches<byte_counter> {
     }
 
   private:
+    byte_counter(const detail::array_view<model_part>& parts, const cost& whole, const training_plan& plan,
+                 const element_bits& bits, std::uint64_t batches)
+        : parts_(parts.begin(), parts.end()),
+          whole_(with_masks_of(cost_of(parts), whole)),
+          plan_(plan),
+          bits_(bits),
+          batches_(batches),
+          batch_(whole_.masks()) {
+        require_positive(batches, "batches");
+        if (parts.empty() && !whole.rows().empty()) {
+            throw error("parts", "are missing: what flows where is said by a model's parts");
+        }
+        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+            const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
+            if (given == 0 || given > 64) {
+                throw error(std::string(name(static_cast<byte_kind>(kind))) + "_bits",
+                            "must be from 1 to 64, got " + std::to_string(given));
+            }
+        }
+        for (const plan_rule& rule : plan.rules) {
+            if (rule.state == weight_state::lora) {
+                throw error("plan", "bytes of LoRA's adapters are not counted");
+            }
+        }
+        for (const model_part& one : parts_) {
+            for (const cost_row& row : one.cost.rows()) {
+                if (detail::traffic_rows::has_cache(row)) {
+                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                }
+            }
+        }
+        past_keys_.resize(masks_.size());
+    }
+
+    static cost with_masks_of(cost sum, const cost& whole) {
+        for (const rule& kept : whole.masks()) {
+            sum.keep(kept);
+        }
+        return sum;
+    }
+
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
         const cost blank;
         const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);

@@ -82,6 +82,9 @@ struct step_bytes {
     std::vector<component_bytes> components{};
     /// Components whose rows do not say how wide their operands are: their activations are missing here.
     std::vector<std::string> unsaid{};
+    /// Components of which as much may be moved and not more: a convolution of channels that its input has more of,
+    /// keys of which it is not said how many heads they have.
+    std::vector<std::string> at_most{};
 
     [[nodiscard]] const component_bytes* find(std::string_view name) const {
         for (const component_bytes& one : components) {
@@ -111,7 +114,8 @@ struct step_bytes {
         }
         return sum;
     }
-    [[nodiscard]] bool says_all() const { return unsaid.empty(); }
+    /// Whether all of it is exact.
+    [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
 };
 
 /// FLOPs that run for each byte that is moved, recompute and padding included; 0 where nothing is moved.

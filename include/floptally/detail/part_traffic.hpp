@@ -4,55 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/batch_units.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/flop_counter.hpp>
 #include <floptally/model/cost_row.hpp>
 #include <floptally/model/dealing.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// How many elements the products of one part read and write for a batch, from what its rows say: the widths of their
 /// matrices and which values they read and make.
 
 namespace floptally::detail {
-
-/// How many units of a row's statistic a batch has, padded slots included.
-class batch_units {
-  public:
-    explicit batch_units(const tally& batch) : batch_(batch) {}
-
-    [[nodiscard]] std::uint64_t of(const cost& part, const cost_row& row) const {
-        const rule* const over = has_rule(row.what) ? &part.masks()[row.mask] : nullptr;
-        for (const known& one : known_) {
-            if (one.what == row.what && one.in == row.in && (over == nullptr || one.over == *over)) {
-                return one.units;
-            }
-        }
-        cost single;
-        single.add_row("units", {}, cost_row{.what = row.what, .in = row.in, .useful = 1, .padded = 1},
-                       over == nullptr ? rule{} : *over);
-        const flops units = flop_counter(single, conventions::exact, {.counted = counted_passes::forward})
-                                .evaluate(batch_)
-                                .total(view::padded);
-        known_.push_back({row.what, row.in, over == nullptr ? rule{} : *over, units.low()});
-        return units.low();
-    }
-
-  private:
-    struct known {
-        statistic what;
-        modality in;
-        rule over;
-        std::uint64_t units;
-    };
-    const tally& batch_;
-    mutable std::vector<known> known_;
-};
 
 /// Elements, where the rows say them.
 using elements = std::optional<std::uint64_t>;
@@ -98,8 +65,9 @@ class part_traffic {
         value::set k = 0;
         value::set v = 0;
         value::set writes = 0;
-        std::uint64_t scores = 0;  ///< of the rows over pairs: query heads times width, of keys
-        std::uint64_t values = 0;  ///< likewise of values
+        std::uint64_t scores = 0;    ///< of the rows over pairs: query heads times width, of keys
+        std::uint64_t values = 0;    ///< likewise of values
+        const rule* over = nullptr;  ///< the mask of those pairs, where they are of the text
     };
     [[nodiscard]] core core_of(std::uint32_t component) const {
         core all;
@@ -108,7 +76,10 @@ class part_traffic {
                 all.q |= row.flow.reads;
                 all.k |= row.flow.also_reads;
                 all.v |= row.flow.fused_with;
-                all.scores = row.what == statistic::pairs ? row.padded / 2 : all.scores;
+                if (row.what == statistic::pairs) {
+                    all.scores = row.padded / 2;
+                    all.over = row.in == modality::text ? &part_.masks()[row.mask] : nullptr;
+                }
             }
             if (row.component == component && row.kind == term::values) {
                 all.v |= row.flow.also_reads;
@@ -124,26 +95,31 @@ class part_traffic {
     [[nodiscard]] elements core_operands(const core& of) const {
         const auto keys = static_cast<value::set>(of.k | of.v);
         const auto only_q = static_cast<value::set>(of.q & ~keys);
-        elements sum = of.q == 0 || keys == 0 ? elements() : elements(0);
+        if (of.q == 0 || keys == 0) {  // nothing is said: as many heads of keys as of queries
+            is_bound_ = true;
+            return sum_of(of_text(of.scores, of, false), of_text(checked_add(of.scores, of.values, "bytes"), of, true));
+        }
         const cost_row* const queries = made_in_steps(of.q) ? maker(of.q) : nullptr;
-        sum = sum_of(sum, queries != nullptr ? of_each_unit(of.scores, *queries)
-                          : only_q == 0      ? elements(0)
-                                             : value_elements(only_q));
-        const cost_row* const expanded = made_in_steps(keys) ? maker_of_last_step(keys) : nullptr;
-        return sum_of(sum, expanded != nullptr ? of_each_unit(checked_add(of.scores, of.values, "bytes"), *expanded)
-                                               : value_elements(keys));
+        const elements asked = queries != nullptr ? of_each_unit(of.scores, *queries)
+                               : only_q == 0      ? elements(0)
+                                                  : value_elements(only_q);
+        const cost_row* const expanded = maker_of_last_step(keys);
+        return sum_of(asked, expanded != nullptr ? of_each_unit(checked_add(of.scores, of.values, "bytes"), *expanded)
+                                                 : value_elements(keys));
     }
 
     /// What a core writes: as much as its heads are wide for each query, else what is read of it.
     [[nodiscard]] elements core_result(const core& of) const {
         const cost_row* const queries = of.values == 0 ? nullptr : maker(of.q);
-        return queries != nullptr ? of_each_unit(of.values, *queries)
-               : of.writes == 0   ? elements()
-                                  : read_from(of.writes);
+        if (queries != nullptr) {
+            return of_each_unit(of.values, *queries);
+        }
+        const elements read = of.writes == 0 ? elements() : read_from(of.writes);
+        return read ? read : of_text(of.values, of, false);
     }
 
-    /// Elements that are kept of each key of the past. As many heads as queries have where the part does not say what
-    /// makes its keys, or expands them.
+    /// Elements that are kept of each key of the past: of keys and values that are expanded from a latent the latent
+    /// alone. As many heads as queries have where the part does not say what makes its keys.
     [[nodiscard]] std::uint64_t cached_per_key(const cost_row& scores) const {
         const bool is_indexer = scores.kind == term::index_scores;  // which keeps keys of its own, and no values
         const core of = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);
@@ -153,16 +129,16 @@ class part_traffic {
             keys |= beside && row.what == scores.what && row.mask == scores.mask ? row.flow.also_reads : value::set{0};
         }
         const std::uint64_t all_heads = checked_add(of.scores, of.values, "bytes");
-        if (made_in_steps(keys)) {
-            return all_heads;
-        }
         std::uint64_t sum = 0;
+        std::uint64_t latent = 0;  // which an earlier layer made
         for (const cost_row& row : part_.rows()) {
             if (!is_matrix(row) || (row.flow.writes & keys) == 0 || row.what == statistic::count) {
                 continue;
             }
             const std::uint64_t out = row.per_rank.padded_out / 2;
-            if ((row.flow.writes & of.q) == 0) {
+            if ((row.flow.reads & keys) != 0) {
+                latent = row.per_rank.in / 2;
+            } else if ((row.flow.writes & of.q) == 0) {
                 sum = checked_add(sum, out, "bytes");
             } else if (row.dealt.by == tensor_split::fused_qkv) {
                 const std::uint64_t kv = 2 * row.dealt.inner;
@@ -171,10 +147,23 @@ class part_traffic {
                 return all_heads;
             }
         }
-        return sum == 0 ? all_heads : sum;
+        is_bound_ = is_bound_ || (sum == 0 && latent == 0);
+        return sum != 0 ? sum : latent != 0 ? latent : all_heads;
     }
 
+    /// Whether something was taken since the last call that may be more than there is.
+    [[nodiscard]] bool took_bound() const { return std::exchange(is_bound_, false); }
+
   private:
+    /// So many elements for each query, or key, of a core over the text.
+    [[nodiscard]] elements of_text(std::uint64_t width, const core& of, bool of_keys) const {
+        if (of.over == nullptr || width == 0) {
+            return {};
+        }
+        const bool other_side = of.over->is_of_other_side() || (of_keys && of.over->reads_other_side());
+        return times(width, cost_row{.what = other_side ? statistic::keys : statistic::tokens});
+    }
+
     [[nodiscard]] elements times(std::uint64_t width, const cost_row& row) const {
         return checked_multiply(width, units_.of(part_, row), "bytes");
     }
@@ -224,7 +213,8 @@ class part_traffic {
         return {};
     }
 
-    /// What a row writes that does not say its sides: what the next one reads, or as wide as a core's queries.
+    /// What a row writes that does not say its sides: what the next one reads, as wide as a core's queries, or at most
+    /// as much as it reads itself, as a convolution over channels does.
     [[nodiscard]] elements width_of_unsaid(const cost_row& row) const {
         if (const elements read = read_from(row.flow.writes)) {
             return read;
@@ -234,7 +224,14 @@ class part_traffic {
                 return times(core_of(scores.component).scores, row);
             }
         }
-        return {};
+        if (row.flow.reads == 0 || (row.flow.reads & row.flow.writes) != 0 || depth_ > 8) {
+            return {};
+        }
+        is_bound_ = true;
+        ++depth_;
+        const elements read = value_elements(static_cast<value::set>(row.flow.reads | row.flow.also_reads));
+        --depth_;
+        return read;
     }
 
     /// A value as the first matrix that says its sides reads it.
@@ -273,6 +270,8 @@ class part_traffic {
 
     const cost& part_;
     const batch_units& units_;
+    mutable bool is_bound_ = false;
+    mutable int depth_ = 0;
 };
 
 }  // namespace floptally::detail

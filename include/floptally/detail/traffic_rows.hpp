@@ -8,6 +8,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/cost.hpp>
+#include <floptally/detail/batch_units.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/part_traffic.hpp>
 #include <floptally/model/cost_row.hpp>
@@ -60,19 +61,20 @@ class traffic_rows {
         }
     }
 
-    /// Operands and results. A component whose rows do not say how wide they are goes into `unsaid`.
-    void put_activations(const cost& part, cost& to, std::vector<std::string>& unsaid) const {
+    /// Operands and results. A component whose rows do not say how wide they are goes into `unsaid`, or into `at_most`.
+    void put_activations(const cost& part, cost& to, std::vector<std::string>& unsaid,
+                         std::vector<std::string>& at_most) const {
         const part_traffic traffic(part, units_);
         std::vector<std::uint32_t> cores;
         for (const cost_row& row : part.rows()) {
             const auto put_or_say = [&](term kind, const cost_row& like, const elements& amount) {
+                if (traffic.took_bound() && amount) {
+                    say(part, row, at_most);
+                }
                 if (amount) {
                     put(part, like, kind, *amount, to);
-                    return;
-                }
-                const std::string component(part.components()[row.component].view());
-                if (std::find(unsaid.begin(), unsaid.end(), component) == unsaid.end()) {
-                    unsaid.push_back(component);
+                } else {
+                    say(part, row, unsaid);
                 }
             };
             if (row.padded == 0) {
@@ -104,12 +106,15 @@ class traffic_rows {
     }
 
     /// Keys, values and states of the past.
-    void put_cache(const cost& part, cost& to) const {
+    void put_cache(const cost& part, cost& to, std::vector<std::string>& at_most) const {
         const part_traffic traffic(part, units_);
         for (const cost_row& row : part.rows()) {
             if (has_cache(row)) {
                 const std::uint64_t keys = past_.keys[past_.masks.find(part.masks()[row.mask])];
                 const std::uint64_t width = traffic.cached_per_key(row);
+                if (traffic.took_bound() && keys != 0) {
+                    say(part, row, at_most);
+                }
                 put(part, row, row.kind == term::scores ? term::values : row.kind,
                     checked_multiply(width, keys, "bytes"), to);
             } else if (part_traffic::is_state(row) && row.in == modality::text) {
@@ -122,6 +127,13 @@ class traffic_rows {
     }
 
   private:
+    static void say(const cost& part, const cost_row& row, std::vector<std::string>& names) {
+        const std::string component(part.components()[row.component].view());
+        if (std::find(names.begin(), names.end(), component) == names.end()) {
+            names.push_back(component);
+        }
+    }
+
     /// A row of so many elements, which runs as often as `like` does.
     static void put(const cost& part, const cost_row& like, term kind, std::uint64_t amount, cost& to) {
         if (amount == 0) {
