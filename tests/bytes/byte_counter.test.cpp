@@ -252,6 +252,8 @@ TEST_CASE("Weights are read once for each microbatch, experts as far as tokens v
     CHECK(weights({100}, 3) == 24 * expert);
     CHECK(weights({2, 3}, 3) == 10 * expert);
     const step_bytes all = counted(model, {50}, {.counted = counted_passes::forward}, {.weights = 8}, 2);
+    CHECK(all.at_most == std::vector<std::string>{"moe.experts"});
+    CHECK(counted(model, {1}, {.counted = counted_passes::forward}).is_exact());
     CHECK(all["lm_head"].total(byte_kind::weights) == 2 * hidden * vocabulary);
     // Each visit reads and writes its tokens' rows: h and i of gate, of up and of down.
     CHECK(all["moe.experts"].total(byte_kind::activations) == 2 * 50 * 2 * 3 * (hidden + inner));

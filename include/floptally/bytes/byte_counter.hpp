@@ -148,7 +148,7 @@ class byte_counter : public adds_batches<byte_counter> {
                 parts.push_back(blank);
             }
             if (!part.elsewhere) {
-                rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost);
+                rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost, result.at_most);
                 rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
                 rows.put_cache(part.cost, moved[3].back().cost, result.at_most);
             }

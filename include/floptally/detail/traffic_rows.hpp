@@ -40,8 +40,9 @@ class traffic_rows {
                row.in == modality::text;
     }
 
-    /// Weights that a forward reads, and gradients that a backward writes.
-    void put_weights(const cost& part, cost& read, cost& gradients) const {
+    /// Weights that a forward reads, and gradients that a backward writes. Of experts that several tokens choose among
+    /// it is not known how many are visited: a component of them goes into `at_most`.
+    void put_weights(const cost& part, cost& read, cost& gradients, std::vector<std::string>& at_most) const {
         for (const cost_row& row : part.rows()) {
             const term_operands operands = meaning_of(row.kind).operands;
             const std::uint64_t visits = has_weight(row.kind) ? units_.of(part, row) : 0;
@@ -52,6 +53,9 @@ class traffic_rows {
             std::uint64_t touched = all;
             if (operands == term_operands::matrix) {
                 touched = std::min(all, saturating(row.padded / 2, visits));
+                if (row.parameters > row.padded / 2 && visits > 1) {
+                    say(part, row, at_most);
+                }
             } else if (operands == term_operands::table && row.dealt.by == tensor_split::vocabulary &&
                        row.dealt.units != 0) {
                 touched = checked_multiply(row.padded / 2 / row.dealt.units, visits, "bytes");
