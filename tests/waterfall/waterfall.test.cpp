@@ -236,6 +236,7 @@ TEST_CASE("What is bound by memory stands before the last line, and kernels are 
     CHECK(line(made, waterfall_step::memory_bound).gpu_nanoseconds == 30'000'000);
     CHECK(line(made, waterfall_step::memory_bound).assumed == "at 3.35 TB/s");
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == rest - 30'000'000);
+    CHECK(std::abs(line(made, waterfall_step::kernels).share * 4e9 - static_cast<double>(rest - 30'000'000)) < 1);
     CHECK(made.kernel_rate() > without.kernel_rate());
     CHECK(std::abs(what_if(account, made.kernel_rate()).seconds() - 1) < 1e-9);
 
