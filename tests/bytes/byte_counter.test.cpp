@@ -317,6 +317,45 @@ TEST_CASE("Latent attention keeps its latent, and reads its heads' keys and valu
     CHECK(latent.is_exact());
 }
 
+TEST_CASE("Stages of a pipeline move what the whole model moves") {
+    const floptally::listed_parts parts = parts_of(small());
+    const std::vector<model_part> whole(parts.begin(), parts.end());
+    const auto moved = [](const std::vector<model_part>& of) {
+        byte_counter counter(of);
+        counter.add_lengths(lengths);
+        return counter.count().total();
+    };
+    floptally::uint128 sum = 0;
+    for (const bool last : {false, true}) {
+        std::vector<model_part> stage = whole;
+        for (model_part& one : stage) {
+            one.elsewhere = (one.name.view() == "lm_head" || one.name.view() == "norm") != last;
+        }
+        sum += moved(stage);
+    }
+    CHECK(sum == moved(whole));
+    CHECK(sum != 0);
+}
+
+TEST_CASE("Batches add up, and a cleared counter counts nothing") {
+    const floptally::listed_parts parts = parts_of(small());
+    byte_counter one({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
+    byte_counter other = one;
+    byte_counter both = one;
+    const std::vector<sequence> first = {{.length = 1, .past = 9}};
+    const std::vector<sequence> second = {{.length = 4, .past = 3}, {.length = 6}};
+    one.add(floptally::listed_samples(first));
+    other.add(floptally::listed_samples(second));
+    both.add(floptally::listed_samples(first));
+    both.add(floptally::listed_samples(second));
+    one += other;
+    CHECK(one.count().total() == both.count().total());
+    CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
+          2 * layers * std::uint64_t{9 + 3} * 2 * kv_heads * head_dim);
+    one.clear();
+    CHECK(one.count().total() == 0);
+}
+
 TEST_CASE("A recurrent state is read and written once for each sequence with a past") {
     const floptally::gated_delta_net mixer{
         .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 8, .value_head_dim = 6, .conv_kernel = 4};
