@@ -17,8 +17,8 @@ namespace floptally {
 
 namespace detail {
 
-inline constexpr std::array<const char*, 8> component_columns{"ms of a GPU", "% of time", "own MFU %",  "of peak %",
-                                                              "points lost", "besides",   "below peak", "what it ran"};
+inline constexpr std::array<const char*, 8> component_columns{"ms of a GPU", "% of time",  "own MFU %",  "kernels %",
+                                                              "points lost", "not useful", "below peak", "what it ran"};
 
 /// A row under `component_columns`, the name of the line first.
 using component_cells = std::array<std::string, component_columns.size() + 1>;
