@@ -101,12 +101,10 @@ TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
         {{"no kernel runs", "forward"}, 99'375}};
     CHECK(parts_of(made) == expected);
     CHECK(std::vector<std::string>(made.notes().begin(), made.notes().end()) ==
-          std::vector<std::string>{
-              "kernels and copies without a launch in the trace: 1",
-              "kernels and copies that were not launched in the profiler's steps, left out: 1",
-              "no rule says what 0.020 ms are, most of them 0.010 ms void at::native::vectorized_elementwise_kernel<4, "
-              "at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, "
-              "at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>), 0.010 ms own_kernel"});
+          std::vector<std::string>{"kernels and copies without a launch in the trace: 1",
+                                   "kernels and copies that were not launched in the profiler's steps, left out: 1",
+                                   "no rule says what 0.020 ms are, most of them 0.010 ms void "
+                                   "at::native::vectorized_elementwise_kernel<4, at::nat..., 0.010 ms own_kernel"});
 }
 
 TEST_CASE("Rules of one's own stand before the usual ones") {

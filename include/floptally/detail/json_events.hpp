@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include <floptally/detail/shortened.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -105,7 +106,7 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     bool parse_error(std::size_t position, const std::string& last, const nlohmann::json::exception& problem) override {
         static_cast<void>(problem);
         throw error("trace", "is no JSON, or ends early: at byte " + std::to_string(position) + ", after " +
-                                 std::to_string(count_) + " events, near \"" + last.substr(0, 40) + "\"");
+                                 std::to_string(count_) + " events, near \"" + shortened(last) + "\"");
     }
 
     /// Whether there was a list of events, even an empty one.

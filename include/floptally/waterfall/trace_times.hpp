@@ -15,6 +15,7 @@
 #include <floptally/breakdown.hpp>
 #include <floptally/detail/fixed_decimal.hpp>
 #include <floptally/detail/shared_time.hpp>
+#include <floptally/detail/shortened.hpp>
 #include <floptally/detail/trace_spans.hpp>
 #include <floptally/error.hpp>
 #include <floptally/step/component_rates.hpp>
@@ -82,6 +83,9 @@ class trace_times {
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<timed_part> parts;
         for (const trace_time& one : times_) {
+            if (!one.is_known) {
+                continue;
+            }
             timed_part made{.name = one.part, .components = components_of(one.part, work)};
             flops backward;
             flops forward;
@@ -189,7 +193,8 @@ class trace_times {
         if (!names.empty()) {
             std::string most;
             for (std::size_t i = 0; i < names.size() && i < 3; ++i) {
-                append_item(most, milliseconds(-names[i].first) + " ms " + of.names[names[i].second]);
+                append_item(most,
+                            milliseconds(-names[i].first) + " ms " + detail::shortened(of.names[names[i].second]));
             }
             notes_.push_back("no rule says what " + milliseconds(unnamed.forward) + " ms are, most of them " + most);
             times_.push_back(unnamed);
@@ -199,7 +204,7 @@ class trace_times {
                              std::to_string(spans.backward_alone()));
         }
         if (idle_ != 0) {
-            times_.push_back({on_gpu_ ? "no kernel runs" : "no operator runs", idle_, 0, false});
+            times_.push_back({on_gpu_ ? "no kernel runs" : "no operator runs", idle_, 0});
         }
     }
 
