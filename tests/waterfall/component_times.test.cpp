@@ -235,6 +235,9 @@ TEST_CASE("Times that cannot be are named errors") {
     CHECK(refused({core}) == "no error");
     CHECK(refused({{.name = "core", .components = {"atention.core"}, .seconds = 0.3}}) ==
           "times[0]: \"core\" is of \"atention.core\", and the work has none: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
+          "times[0]: \"core\" is of \"moe.*\", and the work has none: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "attention.*"}, .seconds = 0.3}}) == "no error");
     CHECK(refused({core, {.name = "again", .components = {"attention.*"}, .seconds = 0.3}}) ==
           "times[1]: \"attention.core\" has two times");
     CHECK(

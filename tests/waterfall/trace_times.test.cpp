@@ -111,8 +111,9 @@ TEST_CASE("A moment of a thread is its innermost operator's, of the innermost mo
     of.add(trace_kind::module, "LlamaMLP", 0, 100);
     of.add(trace_kind::op, "aten::linear", 10, 60);
     of.add(trace_kind::module, "LlamaRMSNorm", 20, 50);
+    of.add(trace_kind::annotation, "no rule knows this", 25, 45);
     of.add(trace_kind::op, "aten::mean", 30, 40);
-    of.add(trace_kind::annotation, "no rule knows this", 70, 90);
+    of.add(trace_kind::annotation, "nor this", 70, 90);
     of.add(trace_kind::op, "aten::mul", 75, 85);
     of.add(trace_kind::op, "aten::add", 110, 120);
     const auto made = parts_of(of);

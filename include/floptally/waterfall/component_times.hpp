@@ -25,7 +25,8 @@ namespace floptally {
 /// A part of a step's time that was measured: by spans of the caller's, hooks of modules, or a trace.
 struct timed_part {
     std::string name{};
-    /// Whose FLOPs it ran, each by its name or by one that ends in `*`; none: time that is no counted work.
+    /// Whose FLOPs it ran, each by its name, which the work must have, or by one that ends in `*`; one of them at least
+    /// must be there. An empty list is time that is no counted work.
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;  ///< which passes of them the time is of
     double seconds = 0;                            ///< of each working GPU, the mean of all of them
@@ -160,10 +161,14 @@ class component_waterfall {
                     add_work(sum, known.name, one.timed);
                 }
             }
-            if (!found) {
+            if (!found && !pattern.ends_with('*')) {
                 throw error(indexed("times", index),
                             "\"" + one.name + "\" is of \"" + pattern + "\", and the work has none: " + names());
             }
+        }
+        if (line.components.empty() && !one.components.empty()) {
+            throw error(indexed("times", index), "\"" + one.name + "\" is of \"" + one.components.front() +
+                                                     "\", and the work has none: " + names());
         }
         const double measured = one.seconds * static_cast<double>(working_);
         if (sum.executed_seconds > measured * (1 + 1e-9) + 1e-9) {
