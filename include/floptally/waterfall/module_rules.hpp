@@ -53,12 +53,18 @@ namespace detail {
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
+/// "op:" or "kernel:", of a span and of a pattern; empty of a path.
+[[nodiscard]] constexpr std::string_view kind_of_span(std::string_view span) {
+    return span.starts_with("op:") ? "op:" : span.starts_with("kernel:") ? "kernel:" : "";
+}
+
 struct module_names {
     std::string_view part;
     std::string_view patterns;  ///< apart by blanks
 };
 
-/// By the names of attributes, as `record_function` has them, and by classes, as a profiler has them.
+/// By the names of attributes, as `record_function` has them, and by classes, as a profiler has them. What is inside a
+/// span and in no rule is of that span.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},
@@ -70,16 +76,16 @@ inline constexpr module_names usual_modules[] = {
      "*norm *norm1 *norm2 *_norm *layernorm *layer_norm *LayerNorm *RMSNorm *.ln_1 *.ln_2 *.ln_f *.attention_norm "
      "*.ffn_norm"},
     {"moe.router", "*.mlp.gate *.block_sparse_moe.gate *.router *Router *SparseMoeBlock/Linear"},
-    {"moe.shared", "*.shared_expert *.shared_experts *.shared_expert.* *.shared_experts.*"},
-    {"moe.experts", "*.experts *.experts.* *Experts *Experts/*"},
-    {"moe.experts+moe.shared", "*SparseMoeBlock/*MLP *SparseMoeBlock/*MLP/*"},
+    {"moe.shared", "*.shared_expert *.shared_experts"},
+    {"moe.experts", "*.experts *Experts"},
+    {"moe.experts+moe.shared", "*SparseMoeBlock/*MLP"},
     {"moe routing", "*SparseMoeBlock *.block_sparse_moe"},
     {"cross_attention.qkv",
      "*cross_attn.q_proj *cross_attn.k_proj *cross_attn.v_proj *encoder_attn.q_proj *encoder_attn.k_proj "
      "*encoder_attn.v_proj"},
     {"cross_attention.output", "*cross_attn.o_proj *cross_attn.out_proj *encoder_attn.out_proj"},
     {"cross_attention.core", "*cross_attn *encoder_attn *CrossAttention"},
-    {"mlp", "*.mlp *.mlp.* *MLP *MLP/* *.feed_forward *.feed_forward.* *FeedForward *FeedForward/* *.fc1 *.fc2"},
+    {"mlp", "*.mlp *MLP *.feed_forward *FeedForward *.fc1 *.fc2"},
     {"attention.qkv",
      "*.q_proj *.k_proj *.v_proj *.qkv_proj *.c_attn *.query_key_value *.Wqkv *.linear_qkv *.self.query *.self.key "
      "*.self.value *.wq *.wk *.wv *.q_a_proj *.q_b_proj *.kv_a_proj_with_mqa *.kv_b_proj"},
@@ -87,7 +93,7 @@ inline constexpr module_names usual_modules[] = {
      "*attn.o_proj *attn.out_proj *attn.c_proj *attn.dense *attention.dense *attention.output.dense *attention.wo "
      "*attention.linear_proj *attention.o_proj *attention.out_proj"},
     {"attention.qkv+attention.output", "*Attention/*Linear *Attention/Conv1D"},
-    {"attention.core", "*attn *attention *attention.self *attention.core_attention *Attention *Attention/*"},
+    {"attention.core", "*attn *attention *attention.self *attention.core_attention *Attention"},
     {"embedding", "*embed_tokens *.wte *.wpe *.word_embeddings *Embedding *Embeddings"}};
 
 }  // namespace detail
@@ -117,8 +123,9 @@ class module_rules {
     /// What runs under the path, "op:NAME" or "kernel:NAME"; empty where no rule says it. Usual names under a path with
     /// "vision", "visual" or "audio" in it are those of that tower: "vision.mlp".
     [[nodiscard]] std::string part_of(std::string_view span) const {
+        const std::string_view kind = detail::kind_of_span(span);
         for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (detail::matches_stars(rules_[i].pattern, span)) {
+            if (detail::kind_of_span(rules_[i].pattern) == kind && detail::matches_stars(rules_[i].pattern, span)) {
                 return i < own_ ? rules_[i].part : in_tower(rules_[i].part, span);
             }
         }
