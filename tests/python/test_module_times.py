@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,29 @@ def test_components_are_those_of_the_work(tmp_path: Path) -> None:
     assert [one["components"] for one in written["times"]] == [
         ["attention.qkv", "attention.core", "attention.output"], ["mlp"], ["lm_head"],
     ]  # fmt: skip
+
+
+def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None:
+    config = {
+        "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model = Model()
+    timer = ModuleTimer(model)
+    with timer.step():
+        model(IDS).backward()
+    timer.write(tmp_path / "times.json")  # with patterns: "moe.*" is of no component here
+    done = subprocess.run(
+        [program, "waterfall", "--config", tmp_path / "config.json", "--lengths", "4,4", "--gpus", "1", "--peak-tflops", "1",
+         "--component-times", tmp_path / "times.json", "--format", "json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    made = json.loads(done.stdout)
+    assert made["seconds"] == timer.times()["seconds"]
+    assert [one["name"] for one in made["components"]] == ["attn", "mlp", "lm_head", "not timed"]
+    lost = sum(int(one["lost"]) for one in made["components"])
+    assert lost == sum(int(one["gpu_nanoseconds"]) for one in made["lines"][1:])
 
 
 def test_a_step_that_fails_is_not_counted_and_one_must_be_whole() -> None:

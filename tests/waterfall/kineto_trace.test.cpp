@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -158,6 +159,30 @@ TEST_CASE("A trace as a bare list, in microseconds without decimals, with times 
     CHECK(made == parts{{{"mlp", "forward"}, 4'001},
                         {{"not attributed", "forward"}, 15'000},
                         {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
+}
+
+TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times add up") {
+    const std::string whole = text_of("gpu_step.json");
+    std::mt19937_64 random(7);
+    std::size_t read_anyway = 0;
+    for (int repeat = 0; repeat < 400; ++repeat) {
+        std::string text = whole;
+        const std::string other = "0123456789.-\"{}[],:eEaX";
+        for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+            text[random() % text.size()] = other[random() % other.size()];
+        }
+        if (random() % 4 == 0) {
+            const std::size_t from = random() % text.size();
+            text.erase(from, random() % 200);
+        }
+        try {
+            static_cast<void>(parts_of(trace_times(read(text))));  // which requires the sum
+            ++read_anyway;
+        } catch (const floptally::error& problem) {
+            CHECK(!problem.field().empty());
+        }
+    }
+    CHECK(read_anyway > 50);
 }
 
 TEST_CASE("Traces that are broken, cut off or of something else are named errors") {
