@@ -225,6 +225,13 @@ TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time 
           std::vector<std::string>{"attention.qkv", "attention.output"});
     CHECK(named(parts, "rotary embedding").components.empty());
     CHECK(named(parts, "rotary embedding").timed == counted_passes::train);
+    // A part that has a component of another is one with it: "attention.qkv" alone, beside both.
+    of.add(trace_kind::annotation, "model.layers.1.self_attn.q_proj", 70, 80);
+    of.add(trace_kind::op, "aten::mm", 71, 76).sequence = 4;
+    const std::vector<timed_part> merged = trace_times(of).parts(work);
+    CHECK(merged.size() == parts.size());
+    CHECK(named(merged, "attention.qkv+attention.output").seconds == Approx(11e-9));
+    CHECK(named(merged, "attention.qkv+attention.output").components.size() == 2);
     breakdown tower;
     tower.append("mlp").useful[0] = 10;
     made_trace alone;
@@ -277,6 +284,12 @@ TEST_CASE("Usual names of modules") {
         {"op:aten::native_layer_norm", ""},  // which any module may call
         {"kernel:layer_norm", ""},
         {"op:autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "gradient accumulation"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertIntermediate", "mlp"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertOutput", "mlp"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertAttention/BertSelfOutput", ""},  // of the attention
+        {"bert.encoder.layer.0/bert.encoder.layer.0.output", "mlp"},
+        {"bert.encoder.layer.0.attention/bert.encoder.layer.0.attention.output", "attention.output"},
+        {"cls.predictions.decoder", "lm_head"},
         {"Optimizer.step#AdamW.step", "optimizer"}};
     for (const auto& [span, name] : known) {
         INFO(span);

@@ -70,7 +70,9 @@ inline constexpr module_names usual_modules[] = {
     {"data loading", "*enumerate(DataLoader)#*"},
     {"communication", "kernel:nccl* op:nccl:* op:c10d::*"},
     {"gradient accumulation", "op:*torch::autograd::AccumulateGrad"},
-    {"lm_head", "*lm_head *embed_out *.output_layer *ForCausalLM/Linear *LMHeadModel/Linear"},
+    {"lm_head",
+     "*lm_head *embed_out *.output_layer *predictions.decoder *ForCausalLM/Linear *LMHeadModel/Linear "
+     "*LMPredictionHead/Linear"},
     {"rotary embedding", "*rotary_emb *RotaryEmbedding"},
     {"norm",
      "*norm *norm1 *norm2 *_norm *layernorm *layer_norm *LayerNorm *RMSNorm *.ln_1 *.ln_2 *.ln_f *.attention_norm "
@@ -90,10 +92,12 @@ inline constexpr module_names usual_modules[] = {
      "*.q_proj *.k_proj *.v_proj *.qkv_proj *.c_attn *.query_key_value *.Wqkv *.linear_qkv *.self.query *.self.key "
      "*.self.value *.wq *.wk *.wv *.q_a_proj *.q_b_proj *.kv_a_proj_with_mqa *.kv_b_proj"},
     {"attention.output",
-     "*attn.o_proj *attn.out_proj *attn.c_proj *attn.dense *attention.dense *attention.output.dense *attention.wo "
+     "*attn.o_proj *attn.out_proj *attn.c_proj *attn.dense *attention.dense *attention.output *attention.output.dense "
+     "*attention.wo "
      "*attention.linear_proj *attention.o_proj *attention.out_proj"},
     {"attention.qkv+attention.output", "*Attention/*Linear *Attention/Conv1D"},
     {"attention.core", "*attn *attention *attention.self *attention.core_attention *Attention"},
+    {"mlp", "*.intermediate *Intermediate *.layer.*.output *BertOutput *RobertaOutput"},
     {"embedding", "*embed_tokens *.wte *.wpe *.word_embeddings *Embedding *Embeddings"}};
 
 }  // namespace detail

@@ -78,34 +78,71 @@ class trace_times {
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
     /// Seconds of one step of one device, for a table by component of this work. A part that the work does not have is
-    /// time without FLOPs. Where the trace has no backward of a component that has one, its time is of the forward
-    /// alone.
+    /// time without FLOPs, and parts that have a component in common are one. Where the trace has no backward of a
+    /// component that has one, its time is of the forward alone. What no rule knows is left out: it is of the line of
+    /// all that nobody timed, as the work is that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
-        std::vector<timed_part> parts;
+        std::vector<group> groups;
         for (const trace_time& one : times_) {
-            if (!one.is_known) {
-                continue;
+            if (one.is_known) {
+                add(groups, {one.part, components_of(one.part, work), one.forward, one.backward});
             }
-            timed_part made{.name = one.part, .components = components_of(one.part, work)};
+        }
+        std::vector<timed_part> parts;
+        for (group& one : groups) {
             flops backward;
             flops forward;
-            for (const std::string& component : made.components) {
+            for (const std::string& component : one.components) {
                 forward += detail::work_of(work[component], view::executed, counted_passes::forward);
                 backward += detail::work_of(work[component], view::executed, counted_passes::backward);
             }
-            if (one.backward == 0 && backward != flops{}) {
-                made.timed = counted_passes::forward;
-            } else if (one.forward == 0 && forward != flops{}) {
-                made.timed = counted_passes::backward;
-            }
-            made.seconds = of_a_step(one.forward + one.backward);
-            parts.push_back(std::move(made));
+            parts.push_back({.name = std::move(one.name),
+                             .components = std::move(one.components),
+                             .timed = one.backward == 0 && backward != flops{} ? counted_passes::forward
+                                      : one.forward == 0 && forward != flops{} ? counted_passes::backward
+                                                                               : counted_passes::train,
+                             .seconds = of_a_step(one.forward + one.backward)});
         }
         return parts;
     }
 
   private:
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
+
+    /// Parts that the work does not tell apart.
+    struct group {
+        std::string name;
+        std::vector<std::string> components;
+        std::int64_t forward = 0;
+        std::int64_t backward = 0;
+    };
+
+    /// A part beside the others, or with those that have one of its components.
+    static void add(std::vector<group>& groups, group added) {
+        const auto shares = [&added](const group& other) {
+            return std::any_of(other.components.begin(), other.components.end(), [&added](const std::string& name) {
+                return std::find(added.components.begin(), added.components.end(), name) != added.components.end();
+            });
+        };
+        for (auto other = std::find_if(groups.begin(), groups.end(), shares); other != groups.end();
+             other = std::find_if(groups.begin(), groups.end(), shares)) {
+            for (const std::string& name : other->components) {
+                if (std::find(added.components.begin(), added.components.end(), name) == added.components.end()) {
+                    added.components.push_back(name);
+                }
+            }
+            added.name = other->name == added.name ? added.name : std::string{};
+            added.forward += other->forward;
+            added.backward += other->backward;
+            groups.erase(other);
+        }
+        if (added.name.empty()) {
+            for (const std::string& name : added.components) {
+                added.name.append(added.name.empty() ? "" : "+").append(name);
+            }
+        }
+        groups.push_back(std::move(added));
+    }
 
     [[nodiscard]] double of_a_step(std::int64_t time) const {
         return static_cast<double>(time) / 1e9 / static_cast<double>(devices_) / static_cast<double>(steps_);
