@@ -71,8 +71,8 @@ inline constexpr module_names usual_modules[] = {
     {"communication", "kernel:nccl* op:nccl:* op:c10d::*"},
     {"gradient accumulation", "op:*torch::autograd::AccumulateGrad"},
     {"lm_head",
-     "*lm_head *embed_out *.output_layer *predictions.decoder *ForCausalLM/Linear *LMHeadModel/Linear "
-     "*LMPredictionHead/Linear"},
+     "*lm_head *embed_out *.output_layer *predictions *predictions.decoder *ForCausalLM/Linear *LMHeadModel/Linear "
+     "*LMPredictionHead"},
     {"rotary embedding", "*rotary_emb *RotaryEmbedding"},
     {"norm",
      "*norm *norm1 *norm2 *_norm *layernorm *layer_norm *LayerNorm *RMSNorm *.ln_1 *.ln_2 *.ln_f *.attention_norm "
@@ -98,7 +98,7 @@ inline constexpr module_names usual_modules[] = {
     {"attention.qkv+attention.output", "*Attention/*Linear *Attention/Conv1D"},
     {"attention.core", "*attn *attention *attention.self *attention.core_attention *Attention"},
     {"mlp", "*.intermediate *Intermediate *.layer.*.output *BertOutput *RobertaOutput"},
-    {"embedding", "*embed_tokens *.wte *.wpe *.word_embeddings *Embedding *Embeddings"}};
+    {"embedding", "*embed_tokens *.wte *.wpe *embeddings *Embedding *Embeddings"}};
 
 }  // namespace detail
 
