@@ -40,6 +40,14 @@ class work_folder {
         write("m.json", read_text(data / "mistral-7b-v0.1.json"));
         write("llama.json", llama);
         write("folder/config.json", llama);
+        write("times.json", R"({"times": [{"name": "attention", "components": ["attention.*"], "seconds": 0.2},
+            {"name": "backward of the MLP", "components": ["mlp"], "pass": "backward", "seconds": 0.15},
+            {"name": "optimizer", "seconds": 0.02}]})");
+        write("cpu_step.json",
+              read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/cpu_step.json"));
+        write("tiny.json",
+              R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 320, "hidden_size": 64,
+            "intermediate_size": 176, "num_hidden_layers": 1, "num_attention_heads": 4})");
         write("paged.json",
               R"({"model_type": "my_model", "architectures": ["MyModelForCausalLM"], "vocab_size": 128256,
             "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
@@ -182,6 +190,19 @@ constexpr refusal refusals[] = {
      R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
      "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace cpu_step.json --component-times "
+     "t.json",
+     "component_times: is given beside --trace: one of them says the times"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --modules '*.mixer=mamba'",
+     "modules: is given without --trace, whose modules it names"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace llama.json",
+     "trace: has no list \"traceEvents\""},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times my.page",
+     R"(component_times: is no JSON: "my.page")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times llama.json",
+     "component_times.architectures: is no key of a file of times: seconds, times"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --component-times times.json",
+     "seconds: is missing; give --seconds S"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --rank-work 1,-2",
      "rank_work[1]: must be at least 0, got -2"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --memory-tbps 0",
@@ -1107,6 +1128,53 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     CHECK(table.find(" 21.32  real tokens") != std::string::npos);
 }
 
+TEST_CASE("waterfall: components with times of their own cost what the MFU lacks") {
+    const std::string options = "waterfall --config llama.json --lengths 8192 --gpus 4 --peak-tflops 989 ";
+    const json made = run_json(options + "--seconds 0.5 --component-times times.json");
+    const auto lost = [](const json& of) {
+        std::int64_t sum = 0;
+        for (const json& line : of["components"]) {
+            sum += std::stoll(line["lost"].get<std::string>());
+        }
+        return sum;
+    };
+    CHECK(lost(made) == 2'000'000'000 - std::stoll(made["lines"][0]["gpu_nanoseconds"].get<std::string>()));
+    CHECK(made["components"][0]["components"] == json::array({"attention.qkv", "attention.core", "attention.output"}));
+    CHECK(made["components"][1]["pass"] == "backward");
+    CHECK(made["components"].back()["name"] == "not timed");
+    CHECK(made["components"].back()["components"] == json::array({"mlp", "lm_head"}));
+    const json work = run_json("flops --config llama.json --lengths 8192")["flops"]["useful"];
+    for (const json& component : work["components"]) {
+        if (component["name"] == "mlp") {
+            CHECK(near(made["components"][1]["mfu"],
+                       static_cast<double>(number(component["backward"])) / (0.15 * 4 * 989e12)));
+        }
+    }
+
+    // A step of a trace: its own time, and modules that the rules name.
+    const std::string tiny = "waterfall --config tiny.json --lengths 128,128 --gpus 1 --peak-tflops 0.1 ";
+    const json traced = run_json(tiny + "--trace cpu_step.json");
+    const json times =
+        json::parse(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/cpu_step_times.json"));
+    CHECK(near(traced["seconds"], times["nanoseconds"].get<double>() / 1e9));
+    CHECK(lost(traced) == times["nanoseconds"].get<std::int64_t>() -
+                              std::stoll(traced["lines"][0]["gpu_nanoseconds"].get<std::string>()));
+    std::int64_t mlp = 0;
+    for (const json& one : times["times"]) {
+        mlp += one["part"] == "mlp" ? one["nanoseconds"].get<std::int64_t>() : 0;
+    }
+    for (const json& line : traced["components"]) {
+        if (line["name"] == "mlp") {
+            CHECK(line["gpu_nanoseconds"] == std::to_string(mlp));
+            CHECK(line["components"] == json::array({"mlp"}));
+        }
+    }
+    CHECK(traced["notes"].size() == 1);
+    const std::string table = run(tiny + "--trace cpu_step.json --modules TinyForCausalLM=loss").out;
+    CHECK(table.find("\nby component ") != std::string::npos);
+    CHECK(table.find("\nnote: ") != std::string::npos);
+}
+
 TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
     const auto of = [](const json& made, const std::string& named) {
@@ -1256,6 +1324,9 @@ TEST_CASE("every command explains its options") {
         taking_apart.emplace_back(option);
     }
     std::vector<std::string> changing = taking_apart;
+    for (const char* option : {"--component-times", "--trace", "--modules"}) {
+        taking_apart.emplace_back(option);
+    }
     for (const char* option : {"--then-recompute", "--then-pp", "--then-schedule", "--then-gpus", "--then-apart"}) {
         changing.emplace_back(option);
     }

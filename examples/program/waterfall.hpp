@@ -23,6 +23,7 @@
 
 #include "arguments.hpp"
 #include "bytes.hpp"
+#include "component_times.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 
@@ -31,7 +32,7 @@
 
 namespace program {
 
-inline void add_waterfall_options(cxxopts::Options& options) {
+inline void add_step_options(cxxopts::Options& options) {
     add_mfu_options(options);
     add_memory_options(options);
     constexpr const char* of_account[][3] = {
@@ -48,9 +49,14 @@ inline void add_waterfall_options(cxxopts::Options& options) {
     }
 }
 
+inline void add_waterfall_options(cxxopts::Options& options) {
+    add_step_options(options);
+    add_times_options(options);
+}
+
 /// Those of which the step in question may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
-    add_waterfall_options(options);
+    add_step_options(options);
     constexpr std::string_view changeable[] = {"recompute",
                                                "recompute-components",
                                                "recompute-every",
@@ -224,8 +230,25 @@ inline floptally::waterfall read_waterfall(const arguments& args, const floptall
 }
 
 inline std::string run_waterfall(const arguments& args) {
-    const floptally::waterfall made = read_waterfall(args, read_model(args));
-    return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+    const floptally::model_config model = read_model(args);
+    floptally::step_account account = read_account(args, model);
+    const std::optional<measured_times> times = read_times(args, account.work);
+    const bool says_seconds = times && times->given.seconds && !args.text("seconds");
+    account.step.seconds =
+        says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
+    const floptally::waterfall made(account);
+    if (!times) {
+        return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+    }
+    const floptally::component_waterfall by_component(account, times->given.times);
+    if (!args.as_json()) {
+        return floptally::to_table(made) + show_table(by_component, times->notes);
+    }
+    nlohmann::ordered_json out = floptally::to_json(made);
+    out["components"] = floptally::to_json(by_component);
+    out["notes"] = times->notes;
+    // Names of kernels and modules may be any bytes.
+    return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // ---- whatif ----

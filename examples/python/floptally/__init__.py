@@ -38,7 +38,7 @@ from ._cost import cost
 from ._from_torch import from_torch
 
 if TYPE_CHECKING:
-    from . import callbacks, distributed, plots, sampler
+    from . import callbacks, distributed, module_times, plots, sampler
 
 __all__ = [
     "Accelerator",
@@ -77,7 +77,7 @@ if not TYPE_CHECKING:  # where every name would be one that it knows
 
     def __getattr__(name: str) -> object:
         """The submodules, imported where they are first named: some need a framework, and all of them time."""
-        if name in ("callbacks", "distributed", "plots", "sampler"):
+        if name in ("callbacks", "distributed", "module_times", "plots", "sampler"):
             import importlib
 
             return importlib.import_module(f"{__name__}.{name}")

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/waterfall/component_json.hpp>
+#include <floptally/waterfall/component_text.hpp>
+#include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/kineto_trace.hpp>
+#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/trace_times.hpp>
+#include <floptally/waterfall/waterfall.hpp>
+
+#include "arguments.hpp"
+#include "batch.hpp"
+
+/// @file
+/// Measured times of components, from a file of them or from a trace of PyTorch's profiler.
+
+namespace program {
+
+inline void add_times_options(cxxopts::Options& options) {
+    options.add_options("By component")("component-times", "measured times of components, as JSON",
+                                        cxxopts::value<std::string>(), "FILE")(
+        "trace", "of a step, by torch.profiler's export_chrome_trace", cxxopts::value<std::string>(), "FILE")(
+        "modules", "components of modules in the trace, before the usual ones: *.mixer=mamba,op:my::*=mlp",
+        cxxopts::value<std::string>(), "LIST");
+}
+
+/// What the options say of the time of components; nothing where they say nothing.
+struct measured_times {
+    floptally::component_times given{};
+    std::vector<std::string> notes{};
+};
+
+/// `work` is of the step: its components are those that a trace's parts are looked for in.
+inline std::optional<measured_times> read_times(const arguments& args,
+                                                const std::vector<floptally::work_at_peak>& work) {
+    const auto times = args.text("component-times");
+    const auto trace = args.text("trace");
+    const auto modules = args.text("modules");
+    if (times && trace) {
+        throw error("component_times", "is given beside --trace: one of them says the times");
+    }
+    if (modules && !trace) {
+        throw error("modules", "is given without --trace, whose modules it names");
+    }
+    if (times) {
+        const nlohmann::json file = nlohmann::json::parse(read_file(*times, "component_times"), nullptr, false);
+        if (file.is_discarded()) {
+            throw error("component_times", fmt::format("is no JSON: \"{}\"", *times));
+        }
+        return measured_times{floptally::read_component_times(file), {}};
+    }
+    if (!trace) {
+        return {};
+    }
+    const floptally::trace_times made(floptally::load_kineto_trace(*trace),
+                                      modules ? floptally::module_rules_named(*modules) : floptally::module_rules{});
+    floptally::breakdown all;
+    for (const floptally::work_at_peak& one : work) {
+        all += one.work;
+    }
+    return measured_times{{made.seconds(), made.parts(all)},
+                          std::vector<std::string>(made.notes().begin(), made.notes().end())};
+}
+
+inline std::string show_table(const floptally::component_waterfall& made, const std::vector<std::string>& notes) {
+    std::string text = "\n" + floptally::to_table(made);
+    for (const std::string& note : notes) {
+        text += fmt::format("note: {}\n", note);
+    }
+    return text;
+}
+
+}  // namespace program

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <floptally/waterfall/component_json.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+std::string refusal_of(const char* text) {
+    return error_of([&] { static_cast<void>(floptally::read_component_times(nlohmann::json::parse(text))); });
+}
+
+}  // namespace
+
+TEST_CASE("Times of components are read as they are written") {
+    const floptally::component_times times{
+        .seconds = 1.6,
+        .times = {{.name = "attention", .components = {"attention.*"}, .seconds = 0.3},
+                  {.name = "mlp", .components = {"mlp"}, .timed = floptally::counted_passes::backward, .seconds = 0.2},
+                  {.name = "optimizer", .seconds = 0.02}}};
+    const nlohmann::ordered_json written = to_json(times);
+    const floptally::component_times read = floptally::read_component_times(nlohmann::json::parse(written.dump()));
+    CHECK(to_json(read) == written);
+    CHECK(written["times"][1]["pass"] == "backward");
+    const floptally::component_times little =
+        floptally::read_component_times(nlohmann::json::parse(R"({"times": [{"name": "a", "seconds": 1}]})"));
+    CHECK_FALSE(little.seconds);
+    CHECK(little.times.front().components.empty());
+    CHECK(little.times.front().timed == floptally::counted_passes::train);
+}
+
+TEST_CASE("A file of times that cannot be read is a named error") {
+    CHECK(refusal_of("[]") == "component_times: must be a JSON object, got []");
+    CHECK(refusal_of("{}") == "component_times.times: must be a list of at least one time");
+    CHECK(refusal_of(R"({"times": []})") == "component_times.times: must be a list of at least one time");
+    CHECK(refusal_of(R"({"seconds": 0, "times": [{"name": "a", "seconds": 1}]})") ==
+          "component_times.seconds: must be a number above 0, got 0");
+    CHECK(refusal_of(R"({"second": 1})") == "component_times.second: is no key of a file of times: seconds, times");
+    CHECK(refusal_of(R"({"times": [5]})") == "times[0]: must be an object, got 5");
+    CHECK(refusal_of(R"({"times": [{"seconds": 1}]})") == "times[0].name: is missing");
+    CHECK(refusal_of(R"({"times": [{"name": "", "seconds": 1}]})") == "times[0].name: must be a name, got \"\"");
+    CHECK(refusal_of(R"({"times": [{"name": "a"}]})") == "times[0].seconds: is missing");
+    CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": "1"}]})") ==
+          "times[0].seconds: must be a number, got \"1\"");
+    CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "component": "mlp"}]})") ==
+          "times[0].component: is no key of a file of times: name, components, pass, seconds");
+    CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "components": "mlp"}]})") ==
+          "times[0].components: must be a list of names, got \"mlp\"");
+    CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "components": [1]}]})") ==
+          "times[0].components[0]: must be a name, got 1");
+    CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "pass": "back"}]})") ==
+          "times[0].pass: must be train, forward or backward, got \"back\"");
+}
+
+TEST_CASE("A step by component as JSON: its integers are text, and add up") {
+    floptally::step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+    floptally::breakdown work;
+    work.append("mlp").useful[0] = 50'000'000'000'000;
+    work.append("lm_head").useful[0] = 30'000'000'000'000;
+    account.work = {{work, 100}};
+    const std::vector<floptally::timed_part> times = {{.name = "m", .components = {"mlp"}, .seconds = 0.5}};
+    const nlohmann::ordered_json made = to_json(floptally::component_waterfall(account, times));
+    std::int64_t lost = 0;
+    for (const nlohmann::ordered_json& line : made) {
+        lost += std::stoll(line["lost"].get<std::string>());
+    }
+    CHECK(lost == 1'200'000'000);
+    CHECK(made[0]["points_lost"] == 25.0);
+    CHECK(made[0]["mfu"] == 0.5);
+    CHECK(made[1]["name"] == "not timed");
+    CHECK(made[1]["timed"] == false);
+}

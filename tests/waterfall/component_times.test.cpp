@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/waterfall/component_text.hpp>
+#include <floptally/waterfall/component_times.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::breakdown;
+using floptally::component_line;
+using floptally::component_waterfall;
+using floptally::counted_passes;
+using floptally::step_account;
+using floptally::timed_part;
+using floptally::work_at_peak;
+
+constexpr std::uint64_t tera = 1'000'000'000'000;
+
+/// A third of the FLOPs forward; the rest backward. Padding and recompute besides.
+void put(breakdown& work, std::string_view name, std::uint64_t useful, std::uint64_t padding = 0,
+         std::uint64_t recomputed = 0) {
+    floptally::component_flops& one = work.append(floptally::component_name(name));
+    one.useful[0] = useful / 3;
+    one.useful[1] = useful - useful / 3;
+    one.padded[0] = one.useful[0] + padding;
+    one.padded[1] = one.useful[1];
+    one.recomputed_forward = recomputed;
+}
+
+/// A second of four GPUs of 100 TFLOP/s.
+step_account by_hand() {
+    step_account account{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+    breakdown slow;
+    put(slow, "attention.core", 30 * tera, 6 * tera, 9 * tera);
+    put(slow, "lm_head", 12 * tera);
+    put(slow, "norm", 0);
+    breakdown fast;
+    put(fast, "mlp", 90 * tera);
+    account.work = {{slow, 100}, {fast, 200}};
+    return account;
+}
+
+const component_line& line(const component_waterfall& of, std::string_view name) {
+    for (const component_line& one : of.lines()) {
+        if (one.name == name) {
+            return one;
+        }
+    }
+    throw floptally::error("line", "is missing");
+}
+
+struct sums {
+    std::int64_t time = 0;
+    std::int64_t useful = 0;
+    std::int64_t executed = 0;
+    std::int64_t lost = 0;
+};
+
+sums sums_of(const component_waterfall& of) {
+    sums sum;
+    for (const component_line& one : of.lines()) {
+        sum.time += one.gpu_nanoseconds;
+        sum.useful += one.useful_nanoseconds;
+        sum.executed += one.executed_nanoseconds;
+        sum.lost += one.lost();
+        CHECK(one.lost() == one.besides() + one.below());
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("Components of a step made by hand") {
+    step_account account = by_hand();
+    account.apart = {{"optimizer", 0.05}};
+    const std::vector<timed_part> times = {{.name = "core", .components = {"attention.*"}, .seconds = 0.3},
+                                           {.name = "mlp", .components = {"mlp"}, .seconds = 0.25},
+                                           {.name = "dispatch", .seconds = 0.1}};
+    const component_waterfall made(account, times);
+    const component_line& core = line(made, "core");
+    CHECK(core.components == std::vector<std::string>{"attention.core"});
+    CHECK(core.gpu_nanoseconds == 1'200'000'000);
+    CHECK(core.useful_nanoseconds == 300'000'000);    // 30 TFLOP at 100 TFLOP/s
+    CHECK(core.executed_nanoseconds == 450'000'000);  // 45
+    CHECK(core.lost() == 900'000'000);
+    CHECK(core.besides() == 150'000'000);
+    CHECK(core.below() == 750'000'000);
+    CHECK(core.share == Approx(0.3));
+    CHECK(core.mfu == Approx(0.25));
+    CHECK(core.kernel_rate == Approx(0.375));
+    const component_line& mlp = line(made, "mlp");
+    CHECK(mlp.useful_nanoseconds == 900'000'000);  // at the stated peak
+    CHECK(mlp.executed_nanoseconds == 450'000'000);
+    CHECK(mlp.besides() == -450'000'000);  // its own peak is twice the stated one
+    CHECK(mlp.mfu == Approx(0.45));
+    CHECK(line(made, "dispatch").lost() == 400'000'000);
+    CHECK(line(made, "dispatch").mfu == 0);
+    CHECK(line(made, "optimizer").lost() == 200'000'000);
+    const component_line& rest = made.lines().back();
+    CHECK(rest.name == "not timed");
+    CHECK_FALSE(rest.is_timed);
+    CHECK(rest.components == std::vector<std::string>{"lm_head"});
+    CHECK(rest.gpu_nanoseconds == 1'200'000'000);
+    CHECK(rest.useful_nanoseconds == 120'000'000);
+    const sums sum = sums_of(made);
+    CHECK(sum.time == 4'000'000'000);
+    CHECK(sum.useful == made.whole().lines().front().gpu_nanoseconds);
+    CHECK(sum.lost == 4'000'000'000 - 1'320'000'000);
+    CHECK(made.points(sum.lost) == Approx(100 * (1 - made.whole().mfu())));
+}
+
+TEST_CASE("Passes that are timed apart, and the executed work of a layout and of tiles") {
+    step_account account = by_hand();
+    account.repeated = account.work;
+    breakdown again;
+    again.append("lm_head").executed_more[1] = 8 * tera;
+    account.repeated->push_back({again, 100});
+    breakdown tiles;
+    tiles.append("attention.core").executed_more[0] = 5 * tera;
+    tiles.append("masks").executed_more[0] = tera;
+    account.masked_tiles = std::vector<work_at_peak>{{tiles, 100}};
+    const std::vector<timed_part> times = {
+        {.name = "f", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.1},
+        {.name = "b", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.2},
+        {.name = "h", .components = {"lm_head"}, .timed = counted_passes::backward, .seconds = 0.05}};
+    const component_waterfall made(account, times);
+    CHECK(line(made, "f").useful_nanoseconds == 100'000'000);
+    CHECK(line(made, "f").executed_nanoseconds == 210'000'000);  // 10 useful, 6 of padding, 5 of tiles
+    CHECK(line(made, "b").useful_nanoseconds == 200'000'000);
+    CHECK(line(made, "b").executed_nanoseconds == 290'000'000);  // and what is computed again
+    CHECK(line(made, "h").useful_nanoseconds == 80'000'000);
+    CHECK(line(made, "h").executed_nanoseconds == 160'000'000);
+    const component_line& rest = made.lines().back();
+    CHECK(rest.components == std::vector<std::string>{"lm_head", "mlp", "masks"});
+    CHECK(rest.useful_nanoseconds == 40'000'000 + 900'000'000);
+    CHECK(rest.executed_nanoseconds == 40'000'000 + 450'000'000 + 10'000'000);
+}
+
+TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosecond") {
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> fraction(0, 1);
+    const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
+    for (int repeat = 0; repeat < 2000; ++repeat) {
+        step_account account{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
+        const std::uint64_t components = 1 + up_to(9);
+        double needed = 0;
+        std::vector<double> needs(components, 0.0);
+        for (std::uint64_t piece = 0; piece <= up_to(2); ++piece) {
+            const double peak = 1 + 4000 * fraction(random);
+            breakdown work;
+            for (std::uint64_t i = 0; i < components; ++i) {
+                if (up_to(4) != 0) {
+                    put(work, "c" + std::to_string(i), 1 + up_to(std::uint64_t{1} << 58), up_to(1ULL << 56),
+                        up_to(1ULL << 57));
+                    const double own =
+                        to_double(work.components()[work.components().size() - 1].total(floptally::view::executed)) /
+                        1e12 / peak;
+                    needs[i] += own;
+                    needed += own;
+                }
+            }
+            account.work.push_back({work, peak});
+        }
+        if (needed == 0) {
+            continue;
+        }
+        if (account.step.gpus > 1 && up_to(1) == 0) {
+            account.idle_gpus = up_to(account.step.gpus - 1);
+        }
+        const auto working = static_cast<double>(account.step.gpus - account.idle_gpus.value_or(0));
+        std::vector<timed_part> times;
+        double seconds = 0;
+        for (std::uint64_t i = 0; i < components; ++i) {
+            const double own = needs[i] / working / (0.02 + 0.97 * fraction(random));
+            seconds += own;
+            if (needs[i] != 0 && up_to(2) != 0) {
+                times.push_back(
+                    {.name = "t" + std::to_string(i), .components = {"c" + std::to_string(i)}, .seconds = own});
+            }
+        }
+        for (std::uint64_t i = 0; i < up_to(2); ++i) {
+            times.push_back({.name = "wait " + std::to_string(i), .seconds = seconds * fraction(random) / 3});
+            seconds += times.back().seconds;
+        }
+        // Sometimes the parts are all of the step: nothing is left but what rounding leaves.
+        account.step.seconds = seconds * (up_to(3) == 0 ? 1 : 1 + fraction(random));
+        if (account.step.seconds * static_cast<double>(account.step.gpus) > 4e9) {
+            continue;
+        }
+        const component_waterfall made(account, times);
+        const sums sum = sums_of(made);
+        const std::int64_t all =
+            std::llround(account.step.seconds * 1e9) * static_cast<std::int64_t>(account.step.gpus);
+        REQUIRE(sum.time == all);
+        REQUIRE(made.gpu_nanoseconds() == all);
+        floptally::flops useful;
+        for (const work_at_peak& one : account.work) {
+            useful += one.work.total(floptally::view::useful);
+        }
+        const std::int64_t at_peak = std::llround(to_double(useful) / 1e12 / account.step.peak_tflops * 1e9);
+        REQUIRE(sum.useful == at_peak);
+        REQUIRE(sum.lost == all - at_peak);
+        if (made.whole().mfu() <= 1) {  // where parts run faster than at the stated peak it may be more
+            REQUIRE(made.whole().lines().front().gpu_nanoseconds == at_peak);
+        }
+        double points = 0;
+        for (const component_line& one : made.lines()) {
+            REQUIRE(one.gpu_nanoseconds >= 0);
+            REQUIRE(one.useful_nanoseconds >= 0);
+            REQUIRE(one.below() >= -2);  // its sums are rounded apart
+            REQUIRE(std::isfinite(one.mfu));
+            points += made.points(one.lost());
+        }
+        REQUIRE(points == Approx(100 * (1 - made.whole().mfu())));
+    }
+}
+
+TEST_CASE("Times that cannot be are named errors") {
+    const auto refused = [](std::vector<timed_part> times, double apart = 0) {
+        step_account account = by_hand();
+        account.apart = {{"optimizer", apart}};
+        return error_of([&] { static_cast<void>(component_waterfall(account, times)); });
+    };
+    const timed_part core{.name = "core", .components = {"attention.core"}, .seconds = 0.3};
+    CHECK(refused({core}) == "no error");
+    CHECK(refused({{.name = "core", .components = {"atention.core"}, .seconds = 0.3}}) ==
+          "times[0]: \"core\" is of \"atention.core\", and the work has none: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
+          "times[0]: \"core\" is of \"moe.*\", and the work has none: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "attention.*"}, .seconds = 0.3}}) == "no error");
+    CHECK(refused({core, {.name = "again", .components = {"attention.*"}, .seconds = 0.3}}) ==
+          "times[1]: \"attention.core\" has two times");
+    CHECK(
+        refused(
+            {core,
+             {.name = "back", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.3}}) ==
+        "times[1]: \"attention.core\" has two times");
+    CHECK(refused({core, core}) == "times[1]: \"core\" has two times");
+    CHECK(refused({{.name = "optimizer", .seconds = 0.1}}, 0.1) == "times[1]: \"optimizer\" has two times");
+    CHECK(
+        refused({{.name = "core", .components = {"attention.core"}, .seconds = 0.1}}) ==
+        "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, and took 0.100000 s: a time, a peak or a number "
+        "of GPUs is wrong, or its components ran in another part");
+    CHECK(refused({{.name = "core", .seconds = -0.1}}) ==
+          "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got -0.100000");
+    CHECK(refused({{.name = "core", .seconds = std::nan("")}}) ==
+          "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got nan");
+    CHECK(refused({core, {.name = "wait", .seconds = 0.8}}) ==
+          "times: are 1.100000 s together, and the step 1.000000: some of them overlap, or are of another step");
+    CHECK(refused({core, {.name = "wait", .seconds = 0.6}}) ==
+          "times: leave 0.100000 s of each GPU, and lm_head, mlp need 0.142500 s at their peak: a time is too long, or "
+          "they ran in a part that does not say so");
+}
+
+TEST_CASE("Components as a table and as Markdown") {
+    const std::vector<timed_part> times = {
+        {.name = "core", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.2},
+        {.name = "dispatch", .seconds = 0.1}};
+    const component_waterfall made(by_hand(), times);
+    CHECK(to_table(made) ==
+          "by component  ms of a GPU    % of time    own MFU %    kernels %  points lost   not useful   below peak  "
+          "what it "
+          "ran\n"
+          "core              200.000        20.00        12.50        20.00        17.50         1.50        16.00  "
+          "attention.core, forward\n"
+          "dispatch          100.000        10.00            -            -        10.00         0.00        10.00\n"
+          "not timed         700.000        70.00        27.50        30.71        39.50        -9.00        48.50  "
+          "attention.core, lm_head, mlp\n"
+          "all              1000.000       100.00        21.75        25.50        67.00        -7.50        74.50\n");
+    const std::string markdown = to_markdown(made);
+    CHECK(
+        markdown.rfind("| | ms of a GPU | % of time | own MFU % | kernels % | points lost | not useful | below peak | "
+                       "what it ran |\n| --- | --: | --: | --: | --: | --: | --: | --: | --- |\n",
+                       0) == 0);
+    CHECK(markdown.find("\n| dispatch | 100.000 | 10.00 | - | - | 10.00 | 0.00 | 10.00 |  |\n") != std::string::npos);
+}

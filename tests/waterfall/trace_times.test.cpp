@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <floptally/waterfall/trace_times.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::breakdown;
+using floptally::counted_passes;
+using floptally::timed_part;
+using floptally::trace;
+using floptally::trace_event;
+using floptally::trace_kind;
+using floptally::trace_time;
+using floptally::trace_times;
+using floptally::detail::timed_stretch;
+
+/// A trace event by event.
+struct made_trace : trace {
+    trace_event& add(trace_kind what, const std::string& name, std::int64_t begin, std::int64_t end,
+                     std::uint32_t lane = 0) {
+        names.push_back(name);
+        events.push_back({.what = what,
+                          .name = static_cast<std::uint32_t>(names.size() - 1),
+                          .lane = lane,
+                          .begin = begin,
+                          .end = end});
+        return events.back();
+    }
+};
+
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> parts_of(const trace& of) {
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> found;
+    const trace_times made(of);
+    std::int64_t sum = 0;
+    for (const trace_time& one : made.times()) {
+        found[one.part] = {one.forward, one.backward};
+        sum += one.forward + one.backward;
+    }
+    CHECK(sum == made.nanoseconds());
+    return found;
+}
+
+using part = std::pair<std::int64_t, std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("Time that several share: every nanosecond once, as a walk over all of them finds") {
+    std::mt19937_64 random(11);
+    const auto up_to = [&](std::int64_t most) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
+    };
+    for (int repeat = 0; repeat < 2000; ++repeat) {
+        std::vector<timed_stretch> stretches;
+        for (std::int64_t i = 0; i < up_to(9); ++i) {
+            const std::int64_t begin = up_to(60) - 10;
+            stretches.push_back({begin, begin + up_to(20), static_cast<std::uint64_t>(i), up_to(2) == 0});
+        }
+        std::map<std::uint64_t, std::int64_t> shared;
+        const std::int64_t idle = floptally::detail::share_time(
+            stretches, 0, 50, [&](std::uint64_t key, std::int64_t time) { shared[key] += time; });
+        std::map<std::uint64_t, double> expected;
+        std::int64_t nothing = 0;
+        std::int64_t alike = 0;  // moments in which a share is no whole number, at most
+        for (std::int64_t moment = 0; moment < 50; ++moment) {
+            std::vector<std::uint64_t> first;
+            std::vector<std::uint64_t> second;
+            for (const timed_stretch& one : stretches) {
+                if (one.begin <= moment && moment < one.end) {
+                    (one.gives_way ? second : first).push_back(one.key);
+                }
+            }
+            const std::vector<std::uint64_t>& run = first.empty() ? second : first;
+            nothing += run.empty() ? 1 : 0;
+            alike += run.size() > 1 ? 1 : 0;
+            for (const std::uint64_t key : run) {
+                expected[key] += 1 / static_cast<double>(run.size());
+            }
+        }
+        REQUIRE(idle == nothing);
+        std::int64_t sum = idle;
+        for (const auto& [key, time] : shared) {
+            sum += time;
+            REQUIRE(std::abs(static_cast<double>(time) - expected[key]) <= static_cast<double>(alike));
+        }
+        REQUIRE(sum == 50);
+    }
+    // Shares are even, and what is left over is of the first.
+    std::map<std::uint64_t, std::int64_t> shared;
+    static_cast<void>(
+        floptally::detail::share_time({{0, 11, 1, false}, {1, 11, 2, false}, {0, 12, 3, true}}, 0, 20,
+                                      [&](std::uint64_t key, std::int64_t time) { shared[key] += time; }));
+    CHECK(shared == std::map<std::uint64_t, std::int64_t>{{1, 6}, {2, 5}, {3, 1}});
+}
+
+TEST_CASE("A moment of a thread is its innermost operator's, of the innermost module that a rule knows") {
+    made_trace of;
+    of.add(trace_kind::module, "LlamaMLP", 0, 100);
+    of.add(trace_kind::op, "aten::linear", 10, 60);
+    of.add(trace_kind::module, "LlamaRMSNorm", 20, 50);
+    of.add(trace_kind::annotation, "no rule knows this", 25, 45);
+    of.add(trace_kind::op, "aten::mean", 30, 40);
+    of.add(trace_kind::annotation, "nor this", 70, 90);
+    of.add(trace_kind::op, "aten::mul", 75, 85);
+    of.add(trace_kind::op, "aten::add", 110, 120);
+    const auto made = parts_of(of);
+    CHECK(made.at("mlp") == part(20 + 10, 0));
+    CHECK(made.at("norm") == part(30, 0));  // what Python does within an operator is the operator's
+    CHECK(made.at("not attributed") == part(10, 0));
+    CHECK(made.at("no operator runs") == part(50, 0));
+}
+
+TEST_CASE("What a backward computes again is of the module that it runs, and of the backward") {
+    made_trace of;
+    of.add(trace_kind::annotation, "model.layers.0", 0, 30);
+    of.add(trace_kind::op, "CheckpointFunction", 1, 29).sequence = 5;
+    of.add(trace_kind::annotation, "model.layers.0.mlp", 2, 20);
+    of.add(trace_kind::op, "aten::mm", 3, 13);
+    trace_event& backward = of.add(trace_kind::op, "CheckpointFunctionBackward", 40, 90);
+    backward.sequence = 5;
+    backward.forward_thread = 1;
+    of.add(trace_kind::annotation, "model.layers.0.mlp", 41, 60);
+    of.add(trace_kind::op, "aten::mm", 42, 52).sequence = 6;
+    trace_event& inner = of.add(trace_kind::op, "MmBackward0", 70, 80);
+    inner.sequence = 6;
+    inner.forward_thread = 1;
+    const auto made = parts_of(of);
+    CHECK(made.at("mlp") == part(18, 19 + 10));
+}
+
+TEST_CASE("The operator that made a node is the last with its number") {
+    made_trace of;
+    of.add(trace_kind::annotation, "x.mlp", 0, 10);
+    of.add(trace_kind::op, "aten::empty", 1, 2).sequence = 7;  // makes none: the number is as it was
+    of.add(trace_kind::annotation, "x.self_attn", 20, 30);
+    of.add(trace_kind::op, "aten::mul", 21, 22).sequence = 7;
+    trace_event& backward = of.add(trace_kind::op, "MulBackward0", 40, 45);
+    backward.sequence = 7;
+    backward.forward_thread = 3;
+    CHECK(parts_of(of).at("attention.core") == part(1, 5));
+    // A thread that two links say differently is none.
+    of.add(trace_kind::op, "aten::mul", 21, 22, 1).sequence = 7;
+    of.links = {{0, 21, 0, 40}, {1, 21, 0, 40}};
+    CHECK(parts_of(of).count("not attributed") == 1);
+    CHECK(parts_of(of).at("attention.core") == part(1, 0));
+}
+
+TEST_CASE("Steps and devices: a step of one device, whatever is outside of the marks") {
+    made_trace of;
+    of.add(trace_kind::annotation, "ProfilerStep#3", 100, 200);
+    of.add(trace_kind::annotation, "ProfilerStep#4", 200, 300);
+    of.add(trace_kind::annotation, "x.mlp", 110, 290);
+    of.add(trace_kind::launch, "cudaLaunchKernel", 120, 121).correlation = 1;
+    of.add(trace_kind::launch, "cudaLaunchKernel", 130, 131).correlation = 2;
+    of.add(trace_kind::launch, "cudaLaunchKernel", 310, 311).correlation = 3;
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        trace_event& one = of.add(trace_kind::kernel, "gemm", static_cast<std::int64_t>(100 * i + 50),
+                                  static_cast<std::int64_t>(100 * i + 110), 9);
+        one.correlation = i;
+        one.device = i == 2 ? 1 : 0;
+    }
+    const trace_times made(of);
+    CHECK(made.steps() == 2);
+    CHECK(made.devices() == 2);
+    CHECK(made.nanoseconds() == 2 * 210);  // the second kernel ends at 310, after the last mark; the third is left out
+    CHECK(made.times()[0].part == "mlp");
+    CHECK(made.times()[0].forward == 120);
+    CHECK(made.seconds() == Approx(105e-9));
+    breakdown work;
+    work.append("mlp").useful[0] = 5;
+    work.append("norm");
+    const std::vector<timed_part> parts = made.parts(work);
+    CHECK(parts.size() == 2);
+    CHECK(parts[0].seconds == Approx(30e-9));
+    CHECK(parts[1].name == "no kernel runs");
+    CHECK(parts[1].seconds == Approx(75e-9));
+}
+
+TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time without FLOPs") {
+    made_trace of;
+    of.add(trace_kind::annotation, "visual.blocks.0.mlp", 0, 10);
+    of.add(trace_kind::op, "aten::mm", 1, 9).sequence = 1;
+    of.add(trace_kind::annotation, "model.layers.0.mlp", 10, 20);
+    of.add(trace_kind::op, "aten::mm", 11, 19).sequence = 2;
+    of.add(trace_kind::module, "LlamaAttention", 20, 40);
+    of.add(trace_kind::module, "Linear", 21, 29);
+    of.add(trace_kind::op, "aten::mm", 22, 28).sequence = 3;
+    of.add(trace_kind::annotation, "model.rotary_emb", 40, 50);
+    of.add(trace_kind::op, "aten::cos", 41, 42);
+    trace_event& backward = of.add(trace_kind::op, "MmBackward0", 50, 60);
+    backward.sequence = 2;
+    backward.forward_thread = 1;
+    breakdown work;
+    for (const char* name : {"attention.qkv", "attention.output", "mlp", "vision.mlp"}) {
+        floptally::component_flops& one = work.append(name);
+        one.useful[0] = one.padded[0] = 10;
+        one.useful[1] = one.padded[1] = 20;
+    }
+    const auto named = [](const std::vector<timed_part>& parts, const std::string& name) {
+        const auto found =
+            std::find_if(parts.begin(), parts.end(), [&](const timed_part& one) { return one.name == name; });
+        REQUIRE(found != parts.end());
+        return *found;
+    };
+    const std::vector<timed_part> parts = trace_times(of).parts(work);
+    CHECK(named(parts, "mlp").components == std::vector<std::string>{"mlp"});
+    CHECK(named(parts, "mlp").timed == counted_passes::train);
+    CHECK(named(parts, "mlp").seconds == Approx(18e-9));
+    CHECK(named(parts, "vision.mlp").components == std::vector<std::string>{"vision.mlp"});
+    CHECK(named(parts, "vision.mlp").timed == counted_passes::forward);  // no backward of it is in the trace
+    CHECK(named(parts, "attention.qkv+attention.output").components ==
+          std::vector<std::string>{"attention.qkv", "attention.output"});
+    CHECK(named(parts, "rotary embedding").components.empty());
+    CHECK(named(parts, "rotary embedding").timed == counted_passes::train);
+    // A part that has a component of another is one with it: "attention.qkv" alone, beside both.
+    of.add(trace_kind::annotation, "model.layers.1.self_attn.q_proj", 70, 80);
+    of.add(trace_kind::op, "aten::mm", 71, 76).sequence = 4;
+    const std::vector<timed_part> merged = trace_times(of).parts(work);
+    CHECK(merged.size() == parts.size());
+    CHECK(named(merged, "attention.qkv+attention.output").seconds == Approx(11e-9));
+    CHECK(named(merged, "attention.qkv+attention.output").components.size() == 2);
+    breakdown tower;
+    tower.append("mlp").useful[0] = 10;
+    made_trace alone;
+    alone.add(trace_kind::annotation, "vision_model.encoder.layers.0.mlp", 0, 10);
+    alone.add(trace_kind::op, "aten::mm", 1, 9);
+    CHECK(named(trace_times(alone).parts(tower), "vision.mlp").components == std::vector<std::string>{"mlp"});
+}
+
+TEST_CASE("Usual names of modules") {
+    const floptally::module_rules rules;
+    const std::map<std::string, std::string> known{
+        {"model.layers.3.self_attn.q_proj", "attention.qkv"},
+        {"model.layers.3.self_attn.o_proj", "attention.output"},
+        {"model.layers.3.self_attn", "attention.core"},
+        {"model.layers.3.self_attn.q_norm", "norm"},
+        {"model.layers.3.input_layernorm", "norm"},
+        {"model.layers.3.mlp.gate", "moe.router"},
+        {"model.layers.3.mlp", "mlp"},
+        {"model.layers.3.mlp.gate_proj", ""},  // of the span around it
+        {"model.layers.3.mlp.experts", "moe.experts"},
+        {"model.layers.3.mlp.experts.7.down_proj", ""},
+        {"model.layers.3.mlp.shared_expert", "moe.shared"},
+        {"model.layers.3", ""},
+        {"lm_head", "lm_head"},
+        {"transformer.h.0.attn.c_attn", "attention.qkv"},
+        {"transformer.h.0.attn.c_proj", "attention.output"},
+        {"transformer.h.0.mlp.c_proj", ""},
+        {"bert.encoder.layer.0.attention.self.query", "attention.qkv"},
+        {"bert.encoder.layer.0.attention.self", "attention.core"},
+        {"bert.encoder.layer.0.attention.output.dense", "attention.output"},
+        {"model.decoder.layers.0.encoder_attn.k_proj", "cross_attention.qkv"},
+        {"model.decoder.layers.0.encoder_attn", "cross_attention.core"},
+        {"visual.blocks.0.mlp.fc1", "vision.mlp"},
+        {"model.visual.blocks.0.attn", "vision.attention.core"},
+        {"audio_tower.layers.0.self_attn.out_proj", "audio.attention.output"},
+        {"LlamaForCausalLM/Linear", "lm_head"},
+        {"LlamaForCausalLM/LlamaModel/LlamaDecoderLayer/LlamaAttention/Linear", "attention.qkv+attention.output"},
+        {"LlamaForCausalLM/LlamaModel/LlamaDecoderLayer/LlamaMLP", "mlp"},
+        {"LlamaForCausalLM/LlamaModel/LlamaRotaryEmbedding", "rotary embedding"},
+        {"LlamaForCausalLM/LlamaModel/Embedding", "embedding"},
+        {"LlamaForCausalLM/LlamaModel/LlamaDecoderLayer", ""},
+        {"GPT2LMHeadModel/GPT2Model/GPT2Block/GPT2Attention/Conv1D", "attention.qkv+attention.output"},
+        {"MixtralForCausalLM/MixtralModel/MixtralDecoderLayer/MixtralSparseMoeBlock/Linear", "moe.router"},
+        {"Qwen2MoeForCausalLM/Qwen2MoeModel/Qwen2MoeDecoderLayer/Qwen2MoeSparseMoeBlock/Qwen2MoeMLP",
+         "moe.experts+moe.shared"},
+        {"Qwen2VLForConditionalGeneration/Qwen2VisionTransformer/Qwen2VLVisionBlock/VisionAttention/Linear",
+         "vision.attention.qkv+vision.attention.output"},
+        {"kernel:ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "communication"},
+        {"kernel:nvjet_tst_128x256", ""},
+        {"op:aten::native_layer_norm", ""},  // which any module may call
+        {"kernel:layer_norm", ""},
+        {"op:autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "gradient accumulation"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertIntermediate", "mlp"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertOutput", "mlp"},
+        {"BertForMaskedLM/BertModel/BertEncoder/BertLayer/BertAttention/BertSelfOutput", ""},  // of the attention
+        {"bert.encoder.layer.0/bert.encoder.layer.0.output", "mlp"},
+        {"bert.encoder.layer.0.attention/bert.encoder.layer.0.attention.output", "attention.output"},
+        {"cls.predictions.decoder", "lm_head"},
+        {"Optimizer.step#AdamW.step", "optimizer"}};
+    for (const auto& [span, name] : known) {
+        INFO(span);
+        CHECK(rules.part_of(span) == name);
+    }
+    CHECK(error_of([] {
+              static_cast<void>(floptally::module_rules(std::vector<floptally::module_rule>{{"*", ""}}));
+          }) == "modules[0]: must have a pattern and the name of what runs there");
+    for (const auto& [pattern, text, fits] : {std::tuple("*", "", true),
+                                              {"a*c", "abbc", true},
+                                              {"a*c", "abbcd", false},
+                                              {"*b*", "abc", true},
+                                              {"*ab", "aab", true},
+                                              {"a", "", false},
+                                              {"", "a", false},
+                                              {"**a", "a", true},
+                                              {"a*b*c", "aXbYbc", true}}) {
+        INFO(pattern << " " << text);
+        CHECK(floptally::detail::matches_stars(pattern, text) == fits);
+    }
+}
