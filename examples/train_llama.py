@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small Llama of transformers on this repository's own pages, packed, and meters every step.
 
-    python examples/train_llama.py [--steps 30] [--padded]
+    python examples/train_llama.py [--steps 30] [--padded] [--waterfall]
 
 Needs PyTorch and transformers; runs on a CPU in a minute. The meter reads the model's config once and is told the
 boundaries of each microbatch. Beside it PyTorch's FlopCounterMode counts the products that really run, and both must be
 equal in every step. `--padded` trains on rows that are padded to the longest instead: the meter's padded view is then
-what runs, and its useful view what the documents need.
+what runs, and its useful view what the documents need. `--waterfall` times the same steps without PyTorch's counter,
+which is slow, and says where the time went, against the best rate of a matmul on this machine (docs/waterfall.md).
 """
 
 from __future__ import annotations
 
 import argparse
 import pathlib
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,12 +148,63 @@ def train(meter: floptally.Meter, model: Any, steps: int, microbatches: int = 2,
         yield Step(total, last.useful, last.padded, pytorch.get_total_flops())
 
 
+def measured_peak(size: int = 1024, seconds: float = 1.0) -> float:
+    """TFLOP/s of the fastest of many matmuls: the most that this machine does for us."""
+    a, b, out = (torch.randn(size, size) for _ in range(3))
+    fastest, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        torch.matmul(a, b, out=out)
+        fastest = min(fastest, time.perf_counter() - begin)
+    return 2 * size**3 / fastest / 1e12
+
+
+@contextmanager
+def adding_to(times: dict[str, float], name: str) -> Iterator[None]:
+    begin = time.perf_counter()
+    yield
+    times[name] = times.get(name, 0.0) + time.perf_counter() - begin
+
+
+def take_apart(steps: int = 20, microbatches: int = 2, padded_rows: bool = False) -> floptally.Waterfall:
+    """Trains, after three steps that warm up, and says where the time of all steps went."""
+    model, peak = build_model(), measured_peak()
+    cost = floptally.cost(model.config)
+    meter = floptally.Meter(cost, gpus=1, peak_tflops=peak)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    stream = batches(documents(longest=192), tokens=512)
+    apart: dict[str, float] = {}
+    for step in range(-3, steps):
+        if step == 0:
+            meter = floptally.Meter(cost, gpus=1, peak_tflops=peak)
+            apart.clear()
+        with meter.step():
+            for _ in range(microbatches):
+                with adding_to(apart, "data"):
+                    pages = next(stream)
+                loss = (padded if padded_rows else packed)(model, pages, meter) / microbatches
+                loss.backward()  # type: ignore[no-untyped-call]
+            with adding_to(apart, "optimizer"):
+                optimizer.step()
+                optimizer.zero_grad()
+    work = meter.breakdown("run")
+    # What runs is what PyTorch counts: its kernel computes each square whole, where the mask lets half of it through.
+    ran = cost.flops(tally=meter.run.tally, convention=CONVENTION).padded_total
+    return work.waterfall(
+        seconds=meter.run.seconds, gpus=1, peak_tflops=peak, apart=apart, masked_tiles=ran - work.executed_total
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--padded", action="store_true", help="rows padded to the longest document")
+    parser.add_argument("--waterfall", action="store_true", help="say where the time went")
     arguments = parser.parse_args()
     torch.set_num_threads(2)
+    if arguments.waterfall:
+        print(take_apart(arguments.steps, padded_rows=arguments.padded))
+        return
 
     model = build_model()
     # The peak is of the machine: here a made-up one of 0.1 TFLOPS for two cores.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/floptally.hpp>
@@ -191,7 +192,7 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
-    return account;
+    return floptally::with_one_gpu_said(std::move(account));
 }
 
 inline floptally::waterfall read_waterfall(const arguments& args, const floptally::model_config& model) {
@@ -203,7 +204,14 @@ inline floptally::waterfall read_waterfall(const arguments& args, const floptall
 
 inline std::string run_waterfall(const arguments& args) {
     const floptally::waterfall made = read_waterfall(args, read_model(args));
-    return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+    switch (args.choice("format", {"table", "json", "markdown"})) {
+        case 1:
+            return floptally::to_json(made).dump(2) + "\n";
+        case 2:
+            return floptally::to_markdown(made);
+        default:
+            return floptally::to_table(made);
+    }
 }
 
 // ---- whatif ----

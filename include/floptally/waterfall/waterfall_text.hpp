@@ -32,6 +32,14 @@ struct waterfall_cells {
     return {shown(milliseconds, 3), shown(100 * sign * line.share, 2)};
 }
 
+[[nodiscard]] inline std::string markdown_cell(std::string_view words) {
+    std::string text;
+    for (const char c : words) {
+        text.append(c == '|' ? "\\" : "").push_back(c == '\n' || c == '\r' ? ' ' : c);
+    }
+    return text;
+}
+
 }  // namespace detail
 
 /// From the peak down to the MFU, an aligned line each, in the order in which it is lost.
@@ -58,12 +66,12 @@ struct waterfall_cells {
     return text;
 }
 
-/// The same as a Markdown table.
+/// The same as a Markdown table. Of the names that a caller gives, "|" does not end a cell nor a line break a row.
 [[nodiscard]] inline std::string to_markdown(const waterfall& made) {
     std::string text = "| | ms of a GPU | % of peak | what it rests on |\n| --- | --: | --: | --- |\n";
     const auto put = [&](std::string_view name, const detail::waterfall_cells& cells, std::string_view assumed) {
-        text.append("| ").append(name).append(" | ").append(cells.milliseconds).append(" | ").append(cells.points);
-        text.append(" | ").append(assumed).append(" |\n");
+        text.append("| ").append(detail::markdown_cell(name)).append(" | ").append(cells.milliseconds).append(" | ");
+        text.append(cells.points).append(" | ").append(detail::markdown_cell(assumed)).append(" |\n");
     };
     put("peak", {detail::fixed_decimal(1e3 * made.seconds(), 3), "100.00"}, "");
     for (const waterfall_line& line : made.lines().subspan(1)) {
