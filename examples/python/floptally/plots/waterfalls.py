@@ -36,8 +36,8 @@ def waterfall(
     """
     if theme not in THEMES:
         raise Error("theme", f'must be "light" or "dark", got "{theme}"')
-    if not 2.5 <= width <= 40:
-        raise Error("width", f"must be from 2.5 to 40 inches, got {width}")
+    if not 3 <= width <= 40:
+        raise Error("width", f"must be from 3 to 40 inches, got {width}")
     colours = THEMES[theme]
     report = made if isinstance(made, Mapping) else made.to_dict()
     useful, *lost = _lines(report)
