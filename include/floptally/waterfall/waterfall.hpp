@@ -82,6 +82,48 @@ struct waterfall_line {
     std::string assumed{};             ///< what the number rests on
 };
 
+namespace detail {
+
+/// GPU-seconds of FLOPs at the peaks that they run at; `flops_of` says which of a breakdown.
+template <class Flops>
+[[nodiscard]] double seconds_at_peaks(const std::vector<work_at_peak>& pieces, Flops flops_of) {
+    double seconds = 0;
+    for (const work_at_peak& one : pieces) {
+        seconds += divide(to_double(flops_of(one.work)) / 1e12, one.peak_tflops, "peak_tflops");
+    }
+    return seconds;
+}
+[[nodiscard]] inline double seconds_at_peaks(const std::vector<work_at_peak>& pieces, view seen) {
+    return seconds_at_peaks(pieces, [seen](const breakdown& work) { return work.total(seen); });
+}
+[[nodiscard]] inline double tile_seconds(const step_account& account) {
+    return account.masked_tiles ? seconds_at_peaks(*account.masked_tiles, view::executed) : 0;
+}
+/// GPU-seconds of all that ranks execute but masked tiles.
+[[nodiscard]] inline double executed_seconds(const step_account& account) {
+    return seconds_at_peaks(account.repeated ? *account.repeated : account.work, view::executed);
+}
+
+[[nodiscard]] inline double seconds_apart(const step_account& account) {
+    double seconds = 0;
+    for (const time_apart& one : account.apart) {
+        seconds += one.seconds;
+    }
+    return seconds;
+}
+
+/// GPUs that work; throws where none does.
+[[nodiscard]] inline double working_gpus(const step_account& account) {
+    const std::uint64_t idle = account.idle_gpus.value_or(0);
+    if (idle >= account.step.gpus) {
+        throw error("idle_gpus", "must be fewer than the " + std::to_string(account.step.gpus) + " GPUs, got " +
+                                     std::to_string(idle));
+    }
+    return static_cast<double>(account.step.gpus - idle);
+}
+
+}  // namespace detail
+
 /// Where the MFU went: the time of a step from the work that is useful at the peak to all that it took.
 ///
 /// Work is taken at the peak of its precision. Ranks that wait, in imbalance and in a pipeline's bubble, wait as long
@@ -93,31 +135,28 @@ class waterfall {
         const double gpu_seconds = detail::gpu_seconds_of(account.step);
         require(account);
         const auto gpus = static_cast<double>(account.step.gpus);
-        const auto idle = static_cast<double>(account.idle_gpus.value_or(0));
-        double apart = 0;
-        for (const time_apart& one : account.apart) {
-            apart += one.seconds;
-        }
-        const double computing = (gpus - idle) * (account.step.seconds - apart);
+        const double working = detail::working_gpus(account);
+        const double computing = working * (account.step.seconds - detail::seconds_apart(account));
         const rank_times ranks = account.ranks.value_or(rank_times{});
         const double kernels = computing * ranks.busy_share();
 
         put(waterfall_step::useful, "useful work at the peak", at_stated(account), true,
             "real tokens, each product once, at " + decimal(account.step.peak_tflops) + " TFLOP/s a GPU: the MFU");
-        const double useful = at_own(account.work, view::useful);
+        const double useful = detail::seconds_at_peaks(account.work, view::useful);
         put(waterfall_step::precision, "precision", useful - at_stated(account), true,
             account.work.size() == 1 && account.work.front().peak_tflops == account.step.peak_tflops
                 ? "all of it at the stated peak"
                 : "each part at the peak of its own precision");
-        const double padded = at_own(account.work, view::padded);
+        const double padded = detail::seconds_at_peaks(account.work, view::padded);
         put(waterfall_step::padding, "padding and mock sequences", padded - useful, true,
             "slots that kernels processed");
-        const double recomputed = recompute_of(account.work);
-        const double executed = at_own(account.work, view::executed);
+        const double recomputed = detail::seconds_at_peaks(
+            account.work, [](const breakdown& work) { return work.get(view::executed, phase::recompute); });
+        const double executed = detail::seconds_at_peaks(account.work, view::executed);
         put(waterfall_step::fused_backward, "fused attention backward", executed - padded - recomputed, true,
             "as the plan says");
         put(waterfall_step::recompute, "recompute", recomputed, true, "as the plan says");
-        const double all = account.repeated ? at_own(*account.repeated, view::executed) : executed;
+        const double all = detail::executed_seconds(account);
         if (all < executed * (1 - 1e-12)) {
             throw error(
                 "repeated",
@@ -125,17 +164,17 @@ class waterfall {
         }
         put(waterfall_step::repeated, "redundant work of the layout", all - executed, account.repeated.has_value(),
             "what several ranks run, each the whole of it");
-        const double tiles = account.masked_tiles ? at_own(*account.masked_tiles, view::executed) : 0;
+        const double tiles = detail::tile_seconds(account);
         put(waterfall_step::masked_tiles, "masked tiles", tiles, account.masked_tiles.has_value(),
             "tiles over an edge of the mask are computed whole");
         put(waterfall_step::imbalance, "imbalance between ranks", computing * ranks.imbalance_share(),
             account.ranks.has_value(), "kernels are below their peak by one factor on all ranks");
         put(waterfall_step::bubble, "pipeline bubble", computing * ranks.bubble_share(),
             account.ranks && account.ranks->makespan, "the same; messages take no time");
-        put(waterfall_step::idle_gpus, "idle GPUs", idle * account.step.seconds, account.idle_gpus.has_value(),
-            "GPUs that run none of the work");
+        put(waterfall_step::idle_gpus, "idle GPUs", (gpus - working) * account.step.seconds,
+            account.idle_gpus.has_value(), "GPUs that run none of the work");
         for (const time_apart& one : account.apart) {
-            put(waterfall_step::apart, one.name, (gpus - idle) * one.seconds, true, "measured");
+            put(waterfall_step::apart, one.name, working * one.seconds, true, "measured");
         }
         const double rest = kernels - all - tiles;
         if (rest < -1e-9 * gpu_seconds) {
@@ -164,17 +203,12 @@ class waterfall {
         if (account.work.empty()) {
             throw error("work", "is empty: a waterfall needs the FLOPs of the step");
         }
-        if (account.idle_gpus && *account.idle_gpus >= account.step.gpus) {
-            throw error("idle_gpus", "must be fewer than the " + std::to_string(account.step.gpus) + " GPUs, got " +
-                                         std::to_string(*account.idle_gpus));
-        }
         for (const auto* list : {&account.work, account.repeated ? &*account.repeated : nullptr,
                                  account.masked_tiles ? &*account.masked_tiles : nullptr}) {
             for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
                 detail::require_finite_positive((*list)[i].peak_tflops, "peak_tflops");
             }
         }
-        double apart = 0;
         for (std::size_t i = 0; i < account.apart.size(); ++i) {
             const time_apart& one = account.apart[i];
             if (!(one.seconds >= 0) || !(one.seconds <= account.step.seconds)) {
@@ -182,29 +216,14 @@ class waterfall {
                                                      decimal(account.step.seconds) + " s of the step, got " +
                                                      std::to_string(one.seconds));
             }
-            apart += one.seconds;
         }
+        const double apart = detail::seconds_apart(account);
         if (!(apart < account.step.seconds)) {
             throw error("apart", "takes " + decimal(apart) + " s, and the step " + decimal(account.step.seconds) +
                                      ": nothing is left for its work");
         }
     }
 
-    /// GPU-seconds at the peaks of the pieces.
-    static double at_own(const std::vector<work_at_peak>& pieces, view seen) {
-        double seconds = 0;
-        for (const work_at_peak& one : pieces) {
-            seconds += detail::divide(to_double(one.work.total(seen)) / 1e12, one.peak_tflops, "peak_tflops");
-        }
-        return seconds;
-    }
-    static double recompute_of(const std::vector<work_at_peak>& pieces) {
-        double seconds = 0;
-        for (const work_at_peak& one : pieces) {
-            seconds += to_double(one.work.get(view::executed, phase::recompute)) / 1e12 / one.peak_tflops;
-        }
-        return seconds;
-    }
     static double at_stated(const step_account& account) {
         flops sum;
         for (const work_at_peak& one : account.work) {
@@ -266,23 +285,9 @@ class waterfall {
     if (kernel_rate > 1) {
         throw error("kernel_rate", "must be at most 1, got " + std::to_string(kernel_rate));
     }
-    double work = 0;
-    for (const work_at_peak& one : other.repeated ? *other.repeated : other.work) {
-        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
-    }
-    for (const work_at_peak& one : other.masked_tiles.value_or(std::vector<work_at_peak>{})) {
-        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
-    }
-    const std::uint64_t idle = other.idle_gpus.value_or(0);
-    if (idle >= other.step.gpus) {
-        throw error("idle_gpus",
-                    "must be fewer than the " + std::to_string(other.step.gpus) + " GPUs, got " + std::to_string(idle));
-    }
-    const double busy = other.ranks.value_or(rank_times{}).busy_share();
-    other.step.seconds = work / (kernel_rate * busy * static_cast<double>(other.step.gpus - idle));
-    for (const time_apart& one : other.apart) {
-        other.step.seconds += one.seconds;
-    }
+    const double work = detail::executed_seconds(other) + detail::tile_seconds(other);
+    const double busy = other.ranks.value_or(rank_times{}).busy_share() * detail::working_gpus(other);
+    other.step.seconds = work / (kernel_rate * busy) + detail::seconds_apart(other);
     return waterfall(other);
 }
 

@@ -76,22 +76,17 @@ struct shown_line {
 [[nodiscard]] inline std::string to_html(const waterfall& made) {
     std::string text = "<table><caption>MFU " + to_percent(made.mfu()) +
                        "</caption><tr><th></th><th>ms of a GPU</th><th>% of peak</th><th></th></tr>";
-    const auto put = [&text](std::string_view name, const waterfall_cells& cells, const std::string& exact,
-                             std::string_view assumed) {
-        text.append("<tr><th style=\"text-align:left\">").append(escaped(name));
-        text.append("</th><td style=\"text-align:right\" title=\"").append(exact).append("\">");
-        text.append(cells.milliseconds).append("</td><td style=\"text-align:right\">").append(cells.points);
-        text.append("</td><td style=\"text-align:left\">").append(escaped(assumed)).append("</td></tr>");
-    };
-    const auto nanoseconds = [](const waterfall_line& line) {
-        return line.is_known ? std::to_string(line.gpu_nanoseconds) + " ns of GPUs" : std::string();
-    };
-    put("peak", {fixed_decimal(1e3 * made.seconds(), 3), "100.00"}, "", "");
-    for (const waterfall_line& line : made.lines().subspan(1)) {
-        put(line.name, cells_of(line, made), nanoseconds(line), line.assumed);
+    // The rows are the peak, all lines but the first, and the first.
+    const std::vector<waterfall_row> rows = rows_of(made);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const waterfall_line& line = made.lines()[i % made.lines().size()];
+        const std::string exact = std::to_string(line.gpu_nanoseconds) + " ns of GPUs";
+        text.append("<tr><th style=\"text-align:left\">").append(escaped(rows[i].name));
+        text.append("</th><td style=\"text-align:right\" title=\"").append(i == 0 || !line.is_known ? "" : exact);
+        text.append("\">").append(rows[i].milliseconds).append("</td><td style=\"text-align:right\">");
+        text.append(rows[i].points).append("</td><td style=\"text-align:left\">").append(escaped(rows[i].assumed));
+        text.append("</td></tr>");
     }
-    const waterfall_line& useful = made.lines().front();
-    put("measured MFU", cells_of(useful, made), nanoseconds(useful), useful.assumed);
     return text.append("</table>");
 }
 
