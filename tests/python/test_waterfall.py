@@ -425,7 +425,7 @@ def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
     work, theirs = cost.flops(**batch), cost.flops(convention="recsys_examples", **batch)
     assert f"{theirs.total / 1e12:.2f}" == "63.89"
     made = work.measure(0.185407, gpus=1, peak_tflops=989)
-    text = PAGE[PAGE.index("### HSTU on 16 GPUs") :]
+    text = " ".join(PAGE[PAGE.index("### HSTU on 16 GPUs") :].split())
     assert f"and not {100 * theirs.total / 0.185407 / 989e12:.2f}**" in text
     assert f"**The MFU is {100 * made.mfu:.2f} %" in text
     assert f"the hardware did {100 * made.hfu:.2f} %" in text
@@ -440,6 +440,22 @@ def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
     for global_tflops, percent in ((1092, "6.90"), (3933, "24.85")):
         assert f"{100 * global_tflops / 16 / 989:.2f}" == percent and percent in text
     assert f"{3933 / 1092:.2f}" == "3.60"
+
+
+def test_published_numbers_of_the_shuffler_and_of_mimo_are_those_that_the_page_says() -> None:
+    text = " ".join(PAGE[PAGE.index("The same source has a table") :].split())
+    assert f"**{115.8 / 75.6:.2f}** times as much" in text and f"won {302.6 / 115.8:.2f}." in text
+    listed = re.search(r"patches = \[(.*?)\]", text)
+    assert listed is not None
+    patches = [int(number) for number in listed[1].split(",")]
+    assert patches == [int(number) for number in re.findall(r"\d+", re.search(
+        r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
+    mean = sum(patches) / 4
+    before = max(sum(patches[rank : rank + 8]) for rank in range(0, 32, 8))
+    assert f"was {100 * (1 - mean / before):.1f} % of the 798 ms" in text
+    assert f"is still {100 * (1 - mean / 29600):.1f} % of the time" in text  # 29600: of the published rule
+    assert f"ends before {798 * mean / before:.0f}." in text
+    assert f"Reading** was {100 * 277 / 1075:.0f} points" in text and 1075 - 798 == 277
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")

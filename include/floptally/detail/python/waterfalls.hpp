@@ -77,7 +77,7 @@ struct shown_line {
     std::string text = "<table><caption>MFU " + to_percent(made.mfu()) +
                        "</caption><tr><th></th><th>ms of a GPU</th><th>% of peak</th><th></th></tr>";
     // The rows are the peak, all lines but the first, and the first.
-    const std::vector<waterfall_row> rows = rows_of(made);
+    const std::vector<waterfall_row> rows = floptally::detail::rows_of(made);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const waterfall_line& line = made.lines()[i % made.lines().size()];
         const std::string exact = std::to_string(line.gpu_nanoseconds) + " ns of GPUs";
