@@ -334,6 +334,8 @@ def test_other_mistakes_are_named_too(mistral: floptally.Cost) -> None:
         (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
          'convention: must be exact, whose views a waterfall is made of, got "megatron"'),
         (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
+        (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
+         "masked_tiles: are FLOPs of the work before: give those of this one, or None"),
         (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
         (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),

@@ -109,6 +109,10 @@ struct shown_line {
     if (work && !work.is_none() && !py::isinstance<shown_breakdown>(work)) {
         throw error("work", "must be a floptally.Breakdown, got " + shown(work));
     }
+    const bool is_counted = measured.said.contains("masked_tiles") && index_of(measured.said["masked_tiles"]);
+    if (work && !work.is_none() && is_counted && !said.contains("masked_tiles")) {
+        throw error("masked_tiles", "are FLOPs of the work before: give those of this one, or None where nobody knows");
+    }
     return py::cast(
         shown_waterfall(work && !work.is_none() ? py::reinterpret_borrow<py::object>(work) : measured.work,
                         changed(measured.said, said),
