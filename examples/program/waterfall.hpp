@@ -23,6 +23,7 @@
 #include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
+#include "bytes.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 
@@ -33,6 +34,7 @@ namespace program {
 
 inline void add_waterfall_options(cxxopts::Options& options) {
     add_mfu_options(options);
+    add_memory_options(options);
     constexpr const char* of_account[][3] = {
         {"idle-gpus", "of --gpus, those that run none of the work", "N"},
         {"rank-work", "own work of each rank, in any unit", "5,6,5,9"},
@@ -163,6 +165,25 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
 }
 
+/// What components need at the memory's bandwidth, where that is known. Of adapters no bytes are counted.
+inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
+                                                            const floptally::training_plan& plan,
+                                                            const std::vector<floptally::work_at_peak>& work) {
+    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(), [](const floptally::plan_rule& rule) {
+        return rule.state == floptally::weight_state::lora;
+    });
+    const auto tbps = memory_tbps_of(args);
+    if (!tbps || (adapts && !args.text("memory-tbps"))) {
+        return {};
+    }
+    const floptally::step_bytes moved = bytes_of(args, model, plan);
+    return floptally::time_at_memory{
+        .gpu_seconds = floptally::memory_bound_seconds(moved, work, *tbps),
+        .assumed = fmt::format("what bytes need at {} TB/s beyond their FLOPs; weights read {} time{} a pass{}", *tbps,
+                               batches_of(args), batches_of(args) == 1 ? "" : "s",
+                               moved.unsaid.empty() ? "" : fmt::format("; without {}", fmt::join(moved.unsaid, ", ")))};
+}
+
 /// All that the options say of a step but its time.
 inline floptally::step_account read_account(const arguments& args, const floptally::model_config& model) {
     const floptally::report counted = count(args, model);
@@ -192,6 +213,7 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
+    account.memory_bound = read_memory(args, model, once, account.work);
     return floptally::with_one_gpu_said(std::move(account));
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,38 +17,9 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/utilization.hpp>
 #include <floptally/waterfall/rank_times.hpp>
+#include <floptally/waterfall/step_account.hpp>
 
 namespace floptally {
-
-/// What the caller timed beside the kernels that are counted: data wait, exposed communication, the optimizer.
-struct time_apart {
-    std::string name;
-    double seconds = 0;  ///< of each working GPU
-};
-
-/// What is known of a step. What is absent is not known: a waterfall says so and leaves it in its last line.
-struct step_account {
-    measurement step{};  ///< all GPUs of the job; the peak that MFU is stated against
-    /// FLOPs of all ranks together by the peaks that they run at, each piece of work once: a plan without `repeated`.
-    std::vector<work_at_peak> work{};
-    std::optional<std::vector<work_at_peak>> repeated{};  ///< the same with `repeated` in the plan
-    std::optional<std::vector<work_at_peak>>
-        masked_tiles{};                        ///< executed besides: keys that a kernel's tiles hold in vain
-    std::optional<rank_times> ranks{};         ///< how unevenly ranks work
-    std::optional<std::uint64_t> idle_gpus{};  ///< of `step.gpus`, those that run none of the work
-    std::vector<time_apart> apart{};
-};
-
-/// The same, where the job has one GPU, with what that says: no other rank to wait for or to repeat its work, none
-/// idle.
-[[nodiscard]] inline step_account with_one_gpu_said(step_account account) {
-    if (account.step.gpus == 1) {
-        account.repeated = account.repeated ? account.repeated : account.work;
-        account.ranks = account.ranks ? account.ranks : rank_times{.makespan = 1};
-        account.idle_gpus = account.idle_gpus.value_or(0);
-    }
-    return account;
-}
 
 enum class waterfall_step : std::uint8_t {
     useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
@@ -62,13 +32,15 @@ enum class waterfall_step : std::uint8_t {
     imbalance,     ///< ranks that wait for the one with the most work
     bubble,        ///< what a pipeline's schedule waits besides
     idle_gpus,
-    apart,   ///< one line for each time that was given
-    kernels  ///< the rest: kernels below their peak, and all that is not known
+    apart,         ///< one line for each time that was given
+    memory_bound,  ///< what perfect kernels would wait for memory
+    kernels        ///< the rest: kernels below their peak, and all that is not known
 };
 
 [[nodiscard]] constexpr const char* name_of(waterfall_step what) {
-    constexpr const char* names[] = {"useful",       "precision", "padding", "fused_backward", "recompute", "repeated",
-                                     "masked_tiles", "imbalance", "bubble",  "idle_gpus",      "apart",     "kernels"};
+    constexpr const char* names[] = {"useful",   "precision",    "padding",   "fused_backward", "recompute",
+                                     "repeated", "masked_tiles", "imbalance", "bubble",         "idle_gpus",
+                                     "apart",    "memory_bound", "kernels"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -81,48 +53,6 @@ struct waterfall_line {
     double share = 0;                  ///< of seconds x GPUs x peak: 0.412 is 41.2 points of MFU
     std::string assumed{};             ///< what the number rests on
 };
-
-namespace detail {
-
-/// GPU-seconds of FLOPs at the peaks that they run at; `flops_of` says which of a breakdown.
-template <class Flops>
-[[nodiscard]] double seconds_at_peaks(const std::vector<work_at_peak>& pieces, Flops flops_of) {
-    double seconds = 0;
-    for (const work_at_peak& one : pieces) {
-        seconds += divide(to_double(flops_of(one.work)) / 1e12, one.peak_tflops, "peak_tflops");
-    }
-    return seconds;
-}
-[[nodiscard]] inline double seconds_at_peaks(const std::vector<work_at_peak>& pieces, view seen) {
-    return seconds_at_peaks(pieces, [seen](const breakdown& work) { return work.total(seen); });
-}
-[[nodiscard]] inline double tile_seconds(const step_account& account) {
-    return account.masked_tiles ? seconds_at_peaks(*account.masked_tiles, view::executed) : 0;
-}
-/// GPU-seconds of all that ranks execute but masked tiles.
-[[nodiscard]] inline double executed_seconds(const step_account& account) {
-    return seconds_at_peaks(account.repeated ? *account.repeated : account.work, view::executed);
-}
-
-[[nodiscard]] inline double seconds_apart(const step_account& account) {
-    double seconds = 0;
-    for (const time_apart& one : account.apart) {
-        seconds += one.seconds;
-    }
-    return seconds;
-}
-
-/// GPUs that work; throws where none does.
-[[nodiscard]] inline double working_gpus(const step_account& account) {
-    const std::uint64_t idle = account.idle_gpus.value_or(0);
-    if (idle >= account.step.gpus) {
-        throw error("idle_gpus", "must be fewer than the " + std::to_string(account.step.gpus) + " GPUs, got " +
-                                     std::to_string(idle));
-    }
-    return static_cast<double>(account.step.gpus - idle);
-}
-
-}  // namespace detail
 
 /// Where the MFU went: the time of a step from the work that is useful at the peak to all that it took.
 ///
@@ -183,8 +113,13 @@ class waterfall {
                                        decimal(account.step.seconds) +
                                        " are left for it: a time, a peak or a number of GPUs is wrong");
         }
-        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles) / kernels) : 1.0;
-        put(waterfall_step::kernels, "kernels below their peak", rest, true, unknown_names());
+        // A cache may keep bytes that are counted as moved: no more is taken than there is.
+        const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
+        const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
+        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles + memory) / kernels) : 1.0;
+        put(waterfall_step::memory_bound, "bound by memory", memory, account.memory_bound.has_value(),
+            memory < bound.gpu_seconds ? "all that is left: fewer bytes were moved than are counted" : bound.assumed);
+        put(waterfall_step::kernels, "kernels below their peak", rest - memory, true, unknown_names());
         settle(account.step);
     }
 
@@ -208,6 +143,10 @@ class waterfall {
             for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
                 detail::require_finite_positive((*list)[i].peak_tflops, "peak_tflops");
             }
+        }
+        const double memory = account.memory_bound.value_or(time_at_memory{}).gpu_seconds;
+        if (!(memory >= 0) || !std::isfinite(memory)) {
+            throw error("memory_bound", "must be a number of seconds, at least 0, got " + std::to_string(memory));
         }
         for (std::size_t i = 0; i < account.apart.size(); ++i) {
             const time_apart& one = account.apart[i];
@@ -285,7 +224,8 @@ class waterfall {
     if (kernel_rate > 1) {
         throw error("kernel_rate", "must be at most 1, got " + std::to_string(kernel_rate));
     }
-    const double work = detail::executed_seconds(other) + detail::tile_seconds(other);
+    const double work = detail::executed_seconds(other) + detail::tile_seconds(other) +
+                        other.memory_bound.value_or(time_at_memory{}).gpu_seconds;
     const double busy = other.ranks.value_or(rank_times{}).busy_share() * detail::working_gpus(other);
     other.step.seconds = work / (kernel_rate * busy) + detail::seconds_apart(other);
     return waterfall(other);
