@@ -319,8 +319,8 @@ TEST_CASE("Metrics are the known lines, by names that loggers take, and add up t
     CHECK(names == std::vector<std::string>{"w/mfu_pct", "w/precision_pct", "w/padding_pct", "w/fused_backward_pct",
                                             "w/recompute_pct", "w/repeated_pct", "w/masked_tiles_pct",
                                             "w/imbalance_pct", "w/bubble_pct", "w/apart/data_wait_pct",
-                                            "w/apart/data_wait_2_pct", "w/kernels_pct", "w/kernel_rate_pct",
-                                            "w/step_seconds"});
+                                            "w/apart/data_wait_2_pct", "w/memory_bound_pct", "w/kernels_pct",
+                                            "w/kernel_rate_pct", "w/step_seconds"});
     CHECK(sum == Approx(100));
     CHECK(floptally::metrics(made).front().value == Approx(100 * made.mfu()));
 }
@@ -338,7 +338,7 @@ TEST_CASE("A job of one GPU has no other rank, and says so") {
     account.work = {{work_of("mlp", 60 * tera), 100}};
     const waterfall made(floptally::with_one_gpu_said(account));
     for (const waterfall_line& one : made.lines()) {
-        CHECK(one.is_known == (one.what != waterfall_step::masked_tiles));
+        CHECK(one.is_known == (one.what != waterfall_step::masked_tiles && one.what != waterfall_step::memory_bound));
     }
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
     account.ranks = rank_times::of(std::vector<std::uint64_t>{3});
