@@ -14,15 +14,13 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/cost.hpp>
 #include <floptally/cuda/device_amount.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>
 #include <floptally/detail/cuda/add_units.hpp>
-#include <floptally/detail/cuda/dot_product.hpp>
+#include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
-#include <floptally/flop_counter.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>
 
@@ -55,18 +53,24 @@ class emulated_tally_of {
 
     template <class List>
     void add_lengths(const launch_shape& shape, const List& list) {
-        launch(shape, detail::shared_words_of_lengths<List>(schema_, shape.threads),
+        launch(shape, List::views * schema_.columns() * shape.threads,
                [&](const auto& block) { detail::add_lengths(block, list, ref(), call_); });
     }
     template <class T, class S, class N>
     void add_pack(const launch_shape& shape, const detail::padded_boundaries<T, S>& pack,
                   const detail::real_sequences<N>& num_real) {
-        launch(shape, detail::shared_words_of_lengths<detail::padded_boundaries<T, S>>(schema_, shape.threads),
+        launch(shape, 2 * schema_.columns() * shape.threads,
                [&](const auto& block) { detail::add_pack(block, pack, num_real, ref(), call_); });
     }
     template <class List>
     void add_units(const launch_shape& shape, const List& list) {
-        launch(shape, schema_.size(), [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
+        launch(shape, schema_.columns() * shape.threads,
+               [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
+    }
+    template <class T>
+    void add_rows(const launch_shape& shape, const T* flags, std::size_t rows, std::size_t columns) {
+        const detail::attention_rows<T> list(flags, rows, columns);
+        launch(shape, shape.threads / 32, [&](const auto& block) { detail::add_rows(block, list, ref(), call_); });
     }
 
     [[nodiscard]] tally read() const {
@@ -148,6 +152,14 @@ void refuse_alike(const Host& host, const Device& device) {
     CHECK(seen.rfind(expected + " (index ", 0) == 0);
 }
 
+/// Two of it do not fit a word.
+struct half_a_word {
+    static constexpr std::string_view name = "half_a_word";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return s.length == 0 ? 0 : std::uint64_t{1} << 63U;
+    }
+};
+
 /// Names of one number under FNV-1a.
 struct costarring {
     static constexpr std::string_view name = "costarring";
@@ -165,6 +177,22 @@ TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mas
     SECTION("uint32") { lengths_are_counted<std::uint32_t>(); }
     SECTION("int64") { lengths_are_counted<std::int64_t>(); }
     SECTION("uint64") { lengths_are_counted<std::uint64_t>(); }
+}
+
+TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
+    // One thread of 32 has the longest lengths that groups have, so many that only just their squares fit 64 bits.
+    constexpr std::uint32_t longest = detail::plain_limit - 1;
+    std::vector<std::uint32_t> lengths(std::size_t{8192} * 32 * detail::group_size, 0);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        lengths[i] = i / detail::group_size % 32 == 5 ? longest : 0;
+    }
+    const mask_set masks{mask::window(longest, longest - 1), mask::window(longest / 2, -1), mask::sliding_window(400)};
+    tally host{masks};
+    host.add_lengths(lengths);
+    emulated_tally device{masks};
+    device.add_lengths({1, 32}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+    CHECK(device.read() == host);
+    CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
 }
 
 TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") {
@@ -186,8 +214,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     tally host{masks};
                     host.add_cu_seqlens(real, padded, num_real);
                     const auto word = static_cast<std::int32_t>(num_real);
-                    const detail::padded_boundaries<std::int32_t, std::int64_t> pack(real.data(), padded.data(),
-                                                                                     real.size());
+                    const auto pack = detail::pack_of(real.data(), padded.data(), real.size());
                     emulated_tally device{masks};
                     device.add_pack(shape, pack, detail::real_sequences<std::int32_t>(num_real));
                     CHECK(device.read() == host);
@@ -196,9 +223,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     CHECK(told.read() == host);
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
-                    alone.add_pack(shape,
-                                   detail::padded_boundaries<std::int32_t, std::int64_t>(real.data(), num_real + 1,
-                                                                                         padded.data(), padded.size()),
+                    alone.add_pack(shape, detail::pack_of(real.data(), num_real + 1, padded.data(), padded.size()),
                                    detail::real_sequences<std::int32_t>(num_real));
                     CHECK(alone.read() == host);
                 }
@@ -216,7 +241,8 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add_lengths(shape, detail::listed_rows<std::int64_t>(lengths.data(), lengths.size(), 9000));
+            device.add_lengths(
+                shape, detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -232,7 +258,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_attention_mask(flags, rows, columns);
             emulated_tally device{masks};
-            device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), rows, columns});
+            device.add_rows(shape, flags.data(), rows, columns);
             CHECK(device.read() == host);
         }
     }
@@ -303,11 +329,11 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         emulated_tally_of<own_rules> device{masks};
         device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add_lengths(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
-        device.add_pack(
-            shape, detail::padded_boundaries<std::int64_t, std::int64_t>(boundaries.data(), slots.data(), slots.size()),
-            detail::real_sequences<std::int32_t>(50));
-        device.add_lengths(shape, detail::listed_rows<std::int32_t>(lengths.data(), lengths.size(), 9000));
-        device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), 3, 100});
+        device.add_pack(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size()),
+                        detail::real_sequences<std::int32_t>(50));
+        device.add_lengths(shape,
+                           detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+        device.add_rows(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
         CHECK(host.pairs(view::useful, dilated_window{4, 3}) != 0);
@@ -473,25 +499,25 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
 
         const std::vector<std::int32_t> real{0, 5, 20, 30};
         const std::vector<std::int32_t> narrow{0, 8, 20, 32};
-        using pack = detail::padded_boundaries<std::int32_t, std::int32_t>;
         emulated_tally no_room{masks};
-        no_room.add_pack(shape, pack(real.data(), narrow.data(), real.size()), detail::real_sequences<std::int32_t>(3));
+        no_room.add_pack(shape, detail::pack_of(real.data(), narrow.data(), real.size()),
+                         detail::real_sequences<std::int32_t>(3));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
         const std::vector<std::int32_t> falling{0, 8, 20, 12};
         emulated_tally bad_slot{masks};
-        bad_slot.add_pack(shape, pack(real.data(), falling.data(), real.size()),
+        bad_slot.add_pack(shape, detail::pack_of(real.data(), falling.data(), real.size()),
                           detail::real_sequences<std::int32_t>(std::size_t{0}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
                      [&] { static_cast<void>(bad_slot.read()); });
 
         emulated_tally no_room_for_real{masks};
-        no_room_for_real.add_pack(shape, pack(real.data(), 3, narrow.data(), narrow.size()),
+        no_room_for_real.add_pack(shape, detail::pack_of(real.data(), 3, narrow.data(), narrow.size()),
                                   detail::real_sequences<std::int32_t>(std::size_t{2}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(std::span(real).first(3), narrow); },
                      [&] { static_cast<void>(no_room_for_real.read()); });
         const std::vector<std::int32_t> real_falling{0, 5, 3};
         emulated_tally bad_real{masks};
-        bad_real.add_pack(shape, pack(real_falling.data(), 3, narrow.data(), narrow.size()),
+        bad_real.add_pack(shape, detail::pack_of(real_falling.data(), 3, narrow.data(), narrow.size()),
                           detail::real_sequences<std::int32_t>(std::size_t{2}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(real_falling, narrow); },
                      [&] { static_cast<void>(bad_real.read()); });
@@ -499,18 +525,19 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         const std::int32_t four = 4;
         const std::int64_t negative = -1;
         emulated_tally too_many{masks};
-        too_many.add_pack(shape, pack(real.data(), real.data(), real.size()),
+        too_many.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
                           detail::real_sequences<std::int32_t>(&four));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, real, 4); }, [&] { static_cast<void>(too_many.read()); });
         emulated_tally too_few{masks};
-        too_few.add_pack(shape, pack(real.data(), real.data(), real.size()),
+        too_few.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
                          detail::real_sequences<std::int64_t>(&negative));
         CHECK(error_of([&] { static_cast<void>(too_few.read()); })
                   .rfind("num_real_seqs: must be at least 0, got -1 (index 0 of add 1 since the reset, the first of 3 ",
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add_lengths(shape, detail::listed_rows<std::int32_t>(real.data(), real.size(), 20));
+        too_long_row.add_lengths(shape,
+                                 detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
@@ -524,7 +551,7 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                   {1, 1, 0, 0, -7, 1, 1, 0},
                                   {0, 1, 0, 1, 1, 2, 0, 0}}) {
             emulated_tally device{text};
-            device.add_units(shape, detail::attention_rows<std::int32_t>{flags.data(), 2, 4});
+            device.add_rows(shape, flags.data(), 2, 4);
             refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
                          [&] { static_cast<void>(device.read()); });
         }
@@ -589,6 +616,16 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             CHECK(device.read().get(view::useful, statistic::tokens) == longest);
         }
+        // Of a rule of one's own, whose sums nothing bounds: within a group, between groups and between warps.
+        for (const std::size_t apart : {0U, 1U, 256U, 512U}) {
+            std::vector<std::int32_t> lengths(2000, 0);
+            lengths[0] = 7;
+            lengths[apart] = 7;
+            emulated_tally_of<library_rules::with<half_a_word>> own{mask_set{half_a_word{}}};
+            own.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+            CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
+                  (apart == 0 ? "no error" : "half_a_word: the sum does not fit 64 bits"));
+        }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
         grids.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), 1});
@@ -620,16 +657,11 @@ TEST_CASE("What a device can ask of a sequence or a grid is what the host throws
 
 TEST_CASE("a device's tally refuses more masks than its kernels have room for", "[cuda][errors]") {
     mask_set masks{mask::causal(), mask::bidirectional()};  // without words of their own
-    cost model;
     for (std::int64_t window = 1; window <= 16; ++window) {
         masks.find_or_add(mask::sliding_window(window), "masks");
-        model.add_pairs("core", term::scores, 1, mask::sliding_window(window), {});
     }
     CHECK(detail::word_schema(masks).mask_count == 16);
-    CHECK(detail::dot_coefficients(flop_counter(model)).stride == 7 + 16);
     masks.find_or_add(mask::sliding_window(17), "masks");
-    model.add_pairs("core", term::scores, 1, mask::sliding_window(17), {});
     const std::string refused = "masks: this model needs words of 17 masks, and a device's tally has room for 16";
     CHECK(error_of([&] { static_cast<void>(detail::word_schema(masks)); }) == refused);
-    CHECK(error_of([&] { static_cast<void>(detail::dot_coefficients(flop_counter(model))); }) == refused);
 }
