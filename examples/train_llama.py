@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small Llama of transformers on this repository's own pages, packed, and meters every step.
 
-    python examples/train_llama.py [--steps 30] [--padded]
+    python examples/train_llama.py [--steps 30] [--padded] [--waterfall]
 
 Needs PyTorch and transformers; runs on a CPU in a minute. The meter reads the model's config once and is told the
 boundaries of each microbatch. Beside it PyTorch's FlopCounterMode counts the products that really run, and both must be
 equal in every step. `--padded` trains on rows that are padded to the longest instead: the meter's padded view is then
-what runs, and its useful view what the documents need.
+what runs, and its useful view what the documents need. `--waterfall` times the same steps without PyTorch's counter,
+which is slow, and says where the time went, against the best rate of a matmul on this machine (docs/waterfall.md).
 """
 
 from __future__ import annotations
 
 import argparse
 import pathlib
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +41,8 @@ CONFIG = {
 }
 #: PyTorch counts every mask as its square, and a fused kernel's QK^T once more in the backward.
 CONVENTION = "torch_flop_counter"
+#: Of this process alone, so that what others do to the machine is not measured: right for one thread.
+CLOCK = time.process_time
 
 
 def attend_by_document(
@@ -145,11 +150,65 @@ def train(meter: floptally.Meter, model: Any, steps: int, microbatches: int = 2,
         yield Step(total, last.useful, last.padded, pytorch.get_total_flops())
 
 
+def measured_peak(size: int = 512, seconds: float = 1.0) -> float:
+    """TFLOP/s of the fastest of many matmuls: the most that a core does for us."""
+    a, b, out = (torch.randn(size, size) for _ in range(3))
+    fastest, end = float("inf"), CLOCK() + seconds
+    while CLOCK() < end:
+        begin = CLOCK()
+        torch.matmul(a, b, out=out)
+        fastest = min(fastest, CLOCK() - begin)
+    return 2 * size**3 / fastest / 1e12
+
+
+def masked_flops(work: floptally.Breakdown) -> int:
+    """What the kernel runs on masked pairs: it computes squares of which the mask lets half through, as PyTorch counts."""
+    return floptally.flops(CONFIG, tally=work.tally, convention=CONVENTION).padded_total - work.executed_total
+
+
+@contextmanager
+def adding_to(times: dict[str, float], name: str) -> Iterator[None]:
+    begin = CLOCK()
+    yield
+    times[name] = times.get(name, 0.0) + CLOCK() - begin
+
+
+def take_apart(steps: int = 20, microbatches: int = 2, padded_rows: bool = False) -> floptally.Waterfall:
+    """Trains on one core, after three steps that warm up, and says where the time of all steps went."""
+    torch.set_num_threads(1)
+    model, peak = build_model(), measured_peak()
+    cost = floptally.cost(model.config)
+    hardware: dict[str, Any] = {"gpus": 1, "peak_tflops": peak}
+    meter = floptally.Meter(cost, clock=CLOCK, **hardware)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    stream = batches(documents(longest=192), tokens=512)
+    apart: dict[str, float] = {}
+    for step in range(-3, steps):
+        if step == 0:
+            meter = floptally.Meter(cost, clock=CLOCK, **hardware)
+            apart.clear()
+        with meter.step():
+            for _ in range(microbatches):
+                with adding_to(apart, "data"):
+                    pages = next(stream)
+                loss = (padded if padded_rows else packed)(model, pages, meter) / microbatches
+                loss.backward()  # type: ignore[no-untyped-call]
+            with adding_to(apart, "optimizer"):
+                optimizer.step()
+                optimizer.zero_grad()
+    work = meter.breakdown("run")
+    return work.waterfall(seconds=meter.run.seconds, apart=apart, masked_tiles=masked_flops(work), **hardware)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--padded", action="store_true", help="rows padded to the longest document")
+    parser.add_argument("--waterfall", action="store_true", help="say where the time went")
     arguments = parser.parse_args()
+    if arguments.waterfall:
+        print(take_apart(arguments.steps, padded_rows=arguments.padded))
+        return
     torch.set_num_threads(2)
 
     model = build_model()

@@ -181,6 +181,8 @@ constexpr refusal refusals[] = {
      R"(idle_gpus: must be an integer from 0 to 3, got "4")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --apart wait",
      R"(apart: must be NAME=SECONDS, apart by commas, got "wait")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --format html",
+     R"(format: must be one of table, json, markdown, got "html")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --vpp 2",
      "pp: is missing; --vpp is of a pipeline"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2",
@@ -1126,6 +1128,10 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     CHECK(table.find("peak ") != std::string::npos);
     CHECK(table.find("\nmeasured MFU ") != std::string::npos);
     CHECK(table.find(" 21.32  real tokens") != std::string::npos);
+    const std::string report =
+        run("waterfall --config llama.json --lengths 8192 --format markdown " + options + known).out;
+    CHECK(report.starts_with("| | ms of a GPU | % of peak | what it rests on |\n"));
+    CHECK(report.find("\n| **measured MFU** | 106.585 | 21.32 | real tokens") != std::string::npos);
 }
 
 TEST_CASE("waterfall: components with times of their own cost what the MFU lacks") {

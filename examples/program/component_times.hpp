@@ -70,10 +70,11 @@ inline std::optional<measured_times> read_times(const arguments& args,
                           std::vector<std::string>(made.notes().begin(), made.notes().end())};
 }
 
-inline std::string show_table(const floptally::component_waterfall& made, const std::vector<std::string>& notes) {
-    std::string text = "\n" + floptally::to_table(made);
+/// A report by component behind that of the whole, with each note in a line of its own.
+inline std::string show(const std::string& by_component, const std::vector<std::string>& notes, std::string_view mark) {
+    std::string text = "\n" + by_component;
     for (const std::string& note : notes) {
-        text += fmt::format("note: {}\n", note);
+        text += fmt::format("{}{}\n", mark, note);
     }
     return text;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/floptally.hpp>
@@ -219,7 +220,7 @@ inline floptally::step_account read_account(const arguments& args, const floptal
         account.apart = parse_times(*apart);
     }
     account.memory_bound = read_memory(args, model, once, account.work);
-    return account;
+    return floptally::with_one_gpu_said(std::move(account));
 }
 
 inline floptally::waterfall read_waterfall(const arguments& args, const floptally::model_config& model) {
@@ -237,18 +238,27 @@ inline std::string run_waterfall(const arguments& args) {
     account.step.seconds =
         says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
     const floptally::waterfall made(account);
-    if (!times) {
-        return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+    std::optional<floptally::component_waterfall> by_component;
+    if (times) {
+        by_component.emplace(account, times->given.times);
     }
-    const floptally::component_waterfall by_component(account, times->given.times);
-    if (!args.as_json()) {
-        return floptally::to_table(made) + show_table(by_component, times->notes);
+    switch (args.choice("format", {"table", "json", "markdown"})) {
+        case 1: {
+            nlohmann::ordered_json out = floptally::to_json(made);
+            if (times) {
+                out["components"] = floptally::to_json(*by_component);
+                out["notes"] = times->notes;
+            }
+            // Names of kernels and modules may be any bytes.
+            return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+        }
+        case 2:
+            return floptally::to_markdown(made) +
+                   (times ? show(floptally::to_markdown(*by_component), times->notes, "\n* ") : "");
+        default:
+            return floptally::to_table(made) +
+                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "");
     }
-    nlohmann::ordered_json out = floptally::to_json(made);
-    out["components"] = floptally::to_json(by_component);
-    out["notes"] = times->notes;
-    // Names of kernels and modules may be any bytes.
-    return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // ---- whatif ----

@@ -11,6 +11,7 @@
 #include <floptally/json.hpp>
 #include <floptally/report_json.hpp>
 #include <floptally/step/meter_json.hpp>
+#include <floptally/waterfall/waterfall_json.hpp>
 
 #include "../program/run.hpp"
 
@@ -33,6 +34,7 @@ floptally::python_services floptally_services() {
             .to_json = [](const report& r) { return floptally::to_json(r).dump(); },
             .to_table = [](const report& r) { return floptally::to_table(r); },
             .readable = [](floptally::flops work) { return floptally::readable(work); },
+            .waterfall_json = [](const floptally::waterfall& w) { return floptally::to_json(w).dump(); },
             .save_meter = [](const meter& m) { return floptally::to_json(floptally::state_of(m)).dump(); },
             .resume_meter =
                 [](meter& m, const std::string& state) {

@@ -25,6 +25,7 @@
 #include <floptally/detail/python/services.hpp>
 #include <floptally/detail/python/signatures.hpp>
 #include <floptally/detail/python/tallies.hpp>
+#include <floptally/detail/python/waterfalls.hpp>
 #include <floptally/version.hpp>
 
 /// @file
@@ -45,6 +46,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_costs(module, with);
     detail::python::bind_tallies(module);
     detail::python::bind_breakdowns(module, with);
+    detail::python::bind_waterfalls(module, with);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);
     detail::python::bind_balance(module);

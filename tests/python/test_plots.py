@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,60 @@ def test_f37_the_numbers_of_the_bars_are_those_of_the_headline() -> None:
     assert executed.axes[0].get_title(loc="left") == f"mistral: {step.executed_total / 1e15:.2f} PFLOP executed"
 
 
+def waterfalls() -> list[floptally.Waterfall]:
+    """A usual one; one with names of a caller's, a gain, much that is not known; one with nothing but a peak and kernels."""
+    work = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 9000], row_length=20000)
+    usual = work.waterfall(seconds=2, gpus=4, peak_tflops=989, pp=4, microbatches=8, idle_gpus=0, apart={"data wait": 0.11})
+    names = {"a": 0.004, "exposed communication of the gradients of all experts over the slower network": 0.1, "": 0.1,
+             "loading": 0.02, "x" * 60: 0.02, "checkpoint": 0.03}  # fmt: skip
+    many = work.waterfall(seconds=4, gpus=2, peak_tflops=500, precisions="mlp=1000", apart=names)
+    plain = floptally.flops(CONFIG, lengths=[4096], plan=floptally.Plan(flash_attention=False))
+    return [usual, many, plain.waterfall(seconds=2, gpus=1, peak_tflops=989, masked_tiles=0)]
+
+
+def test_bars_of_a_waterfall_step_down_by_the_points_of_the_table() -> None:
+    for made in waterfalls():
+        shown = [line for line in made.lines[1:-1] if line.is_known and f"{line.points:.2f}" not in ("0.00", "-0.00")]
+        figure = plots.waterfall(made)
+        axes = figure.axes[0]
+        bars = [container[0] for container in axes.containers]
+        assert len(bars) == len(shown) + 3
+        level = 100.0
+        for bar, line in zip(bars[1:-1], [*shown, made.lines[-1]], strict=True):
+            ends = sorted((bar.get_x(), bar.get_x() + bar.get_width()))
+            assert ends == pytest.approx(sorted((level, level + line.points)), abs=1e-9)
+            level += line.points
+        assert bars[-1].get_width() == pytest.approx(level) == pytest.approx(100 * made.mfu)
+        assert axes.get_xlim()[1] > max(bar.get_x() + max(bar.get_width(), 0) for bar in bars) - 1e-9
+        # Each number stands in the table, as it stands here.
+        numbers = ["100.00", *(f"{line.points:.2f}" for line in [*shown, made.lines[-1]]), f"{100 * made.mfu:.2f}"]
+        assert [text.get_text().replace("−", "-").replace("+", "") for text in axes.texts] == numbers
+        assert all(re.search(rf" {re.escape(number)}(  |$)", str(made), re.MULTILINE) for number in numbers)
+        assert [label.get_text() for label in axes.get_yticklabels()][::len(bars) - 1] == ["peak", "measured MFU"]
+        unknown = [line.name for line in made.lines if not line.is_known]
+        said = " ".join(figure.get_supxlabel().split())
+        assert all(name in said for name in unknown) and ("not known" in said) == bool(unknown)
+        assert bars == [] or plots.waterfall(made.to_dict()).axes[0].texts[1].get_text() == axes.texts[1].get_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [3, 3.5, 7.2])
+def test_texts_of_a_waterfall_do_not_overlap_and_are_inside(theme: Any, width: float) -> None:
+    from matplotlib.colors import to_rgb
+    from matplotlib.text import Text
+
+    for made in waterfalls():
+        figure = plots.waterfall(made, theme=theme, width=width, about="a model and its batch", title=None)
+        assert overlaps(figure) == []
+        assert figure.get_size_inches()[0] == width
+        paper = sum(to_rgb(figure.get_facecolor()))
+        for text in figure.findobj(Text):
+            if text.get_visible() and text.get_text().strip():
+                box = text.get_window_extent()
+                assert box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1, text.get_text()
+                assert abs(sum(to_rgb(text.get_color())) - paper) > 1, "dark on light, or light on dark"
+
+
 def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_numbers() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)
@@ -280,7 +335,8 @@ def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     for name in ("first", "second"):
         plots.kernel_heatmap(kernel_results(), path=tmp_path / name)
         plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / f"{name}.bars")
-    for ending in (".png", ".svg", ".bars.png", ".bars.svg"):
+        plots.waterfall(waterfalls()[1], theme="dark", path=tmp_path / f"{name}.fall")
+    for ending in (".png", ".svg", ".bars.png", ".bars.svg", ".fall.png", ".fall.svg"):
         assert (tmp_path / f"first{ending}").read_bytes() == (tmp_path / f"second{ending}").read_bytes()
     assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "first.svg").read_text(encoding="utf-8")
@@ -299,6 +355,8 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
     step = floptally.flops(CONFIG, lengths=[512])
     assert plots.component_bars(step, ax=left) is mine
     assert plots.convention_spread({"exact": 10, "palm": 12}, ax=right) is mine
+    own = Figure().subplots()
+    assert plots.waterfall(waterfalls()[0], ax=own).axes == [own] and own.containers
     assert left.containers and right.containers and mine.get_supxlabel() == ""
     assert plots.kernel_heatmap(kernel_results(), ax=list(Figure().subplots(1, 3))).axes
     with pytest.raises(floptally.Error, match="^ax: must be 3 axes"):
@@ -313,6 +371,9 @@ def test_what_cannot_be_shown_is_an_error() -> None:
         (lambda: plots.component_bars(step, by="phase", view="real"), 'view: must be "useful", "padded" or "executed"'),
         (lambda: plots.convention_spread({"palm": 1}), 'reference: must be one of the conventions in totals, got "exact"'),
         (lambda: plots.utilization_over_time([{"loss": 1}]), "records: have no mfu_pct"),
+        (lambda: plots.waterfall({}), 'made: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
+        (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
+        (lambda: plots.waterfall(waterfalls()[0], width=1), "width: must be from 3 to 40 inches, got 1"),
         (lambda: plots.comparison_bars([]), "rows: must have at least one run"),
         (lambda: plots.kernel_heatmap(kernel_results(), show="time"), 'show: must be "tflops", "mfu_pct" or'),
     ]

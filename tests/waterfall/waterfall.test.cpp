@@ -11,6 +11,8 @@
 #include <floptally/flop_counter.hpp>
 #include <floptally/presets.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_metrics.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -300,4 +302,47 @@ TEST_CASE("An account that cannot be is a named error") {
           "seconds: times the number of GPUs must be below 2^62 nanoseconds, got 40000000000.0 s");
     CHECK(refused([](step_account& a) { a.repeated = a.masked_tiles; }) ==
           "repeated: executes less than the work without it: it must be the same work under a plan with `repeated`");
+}
+
+TEST_CASE("Metrics are the known lines, by names that loggers take, and add up to the peak") {
+    step_account account = by_hand();
+    account.apart = {{"data wait", 0.1}, {"data|wait", 0.05}};
+    account.idle_gpus = {};
+    const waterfall made(account);
+    std::vector<std::string> names;
+    double sum = 0;
+    for (const floptally::metric& one : floptally::metrics(made, "w/")) {
+        names.push_back(one.name);
+        sum += one.name.ends_with("_pct") && !one.name.starts_with("w/kernel_rate") ? one.value : 0;
+        CHECK(one.convention == "exact");
+    }
+    CHECK(names == std::vector<std::string>{"w/mfu_pct", "w/precision_pct", "w/padding_pct", "w/fused_backward_pct",
+                                            "w/recompute_pct", "w/repeated_pct", "w/masked_tiles_pct",
+                                            "w/imbalance_pct", "w/bubble_pct", "w/apart/data_wait_pct",
+                                            "w/apart/data_wait_2_pct", "w/memory_bound_pct", "w/kernels_pct",
+                                            "w/kernel_rate_pct", "w/step_seconds"});
+    CHECK(sum == Approx(100));
+    CHECK(floptally::metrics(made).front().value == Approx(100 * made.mfu()));
+}
+
+TEST_CASE("Names of the caller's end no cell of a Markdown table") {
+    step_account account = by_hand();
+    account.apart = {{"a|b\nc", 0.1}};
+    const std::string text = floptally::to_markdown(waterfall(account));
+    CHECK(text.find("\n| a\\|b c | 75.000 | -7.50 | measured |\n") != std::string::npos);
+    CHECK(text.find("\n| **measured MFU** | 150.000 | 15.00 | ") != std::string::npos);
+}
+
+TEST_CASE("A job of one GPU has no other rank, and says so") {
+    step_account account{.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}};
+    account.work = {{work_of("mlp", 60 * tera), 100}};
+    const waterfall made(floptally::with_one_gpu_said(account));
+    for (const waterfall_line& one : made.lines()) {
+        CHECK(one.is_known == (one.what != waterfall_step::masked_tiles && one.what != waterfall_step::memory_bound));
+    }
+    CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
+    account.ranks = rank_times::of(std::vector<std::uint64_t>{3});
+    CHECK(!floptally::with_one_gpu_said(account).ranks->makespan);
+    account.step.gpus = 2;
+    CHECK(!floptally::with_one_gpu_said(account).idle_gpus);
 }

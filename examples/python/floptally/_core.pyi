@@ -381,6 +381,111 @@ class Breakdown:
         peak_kind: str | None = None,
         clock_mhz: float | None = None,
     ) -> Breakdown: ...
+    def waterfall(
+        self,
+        *,
+        seconds: float | None = None,
+        gpus: int | None = None,
+        accelerator: str | Accelerator | None = None,
+        peak_tflops: float | None = None,
+        precision: str | None = None,
+        precisions: str | None = None,
+        clock_mhz: float | None = None,
+        apart: Mapping[str, float] | None = None,
+        rank_work: Iterable[int] | Mapping[str, int] | None = None,
+        idle_gpus: int | None = None,
+        masked_tiles: MaskedTiles | int | None = None,
+        pp: int | None = None,
+        vpp: int | None = None,
+        microbatches: int | None = None,
+        schedule: str | None = None,
+    ) -> Waterfall: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+class MaskedTiles:
+    def __init__(self, cost: Cost, tile: tuple[int, int] = (128, 128)) -> None: ...
+    def add(
+        self,
+        *,
+        lengths: Integers | None = None,
+        row_length: int | None = None,
+        encoder_lengths: Integers | None = None,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
+        num_real_seqs: int | None = None,
+        attention_mask: Flags | None = None,
+        new_tokens: NewTokens | None = None,
+        sequences: HstuSequences | None = None,
+        grid_thw: Grids | None = None,
+        images: int | None = None,
+        audio_frames: Integers | None = None,
+        routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
+        tally: Tally | None = None,
+    ) -> None: ...
+    def executed(self, plan: Plan | None = None) -> int: ...
+    @property
+    def tile(self) -> tuple[int, int]: ...
+    @property
+    def tally(self) -> Tally: ...
+
+class WaterfallLine:
+    @property
+    def step(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_known(self) -> bool: ...
+    @property
+    def gpu_nanoseconds(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def points(self) -> float: ...
+    @property
+    def note(self) -> str: ...
+
+class Waterfall:
+    @property
+    def lines(self) -> list[WaterfallLine]: ...
+    @property
+    def mfu(self) -> float: ...
+    @property
+    def kernel_rate(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def gpus(self) -> int: ...
+    @property
+    def gpu_nanoseconds(self) -> int: ...
+    @property
+    def work(self) -> Breakdown: ...
+    def what_if(
+        self,
+        *,
+        work: Breakdown | None = None,
+        kernel_rate: float | None = None,
+        gpus: int | None = None,
+        accelerator: str | Accelerator | None = None,
+        peak_tflops: float | None = None,
+        precision: str | None = None,
+        precisions: str | None = None,
+        clock_mhz: float | None = None,
+        apart: Mapping[str, float] | None = None,
+        rank_work: Iterable[int] | Mapping[str, int] | None = None,
+        idle_gpus: int | None = None,
+        masked_tiles: MaskedTiles | int | None = None,
+        pp: int | None = None,
+        vpp: int | None = None,
+        microbatches: int | None = None,
+        schedule: str | None = None,
+    ) -> Waterfall: ...
+    def scalars(self, prefix: str = "waterfall/") -> dict[str, float]: ...
+    def to_table(self) -> str: ...
+    def to_markdown(self) -> str: ...
+    def to_json(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
 

@@ -40,6 +40,17 @@ struct step_account {
     std::optional<time_at_memory> memory_bound{};
 };
 
+/// The same, where the job has one GPU, with what that says: no other rank to wait for or to repeat its work, none
+/// idle.
+[[nodiscard]] inline step_account with_one_gpu_said(step_account account) {
+    if (account.step.gpus == 1) {
+        account.repeated = account.repeated ? account.repeated : account.work;
+        account.ranks = account.ranks ? account.ranks : rank_times{.makespan = 1};
+        account.idle_gpus = account.idle_gpus.value_or(0);
+    }
+    return account;
+}
+
 namespace detail {
 
 /// GPU-seconds of FLOPs at the peaks that they run at; `flops_of` says which of a breakdown.

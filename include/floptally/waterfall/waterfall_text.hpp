@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/detail/fixed_decimal.hpp>
@@ -45,6 +46,14 @@ struct waterfall_row {
     return rows;
 }
 
+[[nodiscard]] inline std::string markdown_cell(std::string_view words) {
+    std::string text;
+    for (const char c : words) {
+        text.append(c == '|' ? "\\" : "").push_back(c == '\n' || c == '\r' ? ' ' : c);
+    }
+    return text;
+}
+
 }  // namespace detail
 
 /// From the peak down to the MFU, an aligned line each.
@@ -67,15 +76,15 @@ struct waterfall_row {
     return text;
 }
 
-/// The same as a Markdown table.
+/// The same as a Markdown table. Of the names that a caller gives, "|" does not end a cell nor a line break a row.
 [[nodiscard]] inline std::string to_markdown(const waterfall& made) {
     std::string text = "| | ms of a GPU | % of peak | what it rests on |\n| --- | --: | --: | --- |\n";
     const std::vector<detail::waterfall_row> rows = detail::rows_of(made);
     for (const detail::waterfall_row& row : rows) {
         const char* const strong = &row == &rows.back() ? "**" : "";
-        text.append("| ").append(strong).append(row.name).append(strong).append(" | ");
-        text.append(row.milliseconds).append(" | ").append(row.points).append(" | ").append(row.assumed);
-        text.append(" |\n");
+        text.append("| ").append(strong).append(detail::markdown_cell(row.name)).append(strong).append(" | ");
+        text.append(row.milliseconds).append(" | ").append(row.points).append(" | ");
+        text.append(detail::markdown_cell(row.assumed)).append(" |\n");
     }
     return text;
 }

@@ -10,6 +10,7 @@ from ..kernel_times import KernelTimes, read_kernel_times
 from .kernels import kernel_heatmap
 from .runs import comparison_bars, utilization_over_time
 from .steps import component_bars, convention_spread, convention_totals
+from .waterfalls import waterfall
 
 __all__ = [
     "KernelTimes",
@@ -20,4 +21,5 @@ __all__ = [
     "kernel_heatmap",
     "read_kernel_times",
     "utilization_over_time",
+    "waterfall",
 ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,21 @@ PathLike = str | os.PathLike[str]
 BLUE, SKY, ORANGE, VERMILLION, GREEN = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73"
 GREY, PALE, INK, FAINT = "#9A9A9A", "#E8E8E8", "#222222", "#5F5F5F"
 
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of what is not data, and the one that data stand out in."""
+
+    paper: str = "white"
+    ink: str = INK
+    faint: str = FAINT
+    pale: str = PALE
+    grey: str = GREY
+    first: str = BLUE
+
+
+THEMES = {"light": Theme(), "dark": Theme("#16181D", "#EDEDED", "#ABABAB", "#33363D", "#7D7D7D", SKY)}
+
 _LOOK: Any = {
     "font.size": 9.5,
     "axes.titlesize": 11.5,
@@ -30,22 +47,12 @@ _LOOK: Any = {
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
     "axes.axisbelow": True,
     "axes.grid": False,
-    "grid.color": PALE,
     "grid.linewidth": 0.8,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
     "legend.frameon": False,
     "hatch.linewidth": 0.6,
-    "hatch.color": GREY,
     "figure.dpi": 110.0,
-    "figure.facecolor": "white",
     "savefig.dpi": 160.0,
     "svg.hashsalt": "floptally",  # else ids in an SVG are random
     "svg.fonttype": "path",
@@ -54,14 +61,25 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R", "Q")
 
 
 @contextmanager
-def look() -> Iterator[None]:
+def look(theme: Theme = THEMES["light"]) -> Iterator[None]:
     """matplotlib's parameters of our pictures, for a while; ImportError says what to install."""
     try:
         import matplotlib
     except ImportError as problem:
         raise ImportError("matplotlib: is not installed, which pictures need: pip install 'floptally[plot]'") from problem
-    with matplotlib.rc_context(_LOOK):
+    with matplotlib.rc_context(_LOOK | _colours(theme)):
         yield
+
+
+def _colours(theme: Theme) -> dict[str, Any]:
+    own = {
+        theme.ink: ("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor", "text.color"),
+        theme.faint: ("xtick.color", "ytick.color"),
+        theme.grey: ("axes.edgecolor", "hatch.color"),
+        theme.pale: ("grid.color",),
+        theme.paper: ("figure.facecolor", "axes.facecolor"),
+    }
+    return {parameter: colour for colour, parameters in own.items() for parameter in parameters}
 
 
 def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
@@ -87,13 +105,19 @@ def _figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def caption(figure: Figure, ax: Axes | None, parts: Sequence[str]) -> Text:
-    """One faint line at the lower edge: what the numbers are and where they are from. `ax` are the caller's axes."""
+def caption(
+    figure: Figure, ax: Axes | None, parts: Sequence[str], *, color: str = FAINT, size: float = 8, columns: int = 0
+) -> Text:
+    """Faint words at the lower edge: what the numbers are and where they are from. `ax` are the caller's axes.
+
+    columns: where the line is broken; 0 is one line.
+    """
     text = " · ".join(part for part in parts if part)
+    text = "\n".join(textwrap.wrap(text, columns)) if columns else text
     if ax is None:  # of the figure, so that a long line does not push the axes aside
-        return figure.supxlabel(text, x=0.008, ha="left", fontsize=8, color=FAINT)
+        return figure.supxlabel(text, x=0.008, ha="left", fontsize=size, color=color)
     return ax.annotate(text, (0, 0), (0, -40), xycoords="axes fraction", textcoords="offset points", va="top",
-                       fontsize=8, color=FAINT)  # fmt: skip
+                       fontsize=size, color=color)  # fmt: skip
 
 
 def bar_label(ax: Axes, x: float, y: float, text: str, bold: bool = False) -> None:

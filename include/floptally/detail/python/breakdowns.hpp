@@ -57,7 +57,8 @@ struct shown_breakdown {
     breakdown work;
     bool shows_kept_masks;  ///< and not those of the model, which a convention may count by other words
     std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
-    std::optional<mfu_report> mfu{};         ///< where a step was measured
+    std::optional<mfu_report> mfu{};         ///< where a step was measured, …
+    py::object measured_by{};                ///< … the keywords that said it, for a waterfall
 };
 
 /// "useful", "padded" or "executed".
@@ -132,12 +133,21 @@ struct shown_breakdown {
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
     if (precisions) {
         const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
-        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan, precision_rules(*precisions, name),
-                                    mfu.step.peak_tflops)
+        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
+                                    precision_rules(*precisions, name, to_clock_mhz(clock_mhz)), mfu.step.peak_tflops)
                         .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
+    py::dict said;
+    said["seconds"] = mfu.step.seconds;
+    said["gpus"] = mfu.step.gpus;
+    said["accelerator"] = peak.accelerator.empty() ? py::object(py::none()) : py::str(peak.accelerator);
+    said["peak_tflops"] = peak_tflops;
+    said["precision"] = peak.precision;
+    said["precisions"] = precisions;
+    said["clock_mhz"] = clock_mhz;
     shown_breakdown with_mfu = b;
     with_mfu.mfu = mfu;
+    with_mfu.measured_by = said;
     warn_above_peak(mfu.utilization.mfu);
     return with_mfu;
 }
@@ -151,7 +161,8 @@ struct shown_breakdown {
             b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator, b.mfu->precision,
             b.mfu->peak_source, static_cast<unsigned>(b.mfu->peak_kind), static_cast<unsigned>(b.mfu->peak_quality),
             b.mfu->mixed ? static_cast<py::object>(py::make_tuple(b.mfu->mixed->mfu, b.mfu->mixed->peak_tflops))
-                         : static_cast<py::object>(py::none()));
+                         : static_cast<py::object>(py::none()),
+            b.measured_by);
     }
     return py::make_tuple(model_state(*b.as->model), std::string(b.convention_name()), b.as->plan, b.batch,
                           b.shows_kept_masks, step, padding_of(b), attributes_of(self));
@@ -177,6 +188,7 @@ struct shown_breakdown {
             const py::tuple mixed(step[8]);
             b.mfu->mixed = {mixed[0].cast<double>(), mixed[1].cast<double>()};
         }
+        b.measured_by = step[9];
     }
     if (!state[6].is_none()) {
         const py::dict padding(state[6]);

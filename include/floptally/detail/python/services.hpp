@@ -9,6 +9,7 @@
 #include <floptally/meter.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
+#include <floptally/waterfall/waterfall.hpp>
 
 namespace floptally {
 
@@ -21,6 +22,7 @@ struct python_services {
     std::function<std::string(const report&)> to_json;
     std::function<std::string(const report&)> to_table;
     std::function<std::string(flops)> readable;  ///< "421.65 TFLOP"
+    std::function<std::string(const waterfall&)> waterfall_json;
     std::function<std::string(const meter&)> save_meter;
     std::function<void(meter&, const std::string& state)> resume_meter;
     std::function<int(std::vector<std::string>& arguments)> run_program;  ///< its exit status; the first is its name

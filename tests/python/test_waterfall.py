@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a step went: Python's waterfall against numbers by hand, a simulated pipeline and the program."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import itertools
+import json
+import os
+import pathlib
+import pickle
+import random
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import floptally
+from conftest import SOURCE
+from test_readme import run
+
+CONFIG = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
+TERA = 10**12
+
+
+def linear(tera: float) -> floptally.Breakdown:
+    """So many useful TFLOP, a multiple of 3, and nothing else: no token, no padding."""
+    cost = floptally.Cost.from_rows([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
+    work = cost.flops(measured={"units": round(tera * TERA / 3e9)})
+    assert work.total == round(tera * TERA)
+    return work
+
+
+def by_step(made: floptally.Waterfall) -> dict[str, floptally.WaterfallLine]:
+    return {line.step: line for line in made.lines}
+
+
+def test_lines_by_hand() -> None:
+    """A second of four GPUs of 100 TFLOP/s, one of them idle and a tenth of it spent on data: 60 of 400 TFLOP are useful."""
+    made = linear(60).waterfall(
+        seconds=1, gpus=4, peak_tflops=100, precisions="mlp=200", masked_tiles=15 * TERA, idle_gpus=1,
+        rank_work=[6, 4, 2], apart={"data wait": 0.1},
+    )  # fmt: skip
+    line = by_step(made)
+    assert made.mfu == pytest.approx(0.15) and line["useful"].gpu_nanoseconds == 600_000_000
+    assert line["useful"].points == pytest.approx(15) and line["useful"].seconds == 0.15
+    assert line["precision"].gpu_nanoseconds == -300_000_000  # at 200 TFLOP/s it takes 0.3 s
+    assert line["precision"].points == pytest.approx(7.5)
+    assert line["masked_tiles"].gpu_nanoseconds == 150_000_000
+    # Three GPUs compute for 0.9 s: 2.7, of which a third waits for the one that has 6 where the mean is 4.
+    assert line["imbalance"].gpu_nanoseconds == 900_000_000 and line["imbalance"].points == pytest.approx(-22.5)
+    assert line["idle_gpus"].gpu_nanoseconds == 1_000_000_000
+    assert line["apart"].gpu_nanoseconds == 300_000_000 and line["apart"].name == "data wait"
+    assert line["kernels"].gpu_nanoseconds == 1_800_000_000 - 450_000_000
+    assert made.kernel_rate == pytest.approx(0.25)
+    assert made.gpu_nanoseconds == 4_000_000_000
+    assert not line["bubble"].is_known and "pipeline bubble" in line["kernels"].note
+    assert repr(made) == "<Waterfall: MFU 15.00 % of 4 GPUs>"
+    assert repr(line["idle_gpus"]) == "<WaterfallLine idle GPUs: -25.00 points>"
+    assert repr(line["bubble"]) == "<WaterfallLine pipeline bubble: not known>"
+
+
+def test_views_are_lines(mistral: floptally.Cost) -> None:
+    plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
+    once = floptally.Plan(recompute="full")
+    batch: dict[str, Any] = {"lengths": [3000, 900], "row_length": 4096}
+    work, single = mistral.flops(plan=plan, **batch), mistral.flops(plan=once, **batch)
+    line = by_step(work.waterfall(seconds=1, gpus=2, peak_tflops=989))
+
+    def flops(step: str) -> float:
+        return line[step].gpu_nanoseconds * 989e3
+
+    assert flops("useful") == pytest.approx(work.total, rel=1e-6)
+    assert flops("padding") == pytest.approx(work.padded_total - work.total, rel=1e-6)
+    assert flops("recompute") == pytest.approx(single.executed.recompute, rel=1e-6)
+    fused = single.executed_total - single.padded_total - single.executed.recompute
+    assert flops("fused_backward") == pytest.approx(fused, rel=1e-6)
+    assert flops("repeated") == pytest.approx(work.executed_total - single.executed_total, rel=1e-6)
+    assert work.executed_total > single.executed_total
+
+
+def test_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> None:
+    draw = random.Random(5)
+    seen = set()
+    for _ in range(150):
+        lengths = [draw.randint(1, 4096) for _ in range(draw.randint(1, 5))]
+        work = mistral.flops(
+            lengths=lengths,
+            row_length=draw.choice([None, 4096, 5000]),
+            plan=floptally.Plan(recompute=draw.choice(["none", "full", "attention"])),
+        )
+        gpus = draw.randint(1, 3000)
+        account: dict[str, Any] = {"gpus": gpus, "peak_tflops": draw.uniform(100, 2000)}
+        if draw.random() < 0.5:
+            account["apart"] = {f"t{i}": draw.uniform(0, 1e-3) for i in range(draw.randint(0, 3))}
+        if gpus > 1 and draw.random() < 0.5:
+            account["idle_gpus"] = draw.randint(0, gpus - 1)
+        if draw.random() < 0.4:
+            account["rank_work"] = [draw.randint(0, 9) + 1 for _ in range(draw.randint(1, 8))]
+        elif draw.random() < 0.5:
+            account |= {"pp": draw.choice([1, 2, 4]), "microbatches": 4 * draw.randint(1, 4),
+                        "schedule": draw.choice(["gpipe", "1f1b", "zero_bubble"])}  # fmt: skip
+        needed = 1000 * work.executed_total / 1e12 / account["peak_tflops"]
+        seconds = draw.uniform(1, 3) * needed / (gpus - account.get("idle_gpus", 0)) + 0.004
+        made = work.waterfall(seconds=seconds, **account)
+        assert sum(line.gpu_nanoseconds for line in made.lines) == made.gpu_nanoseconds == round(seconds * 1e9) * gpus
+        assert made.mfu == pytest.approx(work.measure(seconds, gpus=gpus, peak_tflops=account["peak_tflops"]).mfu)
+        assert sum(value for name, value in made.scalars().items() if name.endswith("_pct") and "rate" not in name) == (
+            pytest.approx(100)
+        )
+        assert sum(-line.points for line in made.lines[1:]) + made.lines[0].points == pytest.approx(100)
+        seen |= {line.step for line in made.lines if line.is_known and line.gpu_nanoseconds}
+    assert len(seen) >= 9, seen
+
+
+def simulated(stages: list[tuple[int, int]], microbatches: int) -> tuple[int, list[int]]:
+    """1F1B as its paper has it, event by event: the makespan, and how much each rank works."""
+    pp = len(stages)
+    orders = []
+    for rank in range(pp):
+        ahead = min(pp - 1 - rank, microbatches)
+        steady = [item for i in range(microbatches - ahead) for item in (("F", ahead + i), ("B", i))]
+        orders.append([("F", i) for i in range(ahead)] + steady + [("B", i) for i in range(microbatches - ahead, microbatches)])
+    done: dict[tuple[str, int, int], int] = {}
+    free = [0] * pp
+    while any(orders):
+        for rank, order in enumerate(orders):
+            if not order:
+                continue
+            kind, i = order[0]
+            needs = [("F", rank - 1, i)] if kind == "F" else [("F", rank, i), ("B", rank + 1, i)]
+            needs = [one for one in needs if 0 <= one[1] < pp]
+            if all(one in done for one in needs):
+                begin = max([free[rank], *(done[one] for one in needs)])
+                free[rank] = done[kind, rank, i] = begin + stages[rank][kind == "B"]
+                order.pop(0)
+    return max(free), [microbatches * sum(stage) for stage in stages]
+
+
+@pytest.mark.parametrize(("pp", "microbatches"), [(2, 1), (4, 4), (4, 7), (8, 16)])
+def test_a_pipelines_waiting_is_that_of_a_simulation_with_its_own_stages(pp: int, microbatches: int) -> None:
+    config = {"model_type": "llama", "vocab_size": 32000, "hidden_size": 512, "intermediate_size": 1024,
+              "num_hidden_layers": 8, "num_attention_heads": 8}  # fmt: skip
+    cost = floptally.cost(config)
+    work = cost.flops(lengths=[512] * 4)
+    head = work.useful.components["lm_head"]
+    layers = [work.executed.forward - head.forward, work.executed.backward - head.backward]
+    stages = [
+        (layers[0] // pp + (rank == pp - 1) * head.forward, layers[1] // pp + (rank == pp - 1) * head.backward)
+        for rank in range(pp)
+    ]
+    makespan, busy = simulated(stages, microbatches)
+    made = work.waterfall(seconds=1, gpus=pp, peak_tflops=989, pp=pp, microbatches=microbatches)
+    line = by_step(made)
+    mean = sum(busy) / pp
+    assert -line["imbalance"].points == pytest.approx(100 * (max(busy) - mean) / makespan, rel=1e-6)
+    assert -line["bubble"].points == pytest.approx(100 * (makespan - max(busy)) / makespan, rel=1e-6)
+    assert line["bubble"].points < 0
+
+
+def test_two_reductions_are_as_good_as_a_gather() -> None:
+    loads = [2**70 + 3, 2**70, 5, 2**69]
+    whole = linear(3)
+    account: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 100}
+    gathered = whole.waterfall(rank_work=loads, **account)
+    reduced = whole.waterfall(rank_work={"largest": max(loads), "sum": sum(loads), "ranks": 4}, **account)
+    assert gathered.to_json() == reduced.to_json()
+    assert by_step(gathered)["imbalance"].points == pytest.approx(100 * (sum(loads) / 4 / max(loads) - 1))
+
+
+def test_masked_tiles_are_those_of_an_enumeration() -> None:
+    config = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48,
+              "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2}  # fmt: skip
+    cost = floptally.cost(config)
+    lengths, rows, keys = [5, 37, 64], 16, 8
+    tiles = floptally.MaskedTiles(cost, (rows, keys))
+    for length in lengths:
+        tiles.add(lengths=[length])
+    in_vain = 0
+    for length in lengths:
+        for first, key in itertools.product(range(0, length, rows), range(0, length, keys)):
+            attended = sum(j <= i for i in range(first, min(first + rows, length)) for j in range(key, min(key + keys, length)))
+            in_vain += (rows * keys - attended) if attended else 0
+    # QK^T and PV forward, twice each backward, and QK^T once more where it is fused; 3 layers of 4 heads of 8.
+    assert tiles.executed() == in_vain * 3 * 32 * 2 * (2 + 4 + 1)
+    assert tiles.executed(floptally.Plan(flash_attention=False)) == in_vain * 3 * 32 * 2 * (2 + 4)
+    assert tiles.tile == (rows, keys) and tiles.tally.tokens == sum(lengths)
+    work = cost.flops(lengths=lengths)
+    account: dict[str, Any] = {"seconds": 1e-3, "gpus": 2, "peak_tflops": 1}
+    made = work.waterfall(masked_tiles=tiles, **account)
+    assert by_step(made)["masked_tiles"].gpu_nanoseconds == pytest.approx(tiles.executed() / 1e3, abs=1)
+    assert made.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
+    tiles.add(lengths=[9])
+    assert by_step(made.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
+    with pytest.raises(floptally.Error, match="^masked_tiles: are of 4 count, and the work is of 3: add the same"):
+        work.waterfall(masked_tiles=tiles, **account)
+
+
+def test_what_measure_was_told_is_known(mistral: floptally.Cost) -> None:
+    work = mistral.flops(lengths=[4096])
+    told: dict[str, Any] = {"gpus": 4, "accelerator": "H100 SXM", "precisions": "mlp=fp8"}
+    measured = work.measure(0.5, **told)
+    whole = work.waterfall(seconds=0.5, **told)
+    assert measured.waterfall().to_json() == whole.to_json()
+    assert pickle.loads(pickle.dumps(measured)).waterfall().to_json() == whole.to_json()
+    assert measured.waterfall(seconds=1).seconds == 1
+    # Another peak wins over the accelerator's, and another accelerator over a peak.
+    assert measured.waterfall(peak_tflops=500).mfu == pytest.approx(work.measure(0.5, gpus=4, peak_tflops=500).mfu)
+    given = work.measure(0.5, gpus=4, peak_tflops=500)
+    assert given.waterfall(accelerator="H100 SXM").mfu == pytest.approx(measured.mfu)
+    boost = work.measure(0.5, gpus=4, accelerator="H100 SXM", clock_mhz=1980, precisions="mlp=bf16")
+    assert boost.mixed_mfu == pytest.approx(boost.mfu), "one clock for all peaks"
+    assert boost.waterfall().mfu == pytest.approx(boost.mfu) != pytest.approx(measured.mfu)
+    assert by_step(boost.waterfall())["precision"].points == pytest.approx(0, abs=1e-9)
+
+
+def test_what_if_keeps_what_is_not_given(mistral: floptally.Cost) -> None:
+    plan = floptally.Plan(recompute="full")
+    work = mistral.flops(lengths=[4096] * 8, plan=plan)
+    account: dict[str, Any] = {"gpus": 4, "peak_tflops": 989, "apart": {"data": 0.1}}
+    plain = work.waterfall(seconds=2.0, rank_work=[3, 3, 3, 1], **account)
+    # Without recompute a quarter of the work, and of the 1.9 s that are not for data, goes away.
+    other = mistral.flops(lengths=[4096] * 8)
+    share = other.executed_total / work.executed_total
+    assert plain.what_if(work=other).seconds == pytest.approx(0.1 + 1.9 * share, rel=1e-12)
+    assert plain.what_if(work=other, apart=None).seconds == pytest.approx(1.9 * share, rel=1e-12)
+    assert plain.what_if(rank_work=[1] * 4).seconds == pytest.approx(0.1 + 1.9 * 2.5 / 3, rel=1e-12)
+    assert plain.what_if(gpus=8).seconds == pytest.approx(0.1 + 1.9 / 2, rel=1e-12)
+
+    made = work.waterfall(seconds=2.0, pp=4, microbatches=8, **account)
+    same = made.what_if()
+    assert same.seconds == pytest.approx(2.0, rel=1e-12) and same.mfu == pytest.approx(made.mfu, rel=1e-12)
+    then = made.what_if(work=other)
+    assert then.work.plan == floptally.Plan() and then.what_if().seconds == pytest.approx(then.seconds)
+    assert made.what_if(microbatches=64).seconds < 2.0
+    assert made.what_if(pp=None, microbatches=None).kernel_rate == pytest.approx(made.kernel_rate)
+    assert not by_step(made.what_if(pp=None, microbatches=None))["bubble"].is_known
+    bound = made.what_if(kernel_rate=1)
+    assert by_step(bound)["kernels"].gpu_nanoseconds <= 4 and bound.mfu > made.mfu
+    for one in (made, then, bound):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.to_json() == one.to_json() and copy.copy(one).to_table() == str(one)
+
+
+def test_one_gpu_waits_for_no_other() -> None:
+    made = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
+    assert [line.step for line in made.lines if not line.is_known] == ["memory_bound"]
+    assert made.lines[-1].note == "with what is not known: bound by memory"
+
+
+def test_what_is_shown_is_one_text(mistral: floptally.Cost) -> None:
+    made = mistral.flops(lengths=[4096]).waterfall(
+        seconds=1, gpus=2, peak_tflops=989, apart={"a|b <i>\n": 0.25, "a b": 0.1, "a_b": 0.05}
+    )
+    assert made.to_table() == str(made) and "measured MFU" in str(made)
+    rows = made.to_markdown().splitlines()
+    assert "| a\\|b <i>  | 250.000 | -25.00 | measured |" in rows and len(rows) == 3 + len(made.lines)
+    html = made._repr_html_()
+    assert "a|b &lt;i&gt;" in html and "-25.00" in html and 'title="500000000 ns of GPUs"' in html
+    assert html.count("<tr>") == 2 + len(made.lines)
+    found = made.to_dict()
+    assert found == json.loads(made.to_json())
+    assert sum(int(line["gpu_nanoseconds"]) for line in found["lines"]) == 2 * 10**9
+    scalars = made.scalars("w/")
+    assert scalars["w/apart/a_b_pct"] == pytest.approx(10) and scalars["w/apart/a_b_2_pct"] == pytest.approx(5)
+    assert scalars["w/mfu_pct"] == pytest.approx(100 * made.mfu) and scalars["w/step_seconds"] == 1
+    assert "w/bubble_pct" not in scalars
+    assert all(re.fullmatch(r"[\w./-]+", name) for name in scalars), "as MLflow takes them"
+
+
+def test_what_the_caller_changes_later_changes_nothing() -> None:
+    loads, times = [3, 1], {"data": 0.1}
+    made = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=loads, apart=times)
+    loads[0], times["data"] = 1, 0.2
+    assert made.what_if().seconds == pytest.approx(1)
+    once = (load for load in (3, 1))
+    again = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=once, apart={"data": 0.1})
+    assert again.what_if().to_json() == made.what_if().to_json()
+
+
+ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"seconds": None}, "seconds: is missing; give it, or measure() the step before"),
+        ({"gpus": None}, "gpus: is missing; give it, or measure() the step before"),
+        ({"gpus": 0}, "gpus: must be an integer from 1 to "),
+        ({"seconds": 0}, "seconds: must be a finite number above 0, got 0"),
+        ({"seconds": "a"}, "seconds: must be a number, got 'a'"),
+        ({"seconds": float("nan")}, "seconds: must be a finite number above 0, got "),
+        ({"peak_tflops": None}, "accelerator: is missing, and no peak_tflops is given either"),
+        ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0, got -1"),
+        ({"precision": "bf17"}, "precision: "),
+        ({"precisions": 3}, "precisions: must be a str, got 3"),
+        ({"precisions": "mpl=200"}, "component: "),
+        ({"idle_gpus": 4}, "idle_gpus: must be fewer than the 4 GPUs, got 4"),
+        ({"apart": {"wait": 2}}, 'apart[0]: "wait" must be from 0 to the 1.0000 s of the step, got 2'),
+        ({"apart": {"a": 0.1, "b": "c"}}, "apart[1]: must be a number, got 'c'"),
+        ({"apart": {3: 0.1}}, "apart: must have names as keys, got 3"),
+        ({"apart": [0.1]}, "apart: must be a dict of names to seconds, got "),
+        ({"rank_work": [1, -2]}, "rank_work[1]: must be an integer from 0 to 2^128 - 1, got -2"),
+        ({"rank_work": [1, 0.5]}, "rank_work[1]: must be an integer from 0 to 2^128 - 1, got 0.5"),
+        ({"rank_work": "12"}, "rank_work: must be a list of ints, got '12'"),
+        ({"rank_work": []}, "ranks: "),
+        ({"rank_work": {"largest": 1, "sum": 2}}, 'rank_work: must have "largest", "sum" and "ranks", got '),
+        ({"rank_work": {"largest": 9, "sum": 2, "ranks": 2}}, "ranks: the largest work must be from the mean to the sum"),
+        ({"rank_work": [1], "pp": 2, "microbatches": 2}, "rank_work: is given beside pp, whose ranks have the work"),
+        ({"vpp": 2}, "pp: is missing; vpp is of a pipeline"),
+        ({"pp": 2}, "microbatches: is missing; a pipeline runs so many"),
+        ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, "
+                                                          "got \"1f1d\"; did you mean '1f1b'?"),
+        ({"pp": 3, "microbatches": 4}, "layers: 32 must be a multiple of the 3 pipeline stages"),
+        ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
+        ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
+        ({"seconds": 1e-6}, "seconds: the work needs "),
+    ],
+)  # fmt: skip
+def test_a_wrong_account_is_an_error_that_names_the_field(
+    mistral: floptally.Cost, change: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(floptally.Error) as raised:
+        mistral.flops(lengths=[4096]).waterfall(**(ACCOUNT | change))
+    assert str(raised.value).startswith(text)
+
+
+def test_other_mistakes_are_named_too(mistral: floptally.Cost) -> None:
+    made = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
+    wrong: list[tuple[Any, str]] = [
+        (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
+         'convention: must be exact, whose views a waterfall is made of, got "megatron"'),
+        (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
+        (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
+         "masked_tiles: are FLOPs of the work before: give those of this one, or None"),
+        (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
+        (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
+        (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
+        (lambda: floptally.MaskedTiles(mistral, 128), "tile: must be (queries, keys), got 128"),
+        (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
+        (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
+        (lambda: floptally.MaskedTiles(floptally.Cost.from_rows([("a", "tokens", "linear", 2)])),
+         "cost: must have the layers of a model, and is one sum of rows"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: does not say where"),
+        (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: was counted before"),
+    ]  # fmt: skip
+    for call, text in wrong:
+        with pytest.raises((floptally.Error, TypeError)) as raised:
+            call()
+        assert text == "cost" or str(raised.value).startswith(text), raised.value
+    with pytest.raises(TypeError, match="unexpected keyword argument 'microbatch'; did you mean 'microbatches'"):
+        made.what_if(microbatch=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'seconds'"):
+        made.what_if(seconds=3)  # type: ignore[call-arg]
+
+
+def test_the_program_prints_the_same() -> None:
+    options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "4",
+               "--peak-tflops", "989", "--precisions", "mlp=1979", "--recompute", "full", "--repeated", "lm_head=2",
+               "--tile", "128x64", "--pp", "2", "--vpp", "2", "--microbatches", "8", "--idle-gpus", "1",
+               "--apart", "wait=0.1"]  # fmt: skip
+    cost = floptally.cost(CONFIG)
+    plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
+    tiles = floptally.MaskedTiles(cost, (128, 64))
+    tiles.add(lengths=[4096, 2048], row_length=8192)
+    made = cost.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(
+        seconds=1.6, gpus=4, peak_tflops=989, precisions="mlp=1979", masked_tiles=tiles, pp=2, vpp=2,
+        microbatches=8, idle_gpus=1, apart={"wait": 0.1},
+    )  # fmt: skip
+
+    def printed(form: str) -> str:
+        command = [sys.executable, "-m", "floptally", "waterfall", *options, "--format", form]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert printed("table") == made.to_table()
+    assert printed("markdown") == made.to_markdown()
+    assert json.loads(printed("json")) == made.to_dict()
+
+
+# ---- the page ----
+
+PAGE = (SOURCE / "docs" / "waterfall.md").read_text()
+
+
+def fenced() -> list[tuple[str, str]]:
+    """Language and text of each block of the page."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def table_of(text: str) -> dict[str, list[str]]:
+    """Points and milliseconds of each line of a table."""
+    found = re.findall(r"^(\S.*?) {2,}(-?[\d.]+|-) +(-?[\d.]+|-)(?:  .*)?$", text, re.MULTILINE)
+    return {name: numbers for name, *numbers in found}
+
+
+def test_the_lines_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(SOURCE / "examples")
+    scope: dict[str, Any] = {"__name__": "a_script"}
+    compared, shown = 0, 0
+    blocks = fenced()
+    for number, (language, lines) in enumerate(blocks):
+        if language != "python" or "import torch" in lines:
+            continue
+        if "floptally.plots" in lines and importlib.util.find_spec("matplotlib") is None:
+            continue
+        following = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+        if following[0] == "text" and lines.rstrip().splitlines()[-1].startswith("print("):
+            exec(lines, scope)
+            assert capsys.readouterr().out.rstrip("\n") == following[1].rstrip("\n")
+            shown += 1
+        else:
+            compared += run(lines, f"docs/waterfall.md, block {number}", scope)
+    assert shown >= 1 and compared >= 10
+    first = blocks[0][1]
+    assert first.startswith("$ floptally waterfall") and first.endswith("\n" + str(scope["step"]))
+
+
+def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
+    """63.89 TFLOP a step in 185.407 ms; each number that the text derives from them."""
+    cost = floptally.cost({"model_type": "hstu", "hidden_size": 1024, "num_layers": 8, "num_attention_heads": 4,
+                           "dim_per_head": 256})  # fmt: skip
+    batch: dict[str, Any] = {"sequences": [(3, 4096, 0)] * 32}
+    work, theirs = cost.flops(**batch), cost.flops(convention="recsys_examples", **batch)
+    assert f"{theirs.total / 1e12:.2f}" == "63.89"
+    made = work.measure(0.185407, gpus=1, peak_tflops=989)
+    text = " ".join(PAGE[PAGE.index("### HSTU on 16 GPUs") :].split())
+    assert f"and not {100 * theirs.total / 0.185407 / 989e12:.2f}**" in text
+    assert f"**The MFU is {100 * made.mfu:.2f} %" in text
+    assert f"the hardware did {100 * made.hfu:.2f} %" in text
+    step = next(floptally_step for language, floptally_step in fenced() if "elementwise  " in floptally_step)
+    points = table_of(step)
+    assert f"It is the {points['fused attention backward'][1].lstrip('-')} points" in text
+    assert float(points["elementwise"][1]) == pytest.approx(-21.31)
+    assert sum(float(points[name][1]) for name in ("embedding", "no kernel", "NCCL, exposed")) == pytest.approx(-10.66, abs=0.01)
+    rate = 100 * work.executed_total / 989e12 / (0.185407 - 0.063508)
+    assert f"reach {rate:.1f} % of the peak" in text
+    # The published times: 79.900 ms of attention, 33.095 + 8.905 of projections.
+    for global_tflops, percent in ((1092, "6.90"), (3933, "24.85")):
+        assert f"{100 * global_tflops / 16 / 989:.2f}" == percent and percent in text
+    assert f"{3933 / 1092:.2f}" == "3.60"
+
+
+def test_published_numbers_of_the_shuffler_and_of_mimo_are_those_that_the_page_says() -> None:
+    text = " ".join(PAGE[PAGE.index("The same source has a table") :].split())
+    assert f"**{115.8 / 75.6:.2f}** times as much" in text and f"won {302.6 / 115.8:.2f}." in text
+    listed = re.search(r"patches = \[(.*?)\]", text)
+    assert listed is not None
+    patches = [int(number) for number in listed[1].split(",")]
+    assert patches == [int(number) for number in re.findall(r"\d+", re.search(
+        r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
+    mean = sum(patches) / 4
+    before = max(sum(patches[rank : rank + 8]) for rank in range(0, 32, 8))
+    assert f"was {100 * (1 - mean / before):.1f} % of the 798 ms" in text
+    assert f"is still {100 * (1 - mean / 29600):.1f} % of the time" in text  # 29600: of the published rule
+    assert f"ends before {798 * mean / before:.0f}." in text
+    assert f"Reading** was {100 * 277 / 1075:.0f} points" in text and 1075 - 798 == 277
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_the_real_run_of_the_page_is_taken_apart_as_it_says(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    number = next(i for i, (language, lines) in enumerate(fenced()) if language == "python" and "import torch" in lines)
+    # Behind the lines of the page: the same steps once more, with PyTorch's own counter.
+    again = """
+import floptally, json, sys
+counts = []
+for rows in (True, False):
+    meter = floptally.Meter(floptally.cost(train_llama.CONFIG), gpus=1, peak_tflops=9, convention=train_llama.CONVENTION)
+    counts.append([one.ran for one in train_llama.train(meter, train_llama.build_model(), steps=23, rows=rows)][3:])
+step = {line.step: line.gpu_nanoseconds for line in padded.lines}
+executed = sum(step[name] for name in ("useful", "padding", "fused_backward", "masked_tiles"))
+json.dump([padded.gpu_nanoseconds, round(padded.seconds * 1e9), executed / step["useful"], sum(counts[0]) / padded.work.total,
+           packed.work.executed_total + train_llama.masked_flops(packed.work), sum(counts[1]), then.seconds, packed.seconds],
+          sys.stderr)
+"""
+    (tmp_path / "page.py").write_text(fenced()[number][1] + again)
+    path = os.pathsep.join([str(SOURCE / "examples"), *filter(None, [os.environ.get("PYTHONPATH", "")])])
+    done = subprocess.run([sys.executable, "-W", "ignore", "page.py"], capture_output=True, text=True, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": path})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines, run_of, relative, ran, packed_executed, packed_ran, expected, measured = json.loads(done.stderr.splitlines()[-1])
+    assert lines == run_of, "the lines add up to the run"
+    assert relative == pytest.approx(ran, rel=1e-6), "all products that PyTorch saw are in the lines"
+    assert packed_executed == packed_ran
+    assert expected == pytest.approx(measured, rel=0.5)
+    ours, said = table_of(done.stdout), table_of(fenced()[number + 1][1])
+    assert list(ours) == list(said)
+    assert sum(float(points) for _, points in list(said.values())[1:-1] if points != "-") == pytest.approx(
+        float(said["measured MFU"][1]) - 100, abs=0.05
+    )
+    # What the text says of them holds of every run, whatever the machine.
+    for table in (ours, said):
+        assert float(table["padding and mock sequences"][0]) > 0.5 * float(table["measured MFU"][0])
+        assert float(table["kernels below their peak"][1]) < -25
