@@ -8,7 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens, PageLike, Reducer
+from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer
 
 __version__: str
 
@@ -496,7 +496,7 @@ class Meter:
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
+        num_real_seqs: SupportsIndex | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
         sequences: HstuSequences | None = None,
@@ -507,6 +507,8 @@ class Meter:
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> None: ...
+    def add_later(self, batch: Later) -> None: ...
+    def finish(self) -> None: ...
     def new_tally(self) -> Tally: ...
     def breakdown(self, span: str = "interval") -> Breakdown: ...
     @property

@@ -43,6 +43,16 @@ class Reducer(Protocol):
     def max(self, words: Any, /) -> None: ...
 
 
+class Later(Protocol):
+    """A microbatch whose numbers are still on their way."""
+
+    def done(self) -> bool: ...
+
+    def wait(self) -> None: ...
+
+    def arguments(self) -> dict[str, Any]: ...
+
+
 #: [n] integers: int32, int64, uint32 or uint64 of a C-contiguous array or tensor in host memory, which is read where it
 #: stands, or a list of ints.
 Integers: TypeAlias = Union[Sequence[int], SupportsBuffer, SupportsDLPack]
