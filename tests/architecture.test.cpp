@@ -346,6 +346,22 @@ TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from test
     CHECK(found == 2);
 }
 
+TEST_CASE("The recipes of docs/cuda.md for a trainer's author are cut from examples that nvcc compiles") {
+    std::string compiled;
+    for (const char* const example : {"torch_extension.cu", "fused_accumulate.cu", "cuda_training_step.cu"}) {
+        compiled += unindented(read_text(source_dir / "examples" / example));
+    }
+    const std::string page = read_text(source_dir / "docs/cuda.md");
+    const std::size_t first = page.find("## Recipes");
+    REQUIRE(first != std::string::npos);
+    const auto recipes = fenced_blocks(page.substr(first, page.find("\n## ", first + 1) - first), "cpp");
+    CHECK(recipes.size() >= 4);
+    for (const std::string& snippet : recipes) {
+        INFO(snippet);
+        CHECK(compiled.find(unindented(snippet)) != std::string::npos);
+    }
+}
+
 TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};

@@ -20,6 +20,7 @@
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>
 #include <floptally/detail/cuda/add_units.hpp>
+#include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/flop_counter.hpp>
@@ -55,18 +56,24 @@ class emulated_tally_of {
 
     template <class List>
     void add_lengths(const launch_shape& shape, const List& list) {
-        launch(shape, detail::shared_words_of_lengths<List>(schema_, shape.threads),
+        launch(shape, List::views * schema_.columns() * shape.threads,
                [&](const auto& block) { detail::add_lengths(block, list, ref(), call_); });
     }
     template <class T, class S, class N>
     void add_pack(const launch_shape& shape, const detail::padded_boundaries<T, S>& pack,
                   const detail::real_sequences<N>& num_real) {
-        launch(shape, detail::shared_words_of_lengths<detail::padded_boundaries<T, S>>(schema_, shape.threads),
+        launch(shape, 2 * schema_.columns() * shape.threads,
                [&](const auto& block) { detail::add_pack(block, pack, num_real, ref(), call_); });
     }
     template <class List>
     void add_units(const launch_shape& shape, const List& list) {
-        launch(shape, schema_.size(), [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
+        launch(shape, schema_.columns() * shape.threads,
+               [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
+    }
+    template <class T>
+    void add_rows(const launch_shape& shape, const T* flags, std::size_t rows, std::size_t columns) {
+        const detail::attention_rows<T> list(flags, rows, columns);
+        launch(shape, shape.threads / 32, [&](const auto& block) { detail::add_rows(block, list, ref(), call_); });
     }
 
     [[nodiscard]] tally read() const {
@@ -186,8 +193,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     tally host{masks};
                     host.add_cu_seqlens(real, padded, num_real);
                     const auto word = static_cast<std::int32_t>(num_real);
-                    const detail::padded_boundaries<std::int32_t, std::int64_t> pack(real.data(), padded.data(),
-                                                                                     real.size());
+                    const auto pack = detail::pack_of(real.data(), padded.data(), real.size());
                     emulated_tally device{masks};
                     device.add_pack(shape, pack, detail::real_sequences<std::int32_t>(num_real));
                     CHECK(device.read() == host);
@@ -197,8 +203,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
                     alone.add_pack(shape,
-                                   detail::padded_boundaries<std::int32_t, std::int64_t>(real.data(), num_real + 1,
-                                                                                         padded.data(), padded.size()),
+                                   detail::pack_of(real.data(), num_real + 1, padded.data(), padded.size()),
                                    detail::real_sequences<std::int32_t>(num_real));
                     CHECK(alone.read() == host);
                 }
@@ -216,7 +221,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add_lengths(shape, detail::listed_rows<std::int64_t>(lengths.data(), lengths.size(), 9000));
+            device.add_lengths(shape, detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -232,7 +237,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_attention_mask(flags, rows, columns);
             emulated_tally device{masks};
-            device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), rows, columns});
+            device.add_rows(shape, flags.data(), rows, columns);
             CHECK(device.read() == host);
         }
     }
@@ -304,10 +309,10 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add_lengths(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
         device.add_pack(
-            shape, detail::padded_boundaries<std::int64_t, std::int64_t>(boundaries.data(), slots.data(), slots.size()),
+            shape, detail::pack_of(boundaries.data(), slots.data(), slots.size()),
             detail::real_sequences<std::int32_t>(50));
-        device.add_lengths(shape, detail::listed_rows<std::int32_t>(lengths.data(), lengths.size(), 9000));
-        device.add_units(shape, detail::attention_rows<std::uint8_t>{flags.data(), 3, 100});
+        device.add_lengths(shape, detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+        device.add_rows(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
         CHECK(host.pairs(view::useful, dilated_window{4, 3}) != 0);
@@ -473,25 +478,24 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
 
         const std::vector<std::int32_t> real{0, 5, 20, 30};
         const std::vector<std::int32_t> narrow{0, 8, 20, 32};
-        using pack = detail::padded_boundaries<std::int32_t, std::int32_t>;
         emulated_tally no_room{masks};
-        no_room.add_pack(shape, pack(real.data(), narrow.data(), real.size()), detail::real_sequences<std::int32_t>(3));
+        no_room.add_pack(shape, detail::pack_of(real.data(), narrow.data(), real.size()), detail::real_sequences<std::int32_t>(3));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
         const std::vector<std::int32_t> falling{0, 8, 20, 12};
         emulated_tally bad_slot{masks};
-        bad_slot.add_pack(shape, pack(real.data(), falling.data(), real.size()),
+        bad_slot.add_pack(shape, detail::pack_of(real.data(), falling.data(), real.size()),
                           detail::real_sequences<std::int32_t>(std::size_t{0}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
                      [&] { static_cast<void>(bad_slot.read()); });
 
         emulated_tally no_room_for_real{masks};
-        no_room_for_real.add_pack(shape, pack(real.data(), 3, narrow.data(), narrow.size()),
+        no_room_for_real.add_pack(shape, detail::pack_of(real.data(), 3, narrow.data(), narrow.size()),
                                   detail::real_sequences<std::int32_t>(std::size_t{2}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(std::span(real).first(3), narrow); },
                      [&] { static_cast<void>(no_room_for_real.read()); });
         const std::vector<std::int32_t> real_falling{0, 5, 3};
         emulated_tally bad_real{masks};
-        bad_real.add_pack(shape, pack(real_falling.data(), 3, narrow.data(), narrow.size()),
+        bad_real.add_pack(shape, detail::pack_of(real_falling.data(), 3, narrow.data(), narrow.size()),
                           detail::real_sequences<std::int32_t>(std::size_t{2}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(real_falling, narrow); },
                      [&] { static_cast<void>(bad_real.read()); });
@@ -499,18 +503,18 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         const std::int32_t four = 4;
         const std::int64_t negative = -1;
         emulated_tally too_many{masks};
-        too_many.add_pack(shape, pack(real.data(), real.data(), real.size()),
+        too_many.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
                           detail::real_sequences<std::int32_t>(&four));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, real, 4); }, [&] { static_cast<void>(too_many.read()); });
         emulated_tally too_few{masks};
-        too_few.add_pack(shape, pack(real.data(), real.data(), real.size()),
+        too_few.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
                          detail::real_sequences<std::int64_t>(&negative));
         CHECK(error_of([&] { static_cast<void>(too_few.read()); })
                   .rfind("num_real_seqs: must be at least 0, got -1 (index 0 of add 1 since the reset, the first of 3 ",
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add_lengths(shape, detail::listed_rows<std::int32_t>(real.data(), real.size(), 20));
+        too_long_row.add_lengths(shape, detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
@@ -524,7 +528,7 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                   {1, 1, 0, 0, -7, 1, 1, 0},
                                   {0, 1, 0, 1, 1, 2, 0, 0}}) {
             emulated_tally device{text};
-            device.add_units(shape, detail::attention_rows<std::int32_t>{flags.data(), 2, 4});
+            device.add_rows(shape, flags.data(), 2, 4);
             refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
                          [&] { static_cast<void>(device.read()); });
         }

@@ -86,7 +86,7 @@ class basic_device_tally {
         if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
             detail::refuse_real_sequences(num_real_seqs, count - 1);
         }
-        add_pack(detail::padded_boundaries<T, S>(cu_seqlens, cu_seqlens_padded, count),
+        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count),
                  detail::real_sequences<std::int32_t>(num_real_seqs == all_sequences ? count - 1 : num_real_seqs),
                  stream);
     }
@@ -95,7 +95,7 @@ class basic_device_tally {
     void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, const N* num_real_seqs,
                         cudaStream_t stream) {
         require_boundaries("cu_seqlens", count);
-        add_pack(detail::padded_boundaries<T, S>(cu_seqlens, cu_seqlens_padded, count),
+        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count),
                  detail::real_sequences<N>(num_real_seqs), stream);
     }
 
@@ -108,7 +108,7 @@ class basic_device_tally {
         if (real_count > count) {
             detail::refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
         }
-        add_pack(detail::padded_boundaries<T, S>(cu_seqlens_real, real_count, cu_seqlens, count),
+        add_pack(detail::pack_of(cu_seqlens_real, real_count, cu_seqlens, count),
                  detail::real_sequences<std::int32_t>(real_count - 1), stream);
     }
 
@@ -121,16 +121,19 @@ class basic_device_tally {
     template <detail::integer T>
     void add_padded(const T* lengths, std::size_t count, std::uint64_t row_length, cudaStream_t stream) {
         detail::require_row_length(row_length);
-        add_lengths_of(detail::listed_rows<T>(lengths, count, static_cast<std::uint32_t>(row_length)), "add_padded",
-                       stream);
+        add_lengths_of(detail::padded_rows<T>({lengths, count}, {count, static_cast<std::uint32_t>(row_length)}),
+                       "add_padded", stream);
     }
     /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row, of 1 to 8 bytes each.
     template <std::integral T>
     void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
         detail::require_row_length(columns);
         static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
-        add_units_of(detail::attention_rows<T>{flags, rows, columns}, modality::text, "attention_mask",
-                     "add_attention_mask", stream);
+        detail::require_modality(empty_.masks(), modality::text, "attention_mask");
+        constexpr std::uint32_t threads = 256;
+        launch<detail::add_rows_kernel<Rules, T>>(
+            {.blocks = blocks_for(rows, 1), .threads = threads, .shared_words = threads / detail::warp_size}, stream,
+            "add_attention_mask", detail::attention_rows<T>(flags, rows, columns), schema_, words(), ++calls_);
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
@@ -170,10 +173,11 @@ class basic_device_tally {
         if (!(counted.masks() == empty_.masks())) {
             throw error("masks", "two tallies of different masks cannot be added");
         }
-        detail::counted_words words{};
-        std::copy(counted.words().begin(), counted.words().end(), words.words);
+        detail::counted_words counted_words{};
+        std::copy(counted.words().begin(), counted.words().end(), counted_words.words);
         ++calls_;
-        launch<detail::add_counted_kernel<ref_type>>({.threads = 2 * detail::warp_size}, stream, "add", words, ref());
+        launch<detail::add_counted_kernel<Rules>>({.threads = 2 * detail::warp_size}, stream, "add", counted_words,
+                                                  schema_, words());
     }
 
     /// Begins anew, error included.
@@ -245,13 +249,13 @@ class basic_device_tally {
         }
     }
 
-    /// So many threads that the words which they have of their own fit 48 KiB, and no more blocks than there is work.
+    /// So many threads that their columns fit 48 KiB, and no more blocks than there is work.
     template <class List>
-    [[nodiscard]] detail::launch_shape shape_for_lengths(std::size_t lengths) const {
-        const std::uint32_t threads = List::views * schema_.mask_count > 16 ? 128 : 256;
-        return {.blocks = blocks_for(lengths, detail::group_size * threads),
+    [[nodiscard]] detail::launch_shape shape_of(const List& list, std::uint32_t views, std::size_t of_thread) const {
+        const std::uint32_t threads = views == 2 ? 128 : 256;
+        return {.blocks = blocks_for(list.size(), of_thread * threads),
                 .threads = threads,
-                .shared_words = detail::shared_words_of_lengths<List>(schema_, threads)};
+                .shared_words = views * schema_.columns() * threads};
     }
     [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one) const {
         const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
@@ -261,26 +265,21 @@ class basic_device_tally {
     template <class List>
     void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        launch<detail::add_lengths_kernel<List, ref_type>>(shape_for_lengths<List>(list.size()), stream, name, list,
-                                                           ref(), ++calls_);
+        launch<detail::add_lengths_kernel<Rules, List>>(shape_of(list, List::views, detail::group_size), stream, name,
+                                                        list, schema_, words(), ++calls_);
     }
     template <class T, class S, class N>
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        launch<detail::add_pack_kernel<T, S, N, ref_type>>(
-            shape_for_lengths<detail::padded_boundaries<T, S>>(pack.size()), stream, "add_cu_seqlens", pack, num_real,
-            ref(), ++calls_);
+        launch<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), stream,
+                                                        "add_cu_seqlens", pack, num_real, schema_, words(), ++calls_);
     }
     template <class List>
     void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
         detail::require_modality(empty_.masks(), in, field);
-        constexpr std::uint32_t threads = 256;
-        launch<detail::add_units_kernel<List, ref_type>>(
-            {.blocks = blocks_for(list.size(), threads / List::threads_per_unit),
-             .threads = threads,
-             .shared_words = schema_.size()},
-            stream, name, list, ref(), ++calls_);
+        launch<detail::add_units_kernel<Rules, List>>(shape_of(list, 1, 1), stream, name, list, schema_, words(),
+                                                      ++calls_);
     }
 
     tally empty_;

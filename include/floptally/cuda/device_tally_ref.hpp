@@ -32,7 +32,8 @@ class basic_device_tally_ref {
     basic_device_tally_ref() = default;
     /// Which words there are, those of both views as `tally::words` has them, and the record of what was refused: all
     /// in memory of the device.
-    basic_device_tally_ref(const detail::word_schema* schema, std::uint64_t* words, detail::refusal_record* refusals)
+    FLOPTALLY_HOST_DEVICE basic_device_tally_ref(const detail::word_schema* schema, std::uint64_t* words,
+                                                 detail::refusal_record* refusals)
         : schema_(schema), words_(words), refusals_(refusals) {}
 
     /// One sequence that fills its slot. `index` is what an error calls it.

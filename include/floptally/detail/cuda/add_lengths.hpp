@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
@@ -21,240 +22,167 @@
 /// @file
 /// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.
 ///
-/// A thread keeps count, ΣL and ΣL² in registers and Σ pairs of each mask in a word of shared memory of its own, since
-/// an array that is indexed in a loop would lie in local memory. At the end a block adds up its threads and then adds
-/// one number to each word of the tally.
+/// A thread takes eight lengths at a time. Where all eight are plain, count, ΣL and ΣL² are in registers and Σ pairs of
+/// each mask in a column of shared memory (block_sum.hpp), since an array that is indexed in a loop would lie in local
+/// memory; nothing there can wrap within a round, so that nothing is compared. The rest, long lengths and what must be
+/// refused, is read again one by one and added to the tally at once: it is rare.
 
 namespace floptally::detail {
 
-/// Eight lengths below `plain_limit`, as a rule's `over` takes them: what `length_block` is to the host.
-struct plain_group {
-    static constexpr bool in_kernel = true;
+/// Groups that a thread takes before the block adds up. A group has eight squares below 2^48, and at most 2^52 of what
+/// `capped_rows` makes of both sides of a window: sums of so many stay below 2^62.
+inline constexpr std::size_t groups_per_round = 1024;
 
-    std::uint32_t lengths[group_size];
-    std::uint32_t tokens = 0;
-    std::uint64_t squares = 0;
-
-    FLOPTALLY_HOST_DEVICE void add_up() {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (std::size_t k = 0; k < group_size; ++k) {
-            tokens += lengths[k];
-            squares += std::uint64_t{lengths[k]} * lengths[k];
-        }
-    }
-    /// Σ of min(i, cap) over the rows i < L of each: all of them, (L² − L)/2, without e + … + 1 where e rows are above.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t capped_ramps(std::int32_t cap) const {
-        const std::uint32_t first = cap < 0 ? 0xFFFF'FFFFU : static_cast<std::uint32_t>(cap) + 1;
-        std::uint32_t above = 0;
-        std::uint64_t above_squares = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (std::size_t k = 0; k < group_size; ++k) {
-            const std::uint32_t e = (lengths[k] > first ? lengths[k] : first) - first;
-            above += e;
-            above_squares += std::uint64_t{e} * e;
-        }
-        return (squares - tokens - above_squares - above) / 2;
-    }
-};
-
-/// What one thread has of one view.
+/// What one thread has of one view in a round.
 struct thread_sums {
-    std::uint64_t count = 0;
+    std::uint32_t count = 0;
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
-    bool wraps = false;  ///< of the squares: a length L adds at most L² tokens
 
-    FLOPTALLY_HOST_DEVICE void add(const plain_group& group) {
-        std::uint32_t present = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    FLOPTALLY_HOST_DEVICE void add(const std::uint32_t (&lengths)[group_size]) {
+        std::uint32_t more = 0;
+        FLOPTALLY_UNROLLED
         for (std::size_t k = 0; k < group_size; ++k) {
-            present += group.lengths[k] != 0 ? 1U : 0U;
+            count += lengths[k] < 1 ? lengths[k] : 1;
+            more += lengths[k];
+            squares += std::uint64_t{lengths[k]} * lengths[k];
         }
-        count += present;
-        tokens += group.tokens;
-        squares += group.squares;
-        wraps = wraps || squares < group.squares;
-    }
-    FLOPTALLY_HOST_DEVICE void add(std::uint32_t length) {
-        const std::uint64_t square = std::uint64_t{length} * length;
-        count += length != 0 ? 1U : 0U;
-        tokens += length;
-        squares += square;
-        wraps = wraps || squares < square;
+        tokens += more;
     }
 };
 
-/// One of eight by a number that is known at run time only: registers have no address.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint32_t nth(const std::uint32_t* eight, std::uint32_t k) {
-    std::uint32_t found = eight[0];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (std::uint32_t i = 1; i < group_size; ++i) {
-        found = k == i ? eight[i] : found;
+/// A side of a window whose rows i < L see min(i, r − 1) keys: (n² − (2r − 1)n)/2 + (r − 1)L of them, where n is
+/// min(L, r). Adds twice that without the last term, a number that is not positive, to `sum` modulo 2^64.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t capped_rows(const std::uint32_t (&lengths)[group_size],
+                                                                     std::uint32_t rows, std::uint64_t sum) {
+    std::uint32_t capped = 0;
+    FLOPTALLY_UNROLLED
+    for (std::size_t k = 0; k < group_size; ++k) {
+        const std::uint32_t n = lengths[k] < rows ? lengths[k] : rows;
+        capped += n;
+        sum += std::uint64_t{n} * n;
     }
-    return found;
+    const auto factor = 1 - 2 * static_cast<std::int32_t>(rows);
+    return sum + static_cast<std::uint64_t>(std::int64_t{factor} * static_cast<std::int32_t>(capped));
+}
+/// The pairs of a window: twice what its sides make of lengths, by `capped_rows`, the term that lacks, and each query.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t pairs_of(const capped_window& window, std::uint64_t capped,
+                                                                  std::uint64_t tokens) {
+    const std::uint64_t keys = std::uint64_t{window.left} - 1 + (window.right != 0 ? window.right - 1 : 0);
+    return (capped + 2 * keys * tokens) / 2 + tokens;
 }
 
-/// Words of shared memory for a block of so many threads.
-template <class List>
-[[nodiscard]] std::size_t shared_words_of_lengths(const word_schema& schema, std::size_t threads) {
-    return schema.size() + List::views * schema.mask_count * threads;
-}
-
-/// Σ of a rule over a group in one go, where the rule is one that can; else says false.
-template <class... Rules>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE bool over_group(const rule& what, rule_list<Rules...> /*list*/,
-                                                    const plain_group& group, std::uint64_t& sum) {
-    const auto is = [&]<class Rule>(rule_list<Rule>) {
-        if constexpr (adds_to_words<Rule, sequence> && requires(const Rule& made) { made.over(group); }) {
-            if (what.id() == id_of<Rule>) {
-                sum = rule_from<Rule>(what.parameters()).over(group);
-                return true;
+/// Σ of a rule over those of the eight from `first` on that `chosen` has a bit of, one by one.
+template <class Rules, class List>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const rule& what, const List& list, std::uint32_t seen,
+                                                   std::size_t first, std::uint32_t chosen) {
+    uint128 sum = 0;
+    // Each struct has a loop of its own: what stays the same in it is kept in registers there only.
+    with_struct_of(what, Rules{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (adds_to_words<Rule, sequence>) {
+            FLOPTALLY_ROLLED
+            for (std::uint32_t k = 0; k < group_size; ++k) {
+                if ((chosen >> k & 1U) != 0) {
+                    sum += made(sequence{.length = seen == 0 ? list.real(first + k) : list.slot(first + k)});
+                }
             }
         }
-        return false;
-    };
-    return (is(rule_list<Rules>{}) || ...);
+    });
+    return sum;
 }
 
-/// Adds Σ pairs under each mask of the text to the words of this thread: of a group, or of one length.
-template <class Block, class Ref, class Lengths>
-FLOPTALLY_HOST_DEVICE void add_pairs(const Block& block, const Ref& into, std::uint32_t seen, const Lengths& lengths,
-                                     std::uint64_t* pairs) {
-    const word_schema& schema = into.schema();
-    const rule* const end = schema.masks + schema.mask_count;
-    std::uint64_t* word = pairs + block.thread();
-    for (const rule* next = schema.masks; next != end; ++next, word += block.threads()) {
-        const rule& mask = *next;
-        if (mask.in() != modality::text) {
+/// Adds a group that is not plain to the tally, without what is refused, and returns which of it counts.
+template <class List, class Ref>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t add_long(const List& list, const Ref& into, std::uint32_t call,
+                                                           std::size_t first) {
+    std::uint32_t right = 0;
+    FLOPTALLY_ROLLED
+    for (std::uint32_t k = 0; k < in_group(first, list.size()); ++k) {
+        refusal why{refused::length, 0, 0};
+        if (!list.find(first + k, why)) {
+            refuse(into.refusals(), {call, first + k}, why);
             continue;
         }
-        std::uint64_t sum = *word;
-        bool wraps = false;
-        const auto add = [&](std::uint64_t more) {
-            sum += more;
-            wraps = wraps || sum < more;
-        };
-        if constexpr (std::is_same_v<Lengths, plain_group>) {
-            if (std::uint64_t more = 0; over_group(mask, typename Ref::rules{}, lengths, more)) {
-                add(more);
-            } else {
-                // Asked once for eight lengths, and each struct has a loop of its own: what stays the same in it is
-                // kept in registers there only.
-                with_struct_of(mask, typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
-                    if constexpr (adds_to_words<Rule, sequence>) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-                        for (std::uint32_t k = 0; k < group_size; ++k) {
-                            add(static_cast<std::uint64_t>(made(sequence{.length = nth(lengths.lengths, k)})));
-                        }
-                    }
-                });
-            }
-        } else {
-            with_struct_of(mask, typename Ref::rules{}, [&]<class Rule>(const Rule& made) {
-                if constexpr (adds_to_words<Rule, sequence>) {
-                    add(static_cast<std::uint64_t>(made(sequence{.length = lengths})));
-                }
-            });
-        }
-        *word = sum;
-        if (wraps) {
-            const auto m = static_cast<std::uint32_t>(next - schema.masks);
-            atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << (schema.before_masks + m));
+        right |= std::uint32_t{1} << k;
+        FLOPTALLY_ROLLED
+        for (std::uint32_t seen = 0; seen < 2; ++seen) {
+            const std::uint64_t length = seen == 0 ? list.real(first + k) : list.slot(first + k);
+            into.add_to(seen, static_cast<std::uint32_t>(statistic::count), length != 0 ? 1U : 0U);
+            into.add_to(seen, static_cast<std::uint32_t>(statistic::tokens), length);
+            into.add_to(seen, static_cast<std::uint32_t>(statistic::squares), length * length);
         }
     }
+    return right;
 }
 
 template <class Block, class List, class Ref>
 FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
+    constexpr std::uint32_t before_masks = word_schema::fixed;
     const word_schema& schema = into.schema();
-    const Ref local = into.local(block.shared());
-    std::uint64_t* const pairs = block.shared() + schema.size();
-    const std::uint32_t view_pairs = schema.mask_count * block.threads();
-    local.clear(block.thread(), block.threads());
-    for (std::uint32_t m = 0; m < List::views * schema.mask_count; ++m) {
-        pairs[m * block.threads() + block.thread()] = 0;
-    }
-    block.sync();
-
-    thread_sums sums[List::views];
+    const block_columns<Block> sums(block, schema, List::views);
     const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
-    for (std::size_t first = (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
-         first < list.size(); first += all) {
-        const typename List::group loaded = list.load(first);
-        if (list.is_plain(loaded, first)) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-            for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-                plain_group group;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-                for (std::size_t k = 0; k < group_size; ++k) {
-                    group.lengths[k] = list.real(loaded, k);
-                    if constexpr (List::views == 2) {
-                        group.lengths[k] = seen == 0 ? group.lengths[k] : list.slot(loaded, k);
+    FLOPTALLY_ROLLED
+    for (std::size_t round = 0; round < list.size(); round += groups_per_round * all) {
+        sums.clear();
+        thread_sums own[List::views];
+        const std::size_t next_round = round + groups_per_round * all;
+        const std::size_t end = next_round < list.size() ? next_round : list.size();
+        FLOPTALLY_ROLLED
+        for (std::size_t first =
+                 round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
+             first < end; first += all) {
+            length_group<List::views> group;
+            const bool plain = list.load(first, group);
+            if (plain) {
+                FLOPTALLY_UNROLLED
+                for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+                    own[seen].add(group.of[seen]);
+                    FLOPTALLY_ROLLED
+                    for (std::uint32_t i = 0; i < schema.window_count; ++i) {
+                        const capped_window& window = schema.windows[i];
+                        std::uint64_t& sum = sums.own(seen, before_masks + window.mask);
+                        std::uint64_t more = capped_rows(group.of[seen], window.left, sum);
+                        if (window.right != 0) {
+                            more = capped_rows(group.of[seen], window.right, more);
+                        }
+                        sum = more;
                     }
                 }
-                group.add_up();
-                sums[seen].add(group);
-                add_pairs(block, into, seen, group, pairs + seen * view_pairs);
+                if (schema.other_count == 0) {
+                    continue;
+                }
             }
-            continue;
-        }
-        // Rare: long lengths, and what must be refused. Read again, one by one.
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-        for (std::size_t i = first; i < first + group_size && i < list.size(); ++i) {
-            refusal why{refused::length, 0, 0};
-            if (!list.find(i, why)) {
-                refuse(into.refusals(), {call, i}, why);
-                continue;
+            const std::uint32_t chosen = plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1
+                                               : add_long(list, into, call, first);
+            const std::uint32_t masks = plain ? schema.other_count : schema.mask_count;
+            FLOPTALLY_ROLLED
+            for (std::uint32_t i = 0; i < 2 * masks; ++i) {
+                const std::uint32_t seen = i / masks;
+                const std::uint32_t m = plain ? schema.others[i % masks] : i % masks;
+                if (schema.masks[m].in() != modality::text || (plain && seen == List::views)) {
+                    continue;
+                }
+                const uint128 more = sum_of<typename Ref::rules>(schema.masks[m], list, seen, first, chosen);
+                const std::uint32_t word = schema.before_masks + m;
+                if (!plain) {
+                    into.add_to(seen, word, more);
+                } else if (sums.add_overflows(seen, before_masks + m, more)) {
+                    atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+                }
             }
-            sums[0].add(list.real(i));
-            add_pairs(block, into, 0, list.real(i), pairs);
-            if constexpr (List::views == 2) {
-                sums[1].add(list.slot(i));
-                add_pairs(block, into, 1, list.slot(i), pairs + view_pairs);
+        }
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+            sums.own(seen, static_cast<std::uint32_t>(statistic::count)) = own[seen].count;
+            sums.own(seen, static_cast<std::uint32_t>(statistic::tokens)) = own[seen].tokens;
+            sums.own(seen, static_cast<std::uint32_t>(statistic::squares)) = own[seen].squares;
+            for (std::uint32_t i = 0; i < schema.window_count; ++i) {
+                std::uint64_t& sum = sums.own(seen, before_masks + schema.windows[i].mask);
+                sum = pairs_of(schema.windows[i], sum, own[seen].tokens);
             }
         }
-    }
-
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-        constexpr auto squares = static_cast<std::uint32_t>(statistic::squares);
-        add_warp(block, local, seen, static_cast<std::uint32_t>(statistic::count), sums[seen].count);
-        add_warp(block, local, seen, static_cast<std::uint32_t>(statistic::tokens), sums[seen].tokens);
-        add_warp(block, local, seen, squares, sums[seen].squares);
-        if (sums[seen].wraps) {
-            atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << squares);
-        }
-        for (std::uint32_t m = 0; m < schema.mask_count; ++m) {
-            const std::uint64_t own = pairs[seen * view_pairs + m * block.threads() + block.thread()];
-            add_warp(block, local, seen, schema.before_masks + m, own);
-        }
-    }
-    block.sync();
-    if constexpr (List::views == 2) {
-        into.merge(local, block.thread(), block.threads());
-    } else {  // every sequence fills its slot
-        for (std::uint32_t word = block.thread(); word < schema.stride(); word += block.threads()) {
-            into.add_to(0, word, local.words()[word]);
-            into.add_to(1, word, local.words()[word]);
-        }
+        sums.add_to(into, modality::text);
+        block.sync();
     }
 }
 

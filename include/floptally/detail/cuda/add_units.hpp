@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/unit_lists.hpp>
@@ -14,36 +13,33 @@
 
 namespace floptally::detail {
 
-/// The body of the kernel that adds whatever is no plain length: a thread, or a warp, takes one unit a round.
+/// The body of the kernel that adds whatever is no plain length: a thread takes one unit a round.
 template <class Block, class List, class Ref>
 FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
     using unit = typename List::unit;
     const word_schema& schema = into.schema();
-    const Ref local = into.local(block.shared());
-    local.clear(block.thread(), block.threads());
-    block.sync();
-    const std::size_t all = std::size_t{block.count()} * block.threads() / List::threads_per_unit;
-    const std::size_t own = (std::size_t{block.index()} * block.threads() + block.thread()) / List::threads_per_unit;
-    for (std::size_t round = 0; round < list.size(); round += all) {  // all threads, for they add up together
-        const std::size_t i = round + own;
+    const block_columns<Block> sums(block, schema, 2);
+    sums.clear();
+    const std::size_t all = std::size_t{block.count()} * block.threads();
+    for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < list.size(); i += all) {
         unit real{};
-        unit slot{};
-        bool counts = i < list.size() && list.take(block, i, real, slot, call, into);
-        if (counts && !into.is_valid(real, slot)) {
-            refuse(into.refusals(), {call, i * List::numbers_per_unit}, {real, slot});
-            counts = false;
+        if (!list.take(i, real, call, into)) {
+            continue;
         }
-        for (std::uint32_t word = 0; word < schema.stride(); ++word) {
-            if (schema.is_of(modality_of(real), word)) {
-                add_warp(block, local, 0, word,
-                         counts ? amount_of<typename Ref::rules>(schema, word, real) : uint128{0});
-                add_warp(block, local, 1, word,
-                         counts ? amount_of<typename Ref::rules>(schema, word, slot) : uint128{0});
+        if (!into.is_valid(real, real)) {
+            refuse(into.refusals(), {call, i * List::numbers_per_unit}, {real, real});
+            continue;
+        }
+        FLOPTALLY_ROLLED
+        for (std::uint32_t column = 0; column < schema.columns(); ++column) {
+            const std::uint32_t word = schema.word_of(modality_of(real), column);
+            if (schema.is_of(modality_of(real), word) &&
+                sums.add_overflows(0, column, amount_of<typename Ref::rules>(schema, word, real))) {
+                atomic_or(&into.refusals()->overflowed[0], std::uint64_t{1} << word);
             }
         }
     }
-    block.sync();
-    into.merge(local, block.thread(), block.threads());
+    sums.add_to(into, modality_of(unit{}));
 }
 
 }  // namespace floptally::detail

@@ -7,6 +7,15 @@
 /// What a kernel needs of the block that it runs in. Bodies of kernels are templates over it, so that tests run the
 /// same text on the host, over a block of fibers (tests/cuda/emulated_block.hpp).
 
+/// Loops over arrays that are to lie in registers, which have no address.
+#if defined(__CUDA_ARCH__)
+#define FLOPTALLY_UNROLLED _Pragma("unroll")
+#define FLOPTALLY_ROLLED _Pragma("unroll 1")
+#else
+#define FLOPTALLY_UNROLLED
+#define FLOPTALLY_ROLLED
+#endif
+
 namespace floptally::detail {
 
 inline constexpr std::uint32_t warp_size = 32;

@@ -6,31 +6,54 @@
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>
 #include <floptally/detail/cuda/add_units.hpp>
+#include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/word_schema.hpp>
 
 /// @file
 /// The kernels: each is the body that its header has, over the block of a launch.
 
 namespace floptally::detail {
 
-template <class List, class Ref>
-__global__ void add_lengths_kernel(List list, Ref into, std::uint32_t call) {
-    add_lengths(cuda_block{}, list, into, call);
+/// Blocks of most threads that the kernels of lengths leave a multiprocessor's registers for.
+inline constexpr int most_threads = 256;
+inline constexpr int least_blocks = 5;
+
+/// What a kernel adds to: the words of both views and the record behind them, by a schema among its parameters, which
+/// lie in constant memory.
+template <class Rules>
+[[nodiscard]] __device__ basic_device_tally_ref<Rules> tally_at(const word_schema& schema, std::uint64_t* words) {
+    return {&schema, words, reinterpret_cast<refusal_record*>(words + schema.size())};
 }
 
-template <class T, class S, class N, class Ref>
-__global__ void add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real, Ref into,
-                                std::uint32_t call) {
-    add_pack(cuda_block{}, pack, num_real, into, call);
+template <class Rules, class List>
+__global__ void __launch_bounds__(most_threads, least_blocks) add_lengths_kernel(List list, const __grid_constant__ word_schema schema,
+                                            std::uint64_t* words, std::uint32_t call) {
+    add_lengths(cuda_block{}, list, tally_at<Rules>(schema, words), call);
 }
 
-template <class List, class Ref>
-__global__ void add_units_kernel(List list, Ref into, std::uint32_t call) {
-    add_units(cuda_block{}, list, into, call);
+template <class Rules, class T, class S, class N>
+__global__ void __launch_bounds__(most_threads, least_blocks) add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real,
+                                         const __grid_constant__ word_schema schema, std::uint64_t* words,
+                                         std::uint32_t call) {
+    add_pack(cuda_block{}, pack, num_real, tally_at<Rules>(schema, words), call);
+}
+
+template <class Rules, class List>
+__global__ void add_units_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words,
+                                 std::uint32_t call) {
+    add_units(cuda_block{}, list, tally_at<Rules>(schema, words), call);
+}
+
+template <class Rules, class T>
+__global__ void add_rows_kernel(attention_rows<T> rows, const __grid_constant__ word_schema schema,
+                                std::uint64_t* words, std::uint32_t call) {
+    add_rows(cuda_block{}, rows, tally_at<Rules>(schema, words), call);
 }
 
 /// Words that the host has counted.
@@ -38,10 +61,12 @@ struct counted_words {
     std::uint64_t words[2 * word_schema::most];
 };
 
-template <class Ref>
-__global__ void add_counted_kernel(counted_words counted, Ref into) {
+template <class Rules>
+__global__ void add_counted_kernel(const __grid_constant__ counted_words counted,
+                                   const __grid_constant__ word_schema schema, std::uint64_t* words) {
+    const basic_device_tally_ref<Rules> into = tally_at<Rules>(schema, words);
     for (std::uint32_t word = threadIdx.x; word < into.size(); word += blockDim.x) {
-        into.add_to(word / into.schema().stride(), word % into.schema().stride(), counted.words[word]);
+        into.add_to(word / schema.stride(), word % schema.stride(), counted.words[word]);
     }
 }
 

@@ -20,18 +20,37 @@
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/library_rules.hpp>
 #include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail {
 
+/// Lengths that kernels add eight at a time are below it: then eight squares add up far below 2^64, eight lengths below
+/// 2^32, and a window that is wider caps none.
+inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
+
+/// A window of attention (`mask_rules::band`) that has a word of its own, for kernels that add eight lengths at a time:
+/// how many rows grow to the left and to the right before its width caps them, from 1 on; on the right 0 where it is
+/// causal. A side without a limit ends where the rows do.
+struct capped_window {
+    std::uint32_t mask;  ///< in the order of the words
+    std::uint32_t left;
+    std::uint32_t right;
+};
+
 /// The words of a tally in its order, as a value that a kernel takes: which word counts what.
 struct word_schema {
     /// A kernel takes it by value, with memory inside; and a refusal has a bit for each word.
     static constexpr std::size_t max_masks = 16;
+    static constexpr std::uint32_t fixed = tally_words::fixed;  ///< words of each modality that no mask has
     static constexpr std::size_t most = tally_words::fixed * modality_count + max_masks;
 
-    rule masks[max_masks];  ///< those that have a word of their own
+    rule masks[max_masks];               ///< those that have a word of their own
+    capped_window windows[max_masks]{};  ///< those of the text among them
+    std::uint32_t others[max_masks]{};   ///< and the others of the text
+    std::uint32_t window_count = 0;
+    std::uint32_t other_count = 0;
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
     bool has[modality_count]{};
@@ -44,6 +63,15 @@ struct word_schema {
         before_masks = static_cast<std::uint32_t>(tally_words::before_masks(like.masks()));
         for (std::uint32_t i = 0; i < mask_count; ++i) {
             masks[i] = like.masks()[i];
+            if (masks[i].in() != modality::text) {
+                continue;
+            }
+            if (masks[i].is<mask_rules::band>()) {
+                const auto sides = masks[i].as<mask_rules::band>();
+                windows[window_count++] = {i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
+            } else {
+                others[other_count++] = i;
+            }
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
             has[static_cast<std::size_t>(in)] = like.masks().has(in);
@@ -58,6 +86,18 @@ struct word_schema {
         }
     }
 
+    /// Rows that grow, of a side that sees so many keys besides its own, or all of them where it is below 0.
+    [[nodiscard]] static constexpr std::uint32_t rows_of(std::int32_t side) {
+        return side < 0 || static_cast<std::uint32_t>(side) >= plain_limit ? plain_limit
+                                                                         : static_cast<std::uint32_t>(side) + 1;
+    }
+
+    /// Words that one modality adds to: its fixed ones, and behind them all masks, of which some may be of others.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t columns() const { return fixed + mask_count; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t word_of(modality in, std::uint32_t column) const {
+        return column < fixed ? static_cast<std::uint32_t>(in) * fixed + column
+                                           : before_masks + column - fixed;
+    }
     /// Words of one view.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
     /// Words of both.

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
+#include <floptally/detail/cuda/length_lists.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
+#include <floptally/detail/cuda/word_schema.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/model/modality.hpp>
+#include <floptally/sequence.hpp>
+
+namespace floptally::detail {
+
+/// Rows of an attention mask, each read by one block in loads of 16 bytes where every row lies on so many.
+template <std::integral T>
+class attention_rows {
+  public:
+    static constexpr std::size_t per_load = 16 / sizeof(T);
+
+    attention_rows(const T* flags, std::size_t rows, std::size_t columns)
+        : flags_(flags),
+          rows_(rows),
+          columns_(columns),
+          aligned_(lies_on_16_bytes(flags) && columns % per_load == 0) {}
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows_; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t columns() const { return columns_; }
+
+    /// What one thread of a block has of a row: its ones in the low half. In the high one, starts of a run of ones, and
+    /// 2 if a flag is neither 0 nor 1: the row is right where the sum over the block is 0 or 1 there.
+    template <class Block>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, std::size_t row) const {
+        const T* const flags = flags_ + row * columns_;
+        const std::size_t width = aligned_ ? per_load : 1;
+        std::uint32_t ones = 0;
+        std::uint32_t starts = 0;
+        bool others = false;
+        FLOPTALLY_ROLLED
+        for (std::size_t first = block.thread() * width; first < columns_; first += block.threads() * width) {
+            bool before = first != 0 && flags[first - 1] == T{1};
+            const auto see = [&](T flag) {
+                const bool one = flag == T{1};
+                ones += one ? 1U : 0U;
+                starts += one && !before ? 1U : 0U;
+                others = others || (flag != T{0} && !one);
+                before = one;
+            };
+            if (aligned_) {
+                T loaded[per_load];
+                load_16_bytes(flags + first, loaded);
+                FLOPTALLY_UNROLLED
+                for (std::size_t k = 0; k < per_load; ++k) {
+                    see(loaded[k]);
+                }
+            } else {
+                see(flags[first]);
+            }
+        }
+        return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);
+    }
+
+    /// The first flag of a row that is neither 0 nor 1, or is 1 after the ones have ended; and why it is wrong.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal fault_of(std::size_t row, std::size_t& at) const {
+        const T* const flags = flags_ + row * columns_;
+        bool seen = false;
+        for (at = 0; at + 1 < columns_; ++at) {
+            const bool one = flags[at] == T{1};
+            if ((!one && flags[at] != T{0}) || (one && seen && flags[at - 1] != T{1})) {
+                break;
+            }
+            seen = seen || one;
+        }
+        return {refused::flag, static_cast<std::uint64_t>(static_cast<std::int64_t>(flags[at])), columns_};
+    }
+
+  private:
+    static FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T (&to)[per_load]) {
+#if defined(__CUDA_ARCH__)
+        const uint4 loaded = *reinterpret_cast<const uint4*>(from);
+        const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
+        FLOPTALLY_UNROLLED
+        for (std::size_t k = 0; k < per_load; ++k) {
+            if constexpr (sizeof(T) == 8) {
+                to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
+            } else {
+                constexpr std::size_t in_word = 4 / sizeof(T);
+                to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
+            }
+        }
+#else
+        std::memcpy(to, from, sizeof(to));
+#endif
+    }
+
+    const T* flags_;
+    std::size_t rows_;
+    std::size_t columns_;
+    bool aligned_;
+};
+
+/// The body of the kernel that adds rows of an attention mask: a block reads a row, and a thread adds each word of it.
+template <class Block, class T, class Ref>
+FLOPTALLY_HOST_DEVICE void add_rows(const Block& block, const attention_rows<T>& list, const Ref& into,
+                                    std::uint32_t call) {
+    const word_schema& schema = into.schema();
+    const std::uint32_t warps = block.threads() / warp_size;
+    FLOPTALLY_ROLLED
+    for (std::size_t row = block.index(); row < list.size(); row += block.count()) {
+        std::uint64_t part = list.part_of(block, row);
+        for (std::uint32_t delta = warp_size / 2; delta > 0; delta /= 2) {
+            part += block.shuffle_down(part, delta);
+        }
+        if (block.thread() % warp_size == 0) {
+            block.shared()[block.thread() / warp_size] = part;
+        }
+        block.sync();
+        std::uint64_t all = 0;
+        for (std::uint32_t warp = 0; warp < warps; ++warp) {
+            all += block.shared()[warp];
+        }
+        block.sync();
+        if (all >> 32U > 1) {
+            if (block.thread() == 0) {
+                std::size_t at = 0;
+                const refusal why = list.fault_of(row, at);
+                refuse(into.refusals(), {call, row * list.columns() + at}, why);
+            }
+            continue;
+        }
+        const sequence real{.length = static_cast<std::uint32_t>(all)};
+        const sequence slot{.length = static_cast<std::uint32_t>(list.columns())};
+        FLOPTALLY_ROLLED
+        for (std::uint32_t at = block.thread(); at < schema.size(); at += block.threads()) {
+            const std::uint32_t seen = at / schema.stride();
+            const std::uint32_t word = at % schema.stride();
+            if (schema.is_of(modality::text, word)) {
+                into.add_to(seen, word,
+                            amount_of<typename Ref::rules>(schema, word, seen == 0 ? real : slot));
+            }
+        }
+    }
+}
+
+}  // namespace floptally::detail
