@@ -471,3 +471,13 @@ for meter, lengths in zip(meters, ([3], [-3])):
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout == "waits\nwaits\n[0, 3]\n"
     assert "lengths[0]: must be" in ended.stderr and "of step 1, which is counted without it" in ended.stderr
+
+
+def test_a_build_without_kernels_says_so_and_points_to_the_copy(
+    mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    from floptally import _device
+
+    monkeypatch.setattr(_device, "_KERNELS", tmp_path / "_kernels.fatbin")
+    with pytest.raises(floptally.Error, match="^DeviceTally: this floptally was built where no nvcc was found, .* Meter.add"):
+        floptally.DeviceTally(mistral, device=0)

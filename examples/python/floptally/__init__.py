@@ -12,6 +12,7 @@ from ._core import (
     Convention,
     Cost,
     Error,
+    LeftOut,
     Mask,
     Meter,
     Overflow,
@@ -35,6 +36,7 @@ from ._core import (
     readable,
 )
 from ._cost import cost
+from ._device import DeviceTally
 from ._from_torch import from_torch
 
 if TYPE_CHECKING:
@@ -46,7 +48,9 @@ __all__ = [
     "Breakdown",
     "Convention",
     "Cost",
+    "DeviceTally",
     "Error",
+    "LeftOut",
     "Mask",
     "Meter",
     "Overflow",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer
 
 __version__: str
 
@@ -16,6 +16,11 @@ class Error(ValueError):
     field: str
     problem: str
     def __init__(self, field: str, problem: str) -> None: ...
+
+class LeftOut(Error):
+    sequences: int
+    counted: Tally
+    def __init__(self, field: str, problem: str, sequences: int, counted: Tally) -> None: ...
 
 class Overflow(Error, OverflowError): ...
 
@@ -458,6 +463,36 @@ class Totals:
     @property
     def step_seconds(self) -> float: ...
     def percentile(self, percent: float) -> float: ...
+
+class DeviceTally:
+    def __init__(
+        self,
+        cost_or_masks: Cost | Tally | list[Mask] | None,
+        *,
+        device: SupportsIndex,
+        snapshots: SupportsIndex,
+        kernels: bytes,
+        stream_of: Callable[[Any], int],
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+    ) -> None: ...
+    def add(
+        self,
+        *,
+        cu_seqlens: DeviceArray | None = None,
+        cu_seqlens_padded: DeviceArray | None = None,
+        num_real_seqs: int | DeviceArray | None = None,
+        lengths: DeviceArray | None = None,
+        row_length: SupportsIndex | None = None,
+        attention_mask: DeviceArray | None = None,
+        stream: object = None,
+    ) -> None: ...
+    def snapshot(self, *, reset: bool = False, stream: object = None) -> None: ...
+    def reset(self, *, stream: object = None) -> None: ...
+    def poll(self) -> Tally | None: ...
+    def read(self, *, stream: object = None) -> Tally: ...
+    @property
+    def device(self) -> int: ...
 
 class MeteredStep:
     def __enter__(self) -> Meter: ...

@@ -14,12 +14,6 @@
 
 #include "host_runtime.hpp"
 
-extern "C" {
-
-void** __cudaRegisterFatBinary(void* fat_binary);
-void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name,
-                            int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* size);
-
 namespace {
 
 /// The numbers of both are the same, where both have one.
@@ -39,6 +33,12 @@ Function runtimes(const char* name) {
 }
 
 }  // namespace
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void* fat_binary);
+void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name,
+                            int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* size);
 
 CUresult cuInit(unsigned /*flags*/) { return CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
@@ -116,9 +116,6 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* seen, void* pinned, unsigned 
     const cudaError_t status = cudaHostGetDevicePointer(&found, pinned, flags);
     *seen = reinterpret_cast<CUdeviceptr>(found);
     return status_of(status);
-}
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
-    return status_of(cudaMemcpy(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice));
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
     return status_of(

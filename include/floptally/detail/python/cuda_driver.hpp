@@ -45,7 +45,6 @@ struct cuda_driver {
     cu_status (*allocate_pinned)(void** memory, std::size_t bytes, unsigned flags);
     cu_status (*release_pinned)(void* memory);
     cu_status (*device_address)(cu_memory* seen, void* pinned, unsigned flags);
-    cu_status (*copy_to_device)(cu_memory to, const void* from, std::size_t bytes);
     cu_status (*copy_to_host_async)(void* to, cu_memory from, std::size_t bytes, cu_stream stream);
     cu_status (*set_bytes_async)(cu_memory memory, unsigned char value, std::size_t bytes, cu_stream stream);
     cu_status (*synchronize_stream)(cu_stream stream);
@@ -98,7 +97,6 @@ struct cuda_driver {
         find(library, "cuMemHostAlloc", d.allocate_pinned);
         find(library, "cuMemFreeHost", d.release_pinned);
         find(library, "cuMemHostGetDevicePointer_v2", d.device_address);
-        find(library, "cuMemcpyHtoD_v2", d.copy_to_device);
         find(library, "cuMemcpyDtoHAsync_v2", d.copy_to_host_async);
         find(library, "cuMemsetD8Async", d.set_bytes_async);
         find(library, "cuStreamSynchronize", d.synchronize_stream);

@@ -5,34 +5,32 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/detail/cuda/add_lengths.hpp>
-#include <floptally/detail/cuda/add_units.hpp>
+#include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/take_snapshot.hpp>
-#include <floptally/detail/cuda/unit_lists.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 
 /// @file
 /// The kernels that the Python package has in one file for the driver (examples/python/kernels.cu), and how each of
 /// them is launched: one list for both sides.
 
-// name, what it takes, the body that it runs
-#define FLOPTALLY_PYTHON_KERNELS(kernel)                                                                          \
-    kernel(boundaries_i32, floptally::detail::listed_boundaries<std::int32_t>, add_lengths)                       \
-        kernel(boundaries_i64, floptally::detail::listed_boundaries<std::int64_t>, add_lengths)                   \
-            kernel(lengths_i32, floptally::detail::listed_lengths<std::int32_t>, add_lengths)                     \
-                kernel(lengths_i64, floptally::detail::listed_lengths<std::int64_t>, add_lengths)                 \
-                    kernel(rows_i32, floptally::detail::listed_rows<std::int32_t>, add_lengths)                   \
-                        kernel(rows_i64, floptally::detail::listed_rows<std::int64_t>, add_lengths)               \
-                            kernel(flags_u8, floptally::detail::attention_rows<std::uint8_t>, add_units)          \
-                                kernel(flags_u16, floptally::detail::attention_rows<std::uint16_t>, add_units)    \
-                                    kernel(flags_i32, floptally::detail::attention_rows<std::int32_t>, add_units) \
-                                        kernel(flags_i64, floptally::detail::attention_rows<std::int64_t>, add_units)
+// name, what it takes; of lengths, and of rows of flags
+#define FLOPTALLY_PYTHON_LENGTHS(kernel)                                             \
+    kernel(boundaries_i32, floptally::detail::listed_boundaries<std::int32_t>)       \
+        kernel(boundaries_i64, floptally::detail::listed_boundaries<std::int64_t>)   \
+            kernel(lengths_i32, floptally::detail::listed_lengths<std::int32_t>)     \
+                kernel(lengths_i64, floptally::detail::listed_lengths<std::int64_t>) \
+                    kernel(rows_i32, floptally::detail::padded_rows<std::int32_t>)   \
+                        kernel(rows_i64, floptally::detail::padded_rows<std::int64_t>)
+#define FLOPTALLY_PYTHON_FLAGS(kernel)                                         \
+    kernel(flags_u8, floptally::detail::attention_rows<std::uint8_t>)          \
+        kernel(flags_u16, floptally::detail::attention_rows<std::uint16_t>)    \
+            kernel(flags_i32, floptally::detail::attention_rows<std::int32_t>) \
+                kernel(flags_i64, floptally::detail::attention_rows<std::int64_t>)
 // name, the integers of both lists of boundaries, that of num_real_seqs
-#define FLOPTALLY_PYTHON_PACK_KERNELS(kernel)                                                         \
+#define FLOPTALLY_PYTHON_PACKS(kernel)                                                                \
     kernel(pack_i32_i32, std::int32_t, std::int32_t) kernel(pack_i32_i64, std::int32_t, std::int64_t) \
         kernel(pack_i64_i32, std::int64_t, std::int32_t) kernel(pack_i64_i64, std::int64_t, std::int64_t)
 
@@ -42,27 +40,28 @@ namespace floptally::detail::python {
 template <class List, class Number = void>
 struct device_kernel;
 
-#define FLOPTALLY_NAMED(name, list, body)                         \
+#define FLOPTALLY_NAMED(name, list)                               \
     template <>                                                   \
     struct device_kernel<list> {                                  \
         static constexpr const char* symbol = "floptally_" #name; \
     };
-FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_NAMED)
+FLOPTALLY_PYTHON_LENGTHS(FLOPTALLY_NAMED)
+FLOPTALLY_PYTHON_FLAGS(FLOPTALLY_NAMED)
 #undef FLOPTALLY_NAMED
 #define FLOPTALLY_NAMED(name, integer, number)                          \
     template <>                                                         \
     struct device_kernel<padded_boundaries<integer, integer>, number> { \
         static constexpr const char* symbol = "floptally_" #name;       \
     };
-FLOPTALLY_PYTHON_PACK_KERNELS(FLOPTALLY_NAMED)
+FLOPTALLY_PYTHON_PACKS(FLOPTALLY_NAMED)
 #undef FLOPTALLY_NAMED
 
 inline constexpr const char* snapshot_kernel = "floptally_snapshot";
 
 #define FLOPTALLY_NAMED(name, list, ...) "floptally_" #name,
 /// All of them.
-inline constexpr const char* device_kernels[] = {FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_NAMED)
-                                                     FLOPTALLY_PYTHON_PACK_KERNELS(FLOPTALLY_NAMED) snapshot_kernel};
+inline constexpr const char* device_kernels[] = {FLOPTALLY_PYTHON_LENGTHS(FLOPTALLY_NAMED) FLOPTALLY_PYTHON_FLAGS(
+    FLOPTALLY_NAMED) FLOPTALLY_PYTHON_PACKS(FLOPTALLY_NAMED) snapshot_kernel};
 #undef FLOPTALLY_NAMED
 
 /// Blocks, threads of each, and bytes of shared memory.
@@ -78,21 +77,19 @@ struct device_launch {
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most));
 }
 
-/// Of a body of `add_lengths`: so many threads that the words which they have of their own fit 48 KiB.
+/// Of lengths: so many threads that their columns of shared memory fit 48 KiB.
 template <class List>
-requires requires { List::views; }
 [[nodiscard]] device_launch launch_of(const List& list, const word_schema& schema, std::uint32_t most_blocks) {
-    const std::uint32_t threads = List::views * schema.mask_count > 16 ? 128 : 256;
+    constexpr std::uint32_t threads = List::views == 2 ? 128 : 256;
     return {blocks_for(list.size(), group_size * threads, most_blocks), threads,
-            sizeof(std::uint64_t) * shared_words_of_lengths<List>(schema, threads)};
+            sizeof(std::uint64_t) * List::views * schema.columns() * threads};
 }
-/// Of a body of `add_units`.
-template <class List>
-requires requires { List::threads_per_unit; }
-[[nodiscard]] device_launch launch_of(const List& list, const word_schema& schema, std::uint32_t most_blocks) {
+/// Of flags: a block for each row.
+template <class T>
+[[nodiscard]] device_launch launch_of(const attention_rows<T>& rows, const word_schema& /*schema*/,
+                                      std::uint32_t most_blocks) {
     constexpr std::uint32_t threads = 256;
-    return {blocks_for(list.size(), threads / List::threads_per_unit, most_blocks), threads,
-            sizeof(std::uint64_t) * schema.size()};
+    return {blocks_for(rows.size(), 1, most_blocks), threads, sizeof(std::uint64_t) * threads / warp_size};
 }
 inline constexpr device_launch launch_of_snapshot{1, 4 * warp_size, sizeof(std::uint64_t)};
 

@@ -6,13 +6,13 @@
 #include <map>
 #include <optional>
 #include <pybind11/pybind11.h>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/cuda/device_reading.hpp>
-#include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/snapshot_reader.hpp>
 #include <floptally/detail/cuda/take_snapshot.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
@@ -40,9 +40,6 @@ class device_state {
         most_blocks_ = 8 * context_->multiprocessors();
 
         const cuda_driver& driver = cuda_driver::get();
-        owns_.schema = allocate_on_device<word_schema>(1);
-        cuda_driver::require(driver.copy_to_device(address_of(owns_.schema.get()), &schema_, sizeof(schema_)),
-                             "cuMemcpyHtoD");
         const std::size_t bytes = (std::size_t{state_words()} + 1) * sizeof(std::uint64_t);
         owns_.words = allocate_on_device<std::uint64_t>(state_words() + 1);
         owns_.staging = allocate_pinned_words(state_words());
@@ -69,14 +66,14 @@ class device_state {
     /// One launch that adds a list.
     template <class List>
     void add(const List& list, cu_stream stream) {
-        launch(device_kernel<List>::symbol, launch_of(list, schema_, most_blocks_), stream, "add", list, ref(),
-               ++calls_);
+        launch(device_kernel<List>::symbol, launch_of(list, schema_, most_blocks_), stream, "add", list, schema_,
+               owns_.words.get(), ++calls_);
     }
     /// The same of a pack.
     template <class Pack, class Number>
     void add(const Pack& pack, const real_sequences<Number>& num_real, cu_stream stream) {
         launch(device_kernel<Pack, Number>::symbol, launch_of(pack, schema_, most_blocks_), stream, "add", pack,
-               num_real, ref(), ++calls_);
+               num_real, schema_, owns_.words.get(), ++calls_);
     }
 
     /// Keeps what the stream has counted so far for `poll`; with `reset` it begins anew behind it. One launch.
@@ -121,7 +118,6 @@ class device_state {
     /// What is on the device, and what it writes to.
     struct resources {
         loaded_module module{};
-        driver_memory<word_schema> schema{};
         driver_memory<std::uint64_t> words{};  // of both views, the record behind them, how many snapshots there were
         driver_pinned_words staging{};
         driver_pinned_words ring{};
@@ -149,11 +145,6 @@ class device_state {
     }
 
     [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + refusal_words; }
-    [[nodiscard]] device_tally_ref ref() const {
-        return {owns_.schema.get(), owns_.words.get(),
-                reinterpret_cast<refusal_record*>(owns_.words.get() + schema_.size())};
-    }
-
     template <class... Arguments>
     void launch(const char* kernel, const device_launch& shape, cu_stream stream, const char* name,
                 const Arguments&... arguments) {

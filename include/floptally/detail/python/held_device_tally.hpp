@@ -15,9 +15,9 @@
 #include <vector>
 
 #include <floptally/cuda/device_reading.hpp>
+#include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
-#include <floptally/detail/cuda/unit_lists.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/python/buffers.hpp>
@@ -165,8 +165,7 @@ class held_device_tally {
                 throw error("cu_seqlens_padded",
                             "must be " + real.type().name() + " as cu_seqlens, got " + slots.type().name());
             }
-            add_pack(now, padded_boundaries<T, T>(boundaries, static_cast<const T*>(slots.data()), count),
-                     num_real_seqs);
+            add_pack(now, pack_of(boundaries, static_cast<const T*>(slots.data()), count), num_real_seqs);
         });
     }
     template <class Pack>
@@ -196,7 +195,8 @@ class held_device_tally {
         }
         visit_integers(list, "lengths", [&]<class T>(const T* all) {
             if (row_length) {
-                state_.add(listed_rows<T>(all, list.size(), static_cast<std::uint32_t>(row)), now.stream);
+                state_.add(padded_rows<T>({all, list.size()}, {list.size(), static_cast<std::uint32_t>(row)}),
+                           now.stream);
             } else {
                 state_.add(listed_lengths<T>(all, list.size()), now.stream);
             }
@@ -217,7 +217,7 @@ class held_device_tally {
         const auto rows = static_cast<std::size_t>(shape[0]);
         const auto columns = static_cast<std::size_t>(shape[1]);
         require_row_length(columns);
-        const auto add = [&]<class T>(const T* all) { state_.add(attention_rows<T>{all, rows, columns}, now.stream); };
+        const auto add = [&]<class T>(const T* all) { state_.add(attention_rows<T>(all, rows, columns), now.stream); };
         const void* const data = flags.data();
         type.bytes == 1   ? add(static_cast<const std::uint8_t*>(data))
         : type.bytes == 2 ? add(static_cast<const std::uint16_t*>(data))
