@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An extension of PyTorch that counts what it trains on: boundaries stay on the GPU, the kernels are queued on the stream
-// that PyTorch uses, and steps reach the meter when the device has done them.
+// An extension of PyTorch that counts what it trains on: boundaries stay on the GPU, the kernels are queued on the
+// stream that PyTorch uses, and steps reach the meter when the device has done them.
 //
 //     torch.ops.load_library("libtorch_extension.so")
 //     steps = torch.classes.trainer.StepMeter(torch.cuda.current_device(), 989.4)  # peak TFLOP/s

@@ -174,6 +174,22 @@ TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mas
     SECTION("uint64") { lengths_are_counted<std::uint64_t>(); }
 }
 
+TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
+    // One thread of 32 has the longest lengths that groups have, so many that only just their squares fit 64 bits.
+    constexpr std::uint32_t longest = detail::plain_limit - 1;
+    std::vector<std::uint32_t> lengths(std::size_t{8192} * 32 * detail::group_size, 0);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        lengths[i] = i / detail::group_size % 32 == 5 ? longest : 0;
+    }
+    const mask_set masks{mask::window(longest, longest - 1), mask::window(longest / 2, -1), mask::sliding_window(400)};
+    tally host{masks};
+    host.add_lengths(lengths);
+    emulated_tally device{masks};
+    device.add_lengths({1, 32}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+    CHECK(device.read() == host);
+    CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
+}
+
 TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") {
     std::mt19937_64 random(7);
     for (const mask_set& masks : {mask_set{}, every_text_mask}) {
@@ -202,8 +218,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     CHECK(told.read() == host);
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
-                    alone.add_pack(shape,
-                                   detail::pack_of(real.data(), num_real + 1, padded.data(), padded.size()),
+                    alone.add_pack(shape, detail::pack_of(real.data(), num_real + 1, padded.data(), padded.size()),
                                    detail::real_sequences<std::int32_t>(num_real));
                     CHECK(alone.read() == host);
                 }
@@ -221,7 +236,8 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add_lengths(shape, detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+            device.add_lengths(
+                shape, detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -308,10 +324,10 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         emulated_tally_of<own_rules> device{masks};
         device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add_lengths(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
-        device.add_pack(
-            shape, detail::pack_of(boundaries.data(), slots.data(), slots.size()),
-            detail::real_sequences<std::int32_t>(50));
-        device.add_lengths(shape, detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+        device.add_pack(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size()),
+                        detail::real_sequences<std::int32_t>(50));
+        device.add_lengths(shape,
+                           detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
         device.add_rows(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
@@ -479,7 +495,8 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         const std::vector<std::int32_t> real{0, 5, 20, 30};
         const std::vector<std::int32_t> narrow{0, 8, 20, 32};
         emulated_tally no_room{masks};
-        no_room.add_pack(shape, detail::pack_of(real.data(), narrow.data(), real.size()), detail::real_sequences<std::int32_t>(3));
+        no_room.add_pack(shape, detail::pack_of(real.data(), narrow.data(), real.size()),
+                         detail::real_sequences<std::int32_t>(3));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
         const std::vector<std::int32_t> falling{0, 8, 20, 12};
         emulated_tally bad_slot{masks};
@@ -514,7 +531,8 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add_lengths(shape, detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
+        too_long_row.add_lengths(shape,
+                                 detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }

@@ -95,8 +95,8 @@ class basic_device_tally {
     void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, const N* num_real_seqs,
                         cudaStream_t stream) {
         require_boundaries("cu_seqlens", count);
-        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count),
-                 detail::real_sequences<N>(num_real_seqs), stream);
+        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count), detail::real_sequences<N>(num_real_seqs),
+                 stream);
     }
 
     /// Boundaries of the real sequences alone, `real_count` of them, and of all `count` - 1 slots, which may be more.
@@ -252,7 +252,7 @@ class basic_device_tally {
     /// So many threads that their columns fit 48 KiB, and no more blocks than there is work.
     template <class List>
     [[nodiscard]] detail::launch_shape shape_of(const List& list, std::uint32_t views, std::size_t of_thread) const {
-        const std::uint32_t threads = views == 2 ? 128 : 256;
+        const auto threads = static_cast<std::uint32_t>(detail::threads_of(views));
         return {.blocks = blocks_for(list.size(), of_thread * threads),
                 .threads = threads,
                 .shared_words = views * schema_.columns() * threads};
@@ -272,8 +272,8 @@ class basic_device_tally {
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
         detail::require_modality(empty_.masks(), modality::text, "lengths");
-        launch<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), stream,
-                                                        "add_cu_seqlens", pack, num_real, schema_, words(), ++calls_);
+        launch<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), stream, "add_cu_seqlens",
+                                                        pack, num_real, schema_, words(), ++calls_);
     }
     template <class List>
     void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {

@@ -41,13 +41,23 @@ struct thread_sums {
 
     FLOPTALLY_HOST_DEVICE void add(const std::uint32_t (&lengths)[group_size]) {
         std::uint32_t more = 0;
+        std::uint32_t zeros = 0;
         FLOPTALLY_UNROLLED
         for (std::size_t k = 0; k < group_size; ++k) {
-            count += lengths[k] < 1 ? lengths[k] : 1;
+            zeros += (lengths[k] - 1) >> 31U;  // below 2^31, so that only 0 becomes negative
             more += lengths[k];
             squares += std::uint64_t{lengths[k]} * lengths[k];
         }
         tokens += more;
+        count += static_cast<std::uint32_t>(group_size) - zeros;
+    }
+    /// Adds what is there to the columns of this thread, and begins anew.
+    template <class Block>
+    FLOPTALLY_HOST_DEVICE void move_to(const block_columns<Block>& sums, std::uint32_t seen) {
+        sums.own(seen, static_cast<std::uint32_t>(statistic::count)) += count;
+        sums.own(seen, static_cast<std::uint32_t>(statistic::tokens)) += tokens;
+        sums.own(seen, static_cast<std::uint32_t>(statistic::squares)) += squares;
+        *this = {};
     }
 };
 
@@ -117,7 +127,6 @@ template <class List, class Ref>
 
 template <class Block, class List, class Ref>
 FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
-    constexpr std::uint32_t before_masks = word_schema::fixed;
     const word_schema& schema = into.schema();
     const block_columns<Block> sums(block, schema, List::views);
     const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
@@ -128,8 +137,7 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
         const std::size_t next_round = round + groups_per_round * all;
         const std::size_t end = next_round < list.size() ? next_round : list.size();
         FLOPTALLY_ROLLED
-        for (std::size_t first =
-                 round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
+        for (std::size_t first = round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
              first < end; first += all) {
             length_group<List::views> group;
             const bool plain = list.load(first, group);
@@ -140,7 +148,7 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
                     FLOPTALLY_ROLLED
                     for (std::uint32_t i = 0; i < schema.window_count; ++i) {
                         const capped_window& window = schema.windows[i];
-                        std::uint64_t& sum = sums.own(seen, before_masks + window.mask);
+                        std::uint64_t& sum = sums.own(seen, window.column);
                         std::uint64_t more = capped_rows(group.of[seen], window.left, sum);
                         if (window.right != 0) {
                             more = capped_rows(group.of[seen], window.right, more);
@@ -152,8 +160,13 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
                     continue;
                 }
             }
-            const std::uint32_t chosen = plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1
-                                               : add_long(list, into, call, first);
+            // What follows takes many registers: nothing else is kept in them meanwhile.
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+                own[seen].move_to(sums, seen);
+            }
+            const std::uint32_t chosen =
+                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : add_long(list, into, call, first);
             const std::uint32_t masks = plain ? schema.other_count : schema.mask_count;
             FLOPTALLY_ROLLED
             for (std::uint32_t i = 0; i < 2 * masks; ++i) {
@@ -166,19 +179,18 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
                 const std::uint32_t word = schema.before_masks + m;
                 if (!plain) {
                     into.add_to(seen, word, more);
-                } else if (sums.add_overflows(seen, before_masks + m, more)) {
+                } else if (sums.add_overflows(seen, word_schema::fixed + m, more)) {
                     atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
                 }
             }
         }
         FLOPTALLY_UNROLLED
         for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-            sums.own(seen, static_cast<std::uint32_t>(statistic::count)) = own[seen].count;
-            sums.own(seen, static_cast<std::uint32_t>(statistic::tokens)) = own[seen].tokens;
-            sums.own(seen, static_cast<std::uint32_t>(statistic::squares)) = own[seen].squares;
+            own[seen].move_to(sums, seen);
+            const std::uint64_t tokens = sums.own(seen, static_cast<std::uint32_t>(statistic::tokens));
             for (std::uint32_t i = 0; i < schema.window_count; ++i) {
-                std::uint64_t& sum = sums.own(seen, before_masks + schema.windows[i].mask);
-                sum = pairs_of(schema.windows[i], sum, own[seen].tokens);
+                std::uint64_t& sum = sums.own(seen, schema.windows[i].column);
+                sum = pairs_of(schema.windows[i], sum, tokens);
             }
         }
         sums.add_to(into, modality::text);

@@ -18,7 +18,7 @@ template <class Block, class List, class Ref>
 FLOPTALLY_HOST_DEVICE void add_units(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
     using unit = typename List::unit;
     const word_schema& schema = into.schema();
-    const block_columns<Block> sums(block, schema, 2);
+    const block_columns<Block> sums(block, schema, 1);
     sums.clear();
     const std::size_t all = std::size_t{block.count()} * block.threads();
     for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < list.size(); i += all) {

@@ -26,10 +26,7 @@ class attention_rows {
     static constexpr std::size_t per_load = 16 / sizeof(T);
 
     attention_rows(const T* flags, std::size_t rows, std::size_t columns)
-        : flags_(flags),
-          rows_(rows),
-          columns_(columns),
-          aligned_(lies_on_16_bytes(flags) && columns % per_load == 0) {}
+        : flags_(flags), rows_(rows), columns_(columns), aligned_(lies_on_16_bytes(flags) && columns % per_load == 0) {}
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows_; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t columns() const { return columns_; }
@@ -135,15 +132,13 @@ FLOPTALLY_HOST_DEVICE void add_rows(const Block& block, const attention_rows<T>&
             }
             continue;
         }
-        const sequence real{.length = static_cast<std::uint32_t>(all)};
-        const sequence slot{.length = static_cast<std::uint32_t>(list.columns())};
         FLOPTALLY_ROLLED
         for (std::uint32_t at = block.thread(); at < schema.size(); at += block.threads()) {
             const std::uint32_t seen = at / schema.stride();
             const std::uint32_t word = at % schema.stride();
             if (schema.is_of(modality::text, word)) {
-                into.add_to(seen, word,
-                            amount_of<typename Ref::rules>(schema, word, seen == 0 ? real : slot));
+                const sequence row_or_slot{.length = static_cast<std::uint32_t>(seen == 0 ? all : list.columns())};
+                into.add_to(seen, word, amount_of<typename Ref::rules>(schema, word, row_or_slot));
             }
         }
     }

@@ -22,13 +22,9 @@ namespace floptally::detail {
 template <class Block>
 class block_columns {
   public:
+    /// In `views` times `schema.columns()` times as many words of shared memory as the block has threads.
     FLOPTALLY_HOST_DEVICE block_columns(const Block& block, const word_schema& schema, std::uint32_t views)
         : block_(block), schema_(schema), views_(views) {}
-
-    /// Words of shared memory for so many threads.
-    [[nodiscard]] static std::size_t size(const word_schema& schema, std::uint32_t views, std::size_t threads) {
-        return views * schema.columns() * threads;
-    }
 
     /// This thread's row, to zeros.
     FLOPTALLY_HOST_DEVICE void clear() const {

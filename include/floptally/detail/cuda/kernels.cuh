@@ -20,9 +20,10 @@
 
 namespace floptally::detail {
 
-/// Blocks of most threads that the kernels of lengths leave a multiprocessor's registers for.
-inline constexpr int most_threads = 256;
-inline constexpr int least_blocks = 5;
+/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
+/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
+[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
+[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
 
 /// What a kernel adds to: the words of both views and the record behind them, by a schema among its parameters, which
 /// lie in constant memory.
@@ -32,15 +33,16 @@ template <class Rules>
 }
 
 template <class Rules, class List>
-__global__ void __launch_bounds__(most_threads, least_blocks) add_lengths_kernel(List list, const __grid_constant__ word_schema schema,
-                                            std::uint64_t* words, std::uint32_t call) {
+__global__ void __launch_bounds__(threads_of(List::views), blocks_of(List::views))
+    add_lengths_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words,
+                       std::uint32_t call) {
     add_lengths(cuda_block{}, list, tally_at<Rules>(schema, words), call);
 }
 
 template <class Rules, class T, class S, class N>
-__global__ void __launch_bounds__(most_threads, least_blocks) add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real,
-                                         const __grid_constant__ word_schema schema, std::uint64_t* words,
-                                         std::uint32_t call) {
+__global__ void __launch_bounds__(threads_of(2), blocks_of(2))
+    add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real,
+                    const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {
     add_pack(cuda_block{}, pack, num_real, tally_at<Rules>(schema, words), call);
 }
 

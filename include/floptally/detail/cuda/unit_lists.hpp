@@ -45,12 +45,14 @@ struct hstu_samples {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
     template <class Ref>
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, sequence& real, std::uint32_t call, const Ref& into) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, sequence& real, std::uint32_t call,
+                                                  const Ref& into) const {
         const refusal_place place{call, i};
         real.target_group = target_group;
         return take_number(lengths[i], input_field::lengths, place, into, real.length) &&
-            (contextual == nullptr || take_number(contextual[i], input_field::contextual, place, into, real.context)) &&
-            (targets == nullptr || take_number(targets[i], input_field::targets, place, into, real.targets));
+               (contextual == nullptr ||
+                take_number(contextual[i], input_field::contextual, place, into, real.context)) &&
+               (targets == nullptr || take_number(targets[i], input_field::targets, place, into, real.targets));
     }
 };
 
@@ -65,11 +67,12 @@ struct listed_grids {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
     template <class Ref>
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, grid& real, std::uint32_t call, const Ref& into) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, grid& real, std::uint32_t call,
+                                                  const Ref& into) const {
         const T* const own = thw + numbers_per_unit * i;
         return take_number(own[0], input_field::grid_thw, {call, numbers_per_unit * i}, into, real.t) &&
-                          take_number(own[1], input_field::grid_thw, {call, numbers_per_unit * i + 1}, into, real.h) &&
-                          take_number(own[2], input_field::grid_thw, {call, numbers_per_unit * i + 2}, into, real.w);
+               take_number(own[1], input_field::grid_thw, {call, numbers_per_unit * i + 1}, into, real.h) &&
+               take_number(own[2], input_field::grid_thw, {call, numbers_per_unit * i + 2}, into, real.w);
     }
 };
 
@@ -84,7 +87,8 @@ struct listed_clips {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count; }
     template <class Ref>
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, audio_clip& real, std::uint32_t call, const Ref& into) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::size_t i, audio_clip& real, std::uint32_t call,
+                                                  const Ref& into) const {
         return take_number(frames[i], input_field::audio_frames, {call, i}, into, real.frames);
     }
 };

@@ -34,7 +34,7 @@ inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
 /// how many rows grow to the left and to the right before its width caps them, from 1 on; on the right 0 where it is
 /// causal. A side without a limit ends where the rows do.
 struct capped_window {
-    std::uint32_t mask;  ///< in the order of the words
+    std::uint32_t column;  ///< of its word
     std::uint32_t left;
     std::uint32_t right;
 };
@@ -68,7 +68,7 @@ struct word_schema {
             }
             if (masks[i].is<mask_rules::band>()) {
                 const auto sides = masks[i].as<mask_rules::band>();
-                windows[window_count++] = {i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
+                windows[window_count++] = {fixed + i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
             } else {
                 others[other_count++] = i;
             }
@@ -89,14 +89,13 @@ struct word_schema {
     /// Rows that grow, of a side that sees so many keys besides its own, or all of them where it is below 0.
     [[nodiscard]] static constexpr std::uint32_t rows_of(std::int32_t side) {
         return side < 0 || static_cast<std::uint32_t>(side) >= plain_limit ? plain_limit
-                                                                         : static_cast<std::uint32_t>(side) + 1;
+                                                                           : static_cast<std::uint32_t>(side) + 1;
     }
 
     /// Words that one modality adds to: its fixed ones, and behind them all masks, of which some may be of others.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t columns() const { return fixed + mask_count; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t word_of(modality in, std::uint32_t column) const {
-        return column < fixed ? static_cast<std::uint32_t>(in) * fixed + column
-                                           : before_masks + column - fixed;
+        return column < fixed ? static_cast<std::uint32_t>(in) * fixed + column : before_masks + column - fixed;
     }
     /// Words of one view.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
