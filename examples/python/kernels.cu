@@ -8,16 +8,16 @@
 
 namespace floptally::detail {
 
-#define FLOPTALLY_KERNEL(name, list)                                                                        \
-    extern "C" __global__ void __launch_bounds__(most_threads, least_blocks) floptally_##name(              \
-        list given, const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) { \
-        add_lengths(cuda_block{}, given, tally_at<library_rules>(schema, words), call);                     \
+#define FLOPTALLY_KERNEL(name, list)                                                                                \
+    extern "C" __global__ void __launch_bounds__(threads_of(list::views), blocks_of(list::views)) floptally_##name( \
+        list given, const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {         \
+        add_lengths(cuda_block{}, given, tally_at<library_rules>(schema, words), call);                             \
     }
 FLOPTALLY_PYTHON_LENGTHS(FLOPTALLY_KERNEL)
 #undef FLOPTALLY_KERNEL
 
 #define FLOPTALLY_KERNEL(name, integer, number)                                                                  \
-    extern "C" __global__ void __launch_bounds__(most_threads, least_blocks)                                     \
+    extern "C" __global__ void __launch_bounds__(threads_of(2), blocks_of(2))                                    \
         floptally_##name(padded_boundaries<integer, integer> pack, real_sequences<number> num_real,              \
                          const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) { \
         add_pack(cuda_block{}, pack, num_real, tally_at<library_rules>(schema, words), call);                    \
