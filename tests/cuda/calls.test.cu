@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
@@ -74,7 +73,6 @@ void calls_are_counted() {
     const std::int32_t* const list = numbers.get();
     const gpu_test::stream stream;
     device_tally batch(masks, {.snapshots = 4});
-    device_flops work(model, 4);
     single_rank alone;
     single_device over;
     const tally_reduction reduction(masks, scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone, std::nullopt);
@@ -101,9 +99,6 @@ void calls_are_counted() {
         {"snapshot_and_reset_async", [&](cudaStream_t on) { batch.snapshot_and_reset_async(on); }, one_launch, 1},
         {"reset_async", [&](cudaStream_t on) { batch.reset_async(on); }, {.others = 2}, 1},
         {"poll", [&](cudaStream_t) { static_cast<void>(batch.poll()); }, {}, 0},
-        {"evaluate_async", [&](cudaStream_t on) { work.evaluate_async(batch, on); }, one_launch, 1},
-        {"device_flops::snapshot_async", [&](cudaStream_t on) { work.snapshot_async(on); }, one_launch, 1},
-        {"device_flops::poll", [&](cudaStream_t) { static_cast<void>(work.poll()); }, {}, 0},
         {"device_reduction::sum_async",
          [&](cudaStream_t on) { sums.sum_async(batch, over, on); },
          {.launches = 2, .others = 1},

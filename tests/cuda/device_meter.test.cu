@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
@@ -86,28 +85,6 @@ void steps_reach_the_meter() {
     expect(steps.finish(stream) == 4, "all that fit");
 }
 
-void flops_are_evaluated() {
-    const flop_counter model(presets::llama_3_1_405b.cost());
-    const gpu_test::stream stream;
-    const device_copy<std::int32_t> on_device(boundaries);
-    device_tally batch(model.masks());
-    device_flops work(model);
-    tally host{model.masks()};
-    for (int i = 0; i < 3; ++i) {
-        batch.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
-        work.evaluate_async(batch, stream);
-        work.snapshot_async(stream);
-        host.add_cu_seqlens(boundaries);
-        const flops_by_view expected{model.total(host, view::useful), model.total(host, view::padded),
-                                     model.total(host, view::executed)};
-        expect(work.read(stream) == expected, "FLOPs of " + std::to_string(i + 1) + " microbatches");
-        const std::optional<flops_by_view> polled = work.poll();
-        expect(polled && *polled == expected, "the same, polled");
-    }
-    device_tally other(mask_set{mask::chunked(9)});
-    expect(error_of([&] { work.evaluate_async(other, stream); }).rfind("masks: ", 0) == 0, "a tally of other masks");
-}
-
 /// The group of one rank, on a device.
 struct single_device {
     static void sum_async(std::span<std::uint64_t>, cudaStream_t) {}
@@ -161,7 +138,6 @@ void steps_are_timed() {
 int main(int argc, char** argv) {
     return gpu_test::run(argc, argv, [] {
         steps_reach_the_meter();
-        flops_are_evaluated();
         a_sum_over_ranks_is_polled();
         steps_are_timed();
     });

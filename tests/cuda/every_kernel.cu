@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 
-#include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/flop_counter.hpp>
 
 namespace {
 
@@ -34,14 +32,13 @@ void add_every_list(device_tally& to, const T* numbers, cudaStream_t stream) {
 }  // namespace
 
 void every_kernel(device_tally& to, const std::int32_t* narrow, const std::int64_t* wide, const bool* flags,
-                  const flop_counter& model, const tally_reduction& reduction, cudaStream_t stream) {
+                  const tally_reduction& reduction, cudaStream_t stream) {
     add_every_list(to, narrow, stream);
     add_every_list(to, wide, stream);
     to.add_cu_seqlens(narrow, wide, 1, wide, stream);
     to.add_attention_mask(flags, 1, 1, stream);
     to.add_shape(1, 1, stream);
     to.snapshot_async(stream);
-    device_flops(model).evaluate_async(to, stream);
     any_reducer over;
     device_reduction(reduction).sum_async(to, over, stream);
 }

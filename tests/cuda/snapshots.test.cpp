@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <floptally/cuda/device_reading.hpp>
-#include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/snapshot_reader.hpp>
@@ -51,16 +50,6 @@ struct emulated_ring {
     detail::snapshot_slots slots;
     detail::snapshot_reader reader;
 };
-
-std::vector<std::uint64_t> evaluated(const flop_counter& model, const tally& batch,
-                                     const detail::refusal_record& record = {}) {
-    const detail::dot_coefficients coefficients(model);
-    std::vector<std::uint64_t> words(detail::flops_words::count, 77);
-    emulated::grid_of_blocks(1, 32, 0).run([&](const emulated::block& block) {
-        detail::evaluate_on_device(block, batch.words().data(), record, coefficients, words.data());
-    });
-    return words;
-}
 
 tally some_batch(const mask_set& masks, std::uint32_t seed) {
     tally batch{masks};
@@ -134,71 +123,6 @@ TEST_CASE("A slot that a device is writing to is not there yet, and one that it 
     CHECK(!ring.next());
     ring.slots.slot(1)[0] = 3;
     CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 1 overwritten", 0) == 0);
-}
-
-TEST_CASE("FLOPs of a device are those of the host in every view, and add up over ranks as words") {
-    for (const transformer<gqa, gated_mlp>& model : {presets::mistral_7b, presets::llama_3_1_405b}) {
-        for (const convention* how : conventions::all) {
-            const flop_counter folded(model.cost(), *how, {.recomputed = recompute::full});
-            std::vector<std::uint64_t> sums(detail::flops_words::count, 0);
-            flops_by_view expected;
-            for (std::uint32_t rank = 0; rank < 5; ++rank) {
-                const tally batch = some_batch(folded.masks(), rank);
-                const std::vector<std::uint64_t> words = evaluated(folded, batch);
-                const flops_by_view own{folded.total(batch, view::useful), folded.total(batch, view::padded),
-                                        folded.total(batch, view::executed)};
-                CHECK(flops_of_device(words) == own);
-                expected.useful += own.useful;
-                expected.padded += own.padded;
-                expected.executed += own.executed;
-                for (std::size_t i = 0; i < sums.size(); ++i) {
-                    sums[i] += words[i];
-                }
-            }
-            CHECK(flops_of_device(sums) == expected);
-        }
-    }
-}
-
-TEST_CASE("FLOPs above 64 bits, and a sum above 128") {
-    tally batch{mask_set{}};
-    batch.add({.length = 0xFFFF'FFFFU});
-    const flop_counter folded(presets::llama_3_1_405b.cost());
-    std::vector<std::uint64_t> words = evaluated(folded, batch);
-    CHECK(flops_of_device(words).useful == folded.total(batch));
-    CHECK(flops_of_device(words).useful.value() >> 64 != 0);
-    words[3] = std::uint64_t{1} << 32U;
-    CHECK(error_of([&] { static_cast<void>(flops_of_device(words)); }) ==
-          "flops: the sum over ranks does not fit 128 bits");
-    CHECK(error_of([&] { static_cast<void>(flops_of_device(std::span(words).first(3))); }) ==
-          "words: must be 15 of a device_flops, got 3");
-}
-
-TEST_CASE("FLOPs of a tally that left something out, did not fit or lacks visits are an error") {
-    const flop_counter folded(presets::mistral_7b.cost());
-    const tally batch = some_batch(folded.masks(), 1);
-    detail::refusal_record record{};
-    record.left_out = 3;
-    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(folded, batch, record))); }) ==
-          "device: 3 sequences were left out: read the tally, whose error says why");
-    record = {};
-    record.overflowed[1] = 8;
-    CHECK(error_of([&] {
-              static_cast<void>(flops_of_device(evaluated(folded, batch, record)));
-          }).rfind("device: a sum", 0) == 0);
-    const moe experts{
-        .num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 14336, .routed_is_measured = true};
-    const cost measured = presets::mistral_7b.cost() + experts.cost({.hidden_size = 4096});
-    const flop_counter routed(measured);
-    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, batch))); }) ==
-          error_of([&] { static_cast<void>(routed.total(batch)); }));
-    tally mocks{routed.masks()};
-    mocks.add({}, {.length = 64});
-    CHECK(error_of([&] { static_cast<void>(flops_of_device(evaluated(routed, mocks))); }) ==
-          error_of([&] { static_cast<void>(routed.total(mocks)); }));
-    tally visited = batch;
-    visited.add_routed(9, 10);
-    CHECK(flops_of_device(evaluated(routed, visited)).padded == routed.total(visited, view::padded));
 }
 
 TEST_CASE("A device fills the message of a reduction as the host does, and refuses where the host does") {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <floptally/cuda/cuda_memory.hpp>
-#include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
@@ -70,10 +69,7 @@ void memory_is_given_back_behind_its_kernels() {
     {
         const flop_counter model(presets::mistral_7b.cost());
         device_tally batch(model.masks());
-        device_flops work(model);
         batch.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
-        work.evaluate_async(batch, stream);
-        work.snapshot_async(stream);
         batch.snapshot_async(stream);
     }
     stream.wait();
@@ -99,13 +95,10 @@ void what_cannot_be_captured_is_refused() {
     const gpu_test::stream other;
     const device_copy<std::int32_t> on_device(boundaries);
     device_tally batch(model.masks());
-    device_flops work(model);
     device_meter steps(totals);
     capture(stream, [&] {
         expect(begins_with(error_of([&] { static_cast<void>(batch.read(stream)); }), "read: waits for the stream"),
                "a tally is read in a capture");
-        expect(begins_with(error_of([&] { static_cast<void>(work.read(stream)); }), "read: waits for the stream"),
-               "FLOPs are read in a capture");
         expect(begins_with(error_of([&] { steps.begin_step(stream); }), "begin: the stream is being captured"),
                "a step begins in a capture");
         expect(begins_with(error_of([&] { static_cast<void>(steps.finish(stream)); }),
@@ -243,10 +236,14 @@ void an_owner_works_on_its_own_device() {
     expect(begins_with(error_of([&] { batch->add_cu_seqlens(on_second->get(), boundaries.size(), of_first); }),
                        "add_cu_seqlens: "),
            "a stream of another device");
-    device_flops work(model);  // of the first
-    expect(error_of([&] { work.evaluate_async(*batch, of_first); }) ==
+    single_rank alone;
+    single_device over;
+    const tally_reduction reduction(model.masks(), scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone,
+                                    std::nullopt);
+    device_reduction sums(reduction);  // of the first
+    expect(error_of([&] { sums.sum_async(*batch, over, of_first); }) ==
                "tally: is on device 1, and what is made of it on device 0",
-           "FLOPs of a tally of another device");
+           "a sum of a tally of another device");
     expect(cudaGetLastError() == cudaSuccess, "an error stays behind streams of other devices");
     int current = -1;
     require_cuda(cudaGetDevice(&current), "cudaGetDevice");

@@ -362,6 +362,15 @@ def test_rules_that_the_kernels_lack_are_refused_before_anything_is_asked(host: 
     assert host.counts() - before == (0, 0, 0, 0)
 
 
+def test_the_lines_of_the_page_run(mistral: floptally.Cost) -> None:
+    from test_readme import blocks
+
+    lines = next(one for one in blocks("docs/cuda.md") if "DeviceTally(model)" in one)
+    scope: dict[str, Any] = {"floptally": floptally, "model": mistral, "batches": [{"cu_seqlens": Tensor([0, 5])}]}
+    exec(lines, scope)
+    assert scope["tally"].tokens == 0
+
+
 @pytest.mark.parametrize(
     ("driver", "message"),
     [

@@ -450,6 +450,15 @@ def test_callbacks_with_a_sum_of_their_own_take_part_whatever_is_wrong(meter: Me
     assert (sums, meter.run.tokens) == ([5], 5)
 
 
+def test_the_lines_of_the_page_run(meter: Meter, gpu: Gpu) -> None:
+    from test_readme import blocks
+
+    lines = next(one for one in blocks("docs/python.md") if "meter.finish()" in one)
+    trained: list[Any] = []
+    exec(lines, {"meter": meter, "batches": [{"cu_seqlens": Tensor([0, n])} for n in (5, 6)], "train": trained.append})
+    assert (len(trained), meter.run.steps, meter.run.tokens) == (2, 2, 11)
+
+
 def test_the_process_does_not_end_before_all_is_counted() -> None:
     script = """
 import atexit, floptally

@@ -10,21 +10,17 @@
 #include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
-#include <floptally/detail/word_table.hpp>
 #include <floptally/error.hpp>
-#include <floptally/flops.hpp>
 #include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 
 /// @file
-/// Words of a device, read by the host: a tally, FLOPs, or the error that a kernel could not throw.
+/// Words of a device, read by the host: a tally, or the error that a kernel could not throw.
 
 namespace floptally {
 
@@ -131,47 +127,5 @@ inline void repeat_refusal(const refusal_record& record, std::size_t index, cons
 }
 
 }  // namespace detail
-
-/// All FLOPs of a batch.
-struct flops_by_view {
-    flops useful{};
-    flops padded{};
-    flops executed{};
-
-    [[nodiscard]] friend constexpr bool operator==(const flops_by_view&, const flops_by_view&) = default;
-};
-
-/// The FLOPs that a `device_flops` has, of one rank or as a SUM over ranks; or the error that its kernel could not
-/// throw.
-[[nodiscard]] inline flops_by_view flops_of_device(std::span<const std::uint64_t> words) {
-    using layout = detail::flops_words;
-    if (words.size() != layout::count) {
-        throw error("words", "must be " + std::to_string(layout::count) + " of a device_flops, got " +
-                                 std::to_string(words.size()));
-    }
-    if (words[layout::overflowed] != 0) {
-        throw overflow("device", "a sum of the tally does not fit 64 bits: read the tally, whose error says which");
-    }
-    if (words[layout::left_out] != 0) {
-        throw error("device", std::to_string(words[layout::left_out]) +
-                                  " sequences were left out: read the tally, whose error says why");
-    }
-    if (words[layout::unrouted] != 0) {
-        detail::word_table::refuse_unrouted();
-    }
-    const auto of = [&words](view seen) {
-        flops sum;
-        for (std::uint32_t limb = layout::limbs; limb-- > 0;) {
-            const std::uint64_t word = words[static_cast<std::size_t>(seen) * layout::limbs + limb];
-            const uint128 shifted = uint128{word} << (32U * limb);
-            if (shifted >> (32U * limb) != word) {
-                throw overflow("flops", "the sum over ranks does not fit 128 bits");
-            }
-            sum += flops{shifted};
-        }
-        return sum;
-    };
-    return {of(view::useful), of(view::padded), of(view::executed)};
-}
 
 }  // namespace floptally

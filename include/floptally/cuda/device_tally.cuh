@@ -61,12 +61,11 @@ class basic_device_tally {
           schema_(masks),
           schema_on_device_(detail::copied_to_device(schema_)),
           words_(detail::make_device_words(state_words())),
-          ring_(options.snapshots, state_words()) {
+          ring_(options.snapshots, state_words()),
+          max_blocks_(options.max_blocks) {
         detail::load_kernels();
-        int multiprocessors = 0;
-        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.number()),
+        require_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_.number()),
                      "cudaDeviceGetAttribute");
-        max_blocks_ = options.max_blocks != 0 ? options.max_blocks : 8 * static_cast<std::uint32_t>(multiprocessors);
     }
 
     /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
@@ -129,11 +128,11 @@ class basic_device_tally {
     void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
         detail::require_row_length(columns);
         static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
-        detail::require_modality(empty_.masks(), modality::text, "attention_mask");
         constexpr std::uint32_t threads = 256;
-        launch<detail::add_rows_kernel<Rules, T>>(
-            {.blocks = blocks_for(rows, 1), .threads = threads, .shared_words = threads / detail::warp_size}, stream,
-            "add_attention_mask", detail::attention_rows<T>(flags, rows, columns), schema_, words(), ++calls_);
+        add_by<detail::add_rows_kernel<Rules, T>>(
+            {.blocks = blocks_for(rows, 1, 8), .threads = threads, .shared_words = threads / detail::warp_size},
+            modality::text, "attention_mask", "add_attention_mask", stream,
+            detail::attention_rows<T>(flags, rows, columns));
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
@@ -176,8 +175,9 @@ class basic_device_tally {
         detail::counted_words counted_words{};
         std::copy(counted.words().begin(), counted.words().end(), counted_words.words);
         ++calls_;
-        launch<detail::add_counted_kernel<Rules>>({.threads = 2 * detail::warp_size}, stream, "add", counted_words,
-                                                  schema_, words());
+        const detail::owned_device::scope on(device_, stream);
+        detail::launch<detail::add_counted_kernel<Rules>>({.threads = 2 * detail::warp_size}, stream, "add",
+                                                          counted_words, schema_, words());
     }
 
     /// Begins anew, error included.
@@ -222,11 +222,13 @@ class basic_device_tally {
     }
 
   private:
-    template <auto Kernel, class... Arguments>
-    void launch(const detail::launch_shape& shape, cudaStream_t stream, const char* name,
-                const Arguments&... arguments) {
+    /// One launch of a kernel that takes these lists.
+    template <auto Kernel, class... Lists>
+    void add_by(const detail::launch_shape& shape, modality in, const char* field, const char* name,
+                cudaStream_t stream, const Lists&... lists) {
+        detail::require_modality(empty_.masks(), in, field);
         const detail::owned_device::scope on(device_, stream);
-        detail::launch<Kernel>(shape, stream, name, arguments...);
+        detail::launch<Kernel>(shape, stream, name, lists..., schema_, words(), ++calls_);
     }
     void take_snapshot(bool reset, cudaStream_t stream) {
         const detail::owned_device::scope on(device_, stream);
@@ -253,33 +255,31 @@ class basic_device_tally {
     template <class List>
     [[nodiscard]] detail::launch_shape shape_of(const List& list, std::uint32_t views, std::size_t of_thread) const {
         const auto threads = static_cast<std::uint32_t>(detail::threads_of(views));
-        return {.blocks = blocks_for(list.size(), of_thread * threads),
+        return {.blocks = blocks_for(list.size(), of_thread * threads, detail::blocks_of(views)),
                 .threads = threads,
                 .shared_words = views * schema_.columns() * threads};
     }
-    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one) const {
+    /// No more than are on the device at once, `resident` on each multiprocessor.
+    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one, int resident) const {
         const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
-        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, max_blocks_));
+        const std::size_t most = max_blocks_ != 0 ? max_blocks_ : static_cast<std::size_t>(resident * multiprocessors_);
+        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most));
     }
 
     template <class List>
     void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
-        detail::require_modality(empty_.masks(), modality::text, "lengths");
-        launch<detail::add_lengths_kernel<Rules, List>>(shape_of(list, List::views, detail::group_size), stream, name,
-                                                        list, schema_, words(), ++calls_);
+        add_by<detail::add_lengths_kernel<Rules, List>>(shape_of(list, List::views, detail::group_size), modality::text,
+                                                        "lengths", name, stream, list);
     }
     template <class T, class S, class N>
     void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
                   cudaStream_t stream) {
-        detail::require_modality(empty_.masks(), modality::text, "lengths");
-        launch<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), stream, "add_cu_seqlens",
-                                                        pack, num_real, schema_, words(), ++calls_);
+        add_by<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), modality::text,
+                                                        "lengths", "add_cu_seqlens", stream, pack, num_real);
     }
     template <class List>
     void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
-        detail::require_modality(empty_.masks(), in, field);
-        launch<detail::add_units_kernel<Rules, List>>(shape_of(list, 1, 1), stream, name, list, schema_, words(),
-                                                      ++calls_);
+        add_by<detail::add_units_kernel<Rules, List>>(shape_of(list, 1, 1), in, field, name, stream, list);
     }
 
     tally empty_;
@@ -288,7 +288,8 @@ class basic_device_tally {
     detail::device_array<detail::word_schema> schema_on_device_;
     detail::device_words words_;  // both views, the record
     detail::snapshot_ring ring_;
-    std::uint32_t max_blocks_ = 0;
+    std::uint32_t max_blocks_;
+    int multiprocessors_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset
 };
 

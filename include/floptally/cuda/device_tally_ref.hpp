@@ -18,6 +18,12 @@
 
 namespace floptally {
 
+/// What a kernel can add: a `sequence`, a `grid`, an `audio_clip`.
+template <class Unit>
+concept device_unit = requires(const Unit& unit) {
+    detail::modality_of(unit);
+};
+
 /// A `device_tally` as a kernel sees it: a value that any thread adds to. The owner must outlive it.
 ///
 /// What cannot be counted is left out and remembered; reading the owner raises it. Threads of one block that add much
@@ -36,29 +42,25 @@ class basic_device_tally_ref {
                                                  detail::refusal_record* refusals)
         : schema_(schema), words_(words), refusals_(refusals) {}
 
-    /// One sequence that fills its slot. `index` is what an error calls it.
-    FLOPTALLY_HOST_DEVICE void add(const sequence& real, std::uint64_t index = 0) const { add_unit(real, real, index); }
-    /// One sequence and the slot that it is padded to; {} for `real` is a mock sequence.
-    FLOPTALLY_HOST_DEVICE void add(const sequence& real, const sequence& slot, std::uint64_t index = 0) const {
-        add_unit(real, slot, index);
+    /// One sequence, image or clip of sound that fills its slot; braces are a sequence. `index` is what an error calls
+    /// it.
+    template <device_unit Unit = sequence>
+    FLOPTALLY_HOST_DEVICE void add(const Unit& real, std::uint64_t index = 0) const {
+        add(real, real, index);
     }
-    /// The same of an image or a clip.
-    template <std::same_as<grid> Grid>  // so that braces stay a sequence, here and below
-    FLOPTALLY_HOST_DEVICE void add(const Grid& real, std::uint64_t index = 0) const {
-        add_unit(real, real, index);
-    }
-    template <std::same_as<grid> Grid>
-    FLOPTALLY_HOST_DEVICE void add(const Grid& real, const Grid& slot, std::uint64_t index = 0) const {
-        add_unit(real, slot, index);
-    }
-    /// And of a clip of sound.
-    template <std::same_as<audio_clip> Clip>
-    FLOPTALLY_HOST_DEVICE void add(const Clip& real, std::uint64_t index = 0) const {
-        add_unit(real, real, index);
-    }
-    template <std::same_as<audio_clip> Clip>
-    FLOPTALLY_HOST_DEVICE void add(const Clip& real, const Clip& slot, std::uint64_t index = 0) const {
-        add_unit(real, slot, index);
+    /// One and the slot that it is padded to; {} for `real` is a mock sequence.
+    template <device_unit Unit = sequence>
+    FLOPTALLY_HOST_DEVICE void add(const Unit& real, const Unit& slot, std::uint64_t index = 0) const {
+        if (!is_valid(real, slot)) {
+            detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
+            return;
+        }
+        for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
+            if (schema_->is_of(detail::modality_of(real), word)) {
+                add_to(0, word, detail::amount_of<Rules>(*schema_, word, real));
+                add_to(1, word, detail::amount_of<Rules>(*schema_, word, slot));
+            }
+        }
     }
 
     /// Visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
@@ -123,20 +125,6 @@ class basic_device_tally_ref {
     }
 
   private:
-    template <class Unit>
-    FLOPTALLY_HOST_DEVICE void add_unit(const Unit& real, const Unit& slot, std::uint64_t index) const {
-        if (!is_valid(real, slot)) {
-            detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
-            return;
-        }
-        for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
-            if (schema_->is_of(detail::modality_of(real), word)) {
-                add_to(0, word, detail::amount_of<Rules>(*schema_, word, real));
-                add_to(1, word, detail::amount_of<Rules>(*schema_, word, slot));
-            }
-        }
-    }
-
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& g) const {
         if (!schema_->has_tower(modality::vision) || detail::has_too_large_a_frame(g)) {
             return false;

@@ -6,7 +6,6 @@
 
 #include <floptally/cuda/cuda_device.hpp>
 #include <floptally/cuda/cuda_memory.hpp>
-#include <floptally/cuda/device_flops.cuh>
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
@@ -23,7 +22,5 @@ inline std::size_t words_of_a_tally() {
     device_tally batch(model.masks());
     batch.add_shape(1, 8192, nullptr);
     batch.add_lengths(static_cast<const std::int32_t*>(nullptr), 0, nullptr);
-    device_flops work(model);
-    work.evaluate_async(batch, nullptr);
-    return batch.read(nullptr).words().size() + (work.read(nullptr).useful == model.total(batch.read(nullptr)) ? 0 : 1);
+    return batch.read(nullptr).words().size();
 }

@@ -8,7 +8,6 @@
 #include <floptally/detail/cuda/add_units.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/block.hpp>
-#include <floptally/detail/cuda/dot_product.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
@@ -19,11 +18,6 @@
 /// The kernels: each is the body that its header has, over the block of a launch.
 
 namespace floptally::detail {
-
-/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
-/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
-[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
-[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
 
 /// What a kernel adds to: the words of both views and the record behind them, by a schema among its parameters, which
 /// lie in constant memory.
@@ -75,12 +69,6 @@ __global__ void add_counted_kernel(const __grid_constant__ counted_words counted
 template <class Unused = void>
 __global__ void take_snapshot_kernel(std::uint64_t* words, snapshot_slots slots, bool reset) {
     take_snapshot(cuda_block{}, words, slots, reset);
-}
-
-template <class Unused = void>
-__global__ void evaluate_kernel(const std::uint64_t* words, const refusal_record* record, const dot_coefficients* model,
-                                std::uint64_t* to) {
-    evaluate_on_device(cuda_block{}, words, *record, *model, to);
 }
 
 template <class Unused = void>

@@ -58,7 +58,10 @@ struct word_schema {
     word_schema() = default;
     explicit word_schema(const mask_set& of_model) {
         const tally like{of_model};
-        require_few(like.masks());
+        if (like.masks().size() > max_masks) {
+            throw error("masks", "this model needs words of " + std::to_string(like.masks().size()) +
+                                     " masks, and a device's tally has room for " + std::to_string(max_masks));
+        }
         mask_count = static_cast<std::uint32_t>(like.masks().size());
         before_masks = static_cast<std::uint32_t>(tally_words::before_masks(like.masks()));
         for (std::uint32_t i = 0; i < mask_count; ++i) {
@@ -75,14 +78,6 @@ struct word_schema {
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
             has[static_cast<std::size_t>(in)] = like.masks().has(in);
-        }
-    }
-
-    /// Throws where a device's tally has no room for these masks.
-    static void require_few(const mask_set& masks) {
-        if (masks.size() > max_masks) {
-            throw error("masks", "this model needs words of " + std::to_string(masks.size()) +
-                                     " masks, and a device's tally has room for " + std::to_string(max_masks));
         }
     }
 

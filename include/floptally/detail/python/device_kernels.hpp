@@ -71,25 +71,28 @@ struct device_launch {
     std::size_t shared_bytes;
 };
 
-/// No more blocks than there is work, `of_one` a block.
-[[nodiscard]] inline std::uint32_t blocks_for(std::size_t work, std::size_t of_one, std::uint32_t most) {
+/// No more blocks than there is work, `of_one` a block, and than are on the device at once.
+[[nodiscard]] inline std::uint32_t blocks_for(std::size_t work, std::size_t of_one, std::size_t most) {
     const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most));
 }
 
-/// Of lengths: so many threads that their columns of shared memory fit 48 KiB.
+/// Of lengths, in columns of shared memory.
 template <class List>
-[[nodiscard]] device_launch launch_of(const List& list, const word_schema& schema, std::uint32_t most_blocks) {
-    constexpr std::uint32_t threads = List::views == 2 ? 128 : 256;
-    return {blocks_for(list.size(), group_size * threads, most_blocks), threads,
+[[nodiscard]] device_launch launch_of(const List& list, const word_schema& schema, std::uint32_t multiprocessors) {
+    constexpr auto threads = static_cast<std::uint32_t>(threads_of(List::views));
+    constexpr auto resident = static_cast<std::uint32_t>(blocks_of(List::views));
+    return {blocks_for(list.size(), group_size * threads, resident * multiprocessors), threads,
             sizeof(std::uint64_t) * List::views * schema.columns() * threads};
 }
 /// Of flags: a block for each row.
 template <class T>
 [[nodiscard]] device_launch launch_of(const attention_rows<T>& rows, const word_schema& /*schema*/,
-                                      std::uint32_t most_blocks) {
+                                      std::uint32_t multiprocessors) {
     constexpr std::uint32_t threads = 256;
-    return {blocks_for(rows.size(), 1, most_blocks), threads, sizeof(std::uint64_t) * threads / warp_size};
+    constexpr std::uint32_t resident = 8;
+    return {blocks_for(rows.size(), 1, resident * multiprocessors), threads,
+            sizeof(std::uint64_t) * threads / warp_size};
 }
 inline constexpr device_launch launch_of_snapshot{1, 4 * warp_size, sizeof(std::uint64_t)};
 

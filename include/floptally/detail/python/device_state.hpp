@@ -37,7 +37,7 @@ class device_state {
         context_.emplace(device);
         const driver_context::scope on(*context_);
         load(kernels);
-        most_blocks_ = 8 * context_->multiprocessors();
+        multiprocessors_ = context_->multiprocessors();
 
         const cuda_driver& driver = cuda_driver::get();
         const std::size_t bytes = (std::size_t{state_words()} + 1) * sizeof(std::uint64_t);
@@ -66,13 +66,13 @@ class device_state {
     /// One launch that adds a list.
     template <class List>
     void add(const List& list, cu_stream stream) {
-        launch(device_kernel<List>::symbol, launch_of(list, schema_, most_blocks_), stream, "add", list, schema_,
+        launch(device_kernel<List>::symbol, launch_of(list, schema_, multiprocessors_), stream, "add", list, schema_,
                owns_.words.get(), ++calls_);
     }
     /// The same of a pack.
     template <class Pack, class Number>
     void add(const Pack& pack, const real_sequences<Number>& num_real, cu_stream stream) {
-        launch(device_kernel<Pack, Number>::symbol, launch_of(pack, schema_, most_blocks_), stream, "add", pack,
+        launch(device_kernel<Pack, Number>::symbol, launch_of(pack, schema_, multiprocessors_), stream, "add", pack,
                num_real, schema_, owns_.words.get(), ++calls_);
     }
 
@@ -163,7 +163,7 @@ class device_state {
     std::map<std::string_view, cu_function> functions_;
     snapshot_slots slots_{};
     std::optional<snapshot_reader> reader_;
-    std::uint32_t most_blocks_ = 0;
+    std::uint32_t multiprocessors_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset
 };
 
