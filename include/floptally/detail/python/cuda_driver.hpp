@@ -73,7 +73,7 @@ struct cuda_driver {
   private:
     [[nodiscard]] static cuda_driver open() {
         const char* const said = std::getenv("FLOPTALLY_CUDA_DRIVER");
-        void* const library = dlopen(said == nullptr ? "libcuda.so.1" : said, RTLD_NOW | RTLD_GLOBAL);
+        void* const library = dlopen(said == nullptr ? "libcuda.so.1" : said, RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) {
             throw error("device", "no CUDA driver can be opened: " + std::string(dlerror()));
         }
