@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include <floptally/accelerators.hpp>
+#include <floptally/detail/accelerator_memory.hpp>
+#include <floptally/step/memory_bandwidth.hpp>
 #include <floptally/step/peak.hpp>
 
 #include "catch2.hpp"
@@ -489,4 +492,58 @@ TEST_CASE("published utilizations of 16 H100 SXM", "[accelerator]") {
         std::snprintf(text, sizeof text, "%.2f", 100 * tflops / 16 / rate("NVIDIA H100 80GB HBM3", precision::bf16));
         CHECK(std::string_view(text) == percent);
     }
+}
+
+TEST_CASE("memory bandwidths: of every row's part, by each of its names, with a source", "[accelerator]") {
+    using floptally::memory_bandwidth_named;
+    std::set<std::string> products;
+    for (const floptally::detail::memory_row& row : floptally::detail::accelerator_memory) {
+        CAPTURE(row.product);
+        const accelerator& part = accelerator_named(row.product);
+        CHECK(products.insert(upper(row.product)).second);
+        CHECK(row.tbps > 0.1);
+        CHECK(row.tbps < 30);
+        CHECK(std::string_view(row.source.url).starts_with("https://"));
+        CHECK(memory_bandwidth_named(row.product)->tbps == row.tbps);
+        if (part.name == row.product) {  // one memory: all names of the part have it
+            for (const std::string_view name : names(part)) {
+                if (!shared_names.contains(name)) {
+                    CHECK(memory_bandwidth_named(name)->tbps == row.tbps);
+                }
+            }
+        } else {
+            CHECK(!memory_bandwidth_named(part.name));
+        }
+    }
+    // FLOPs for a byte at the ridge of the roofline: no part of this table is far from others.
+    for (const floptally::detail::memory_row& row : floptally::detail::accelerator_memory) {
+        CAPTURE(row.product);
+        const double half = std::max(accelerator_named(row.product).published_tflops(precision::bf16),
+                                     accelerator_named(row.product).published_tflops(precision::fp16));
+        CHECK(half / row.tbps > 30);
+        CHECK(half / row.tbps < 600);
+    }
+}
+
+TEST_CASE("memory bandwidths as vendors state them", "[accelerator]") {
+    using floptally::memory_tbps_named;
+    CHECK(memory_tbps_named("NVIDIA H100 80GB HBM3") == 3.35);
+    CHECK(memory_tbps_named("H200 SXM") == 4.8);
+    CHECK(memory_tbps_named("nvidia a100-sxm4-40gb") == 1.555);
+    CHECK(memory_tbps_named("NVIDIA A100-SXM4-80GB") == 2.039);
+    CHECK(memory_tbps_named("MI300X") == 5.3);
+    CHECK(memory_tbps_named("TPU v5") == 2.765);
+    const auto text = [](std::string_view product) {
+        try {
+            return std::to_string(memory_tbps_named(product));
+        } catch (const floptally::error& e) {
+            return std::string(e.what());
+        }
+    };
+    CHECK(
+        text("A100 PCIe") ==
+        "memory_tbps: A100 PCIe has memories of several bandwidths; name one: NVIDIA A100-PCIE-40GB, NVIDIA A100 80GB "
+        "PCIe, A100-PCIE-40GB, or give memory_tbps");
+    CHECK(text("Rubin") == "memory_tbps: Rubin has no published memory bandwidth that is known here; give memory_tbps");
+    CHECK(text("H1000").starts_with("accelerator: no known part is called \"H1000\""));
 }

@@ -154,14 +154,16 @@ struct refusal {
 };
 
 constexpr refusal refusals[] = {
-    {"", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
+    {"",
+     "command: is missing; must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions"},
     {"bogus",
-     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+     R"(command: must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
     {"--bogus",
-     R"(command: must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
+     R"(command: must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
-    {"''", "command: is missing; must be flops, mfu, waterfall, whatif, plan, models, accelerators or conventions"},
+    {"''",
+     "command: is missing; must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions"},
     {"flops", "config: is missing; give --config FILE"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --convention megatron",
      R"(convention: must be exact, whose views a waterfall is made of, got "megatron")"},
@@ -182,6 +184,20 @@ constexpr refusal refusals[] = {
      "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --rank-work 1,-2",
      "rank_work[1]: must be at least 0, got -2"},
+    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --memory-tbps 0",
+     R"(memory_tbps: must be a finite number above 0, got "0")"},
+    {"bytes --config llama.json --lengths 5 --convention megatron",
+     R"(convention: must be exact, whose products are those that move bytes, got "megatron")"},
+    {"bytes --config llama.json --lengths 5 --weight-bits 0",
+     R"(weight_bits: must be an integer from 1 to 64, got "0")"},
+    {"bytes --config llama.json --lengths 5 --batches 0",
+     R"(batches: must be an integer from 1 to 4294967296, got "0")"},
+    {"bytes --config llama.json --lengths 5 --seconds 1 --gpus 1 --memory-tbps 3",
+     "phase: must be forward: an MBU is of a decode step"},
+    {"bytes --config llama.json --lengths 5 --phase forward --seconds 1 --gpus 1",
+     "accelerator: is missing; give --accelerator NAME"},
+    {"bytes --config llama.json --lengths 5 --phase forward --seconds 1 --gpus 1 --accelerator Rubin",
+     "memory_tbps: Rubin has no published memory bandwidth that is known here; give memory_tbps"},
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing; give --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
@@ -1065,7 +1081,7 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
     const std::string known =
         "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 --apart data_wait=0.02,optimizer=0.01 "
-        "--repeated 'lm_head=2' ";
+        "--repeated 'lm_head=2' --memory-tbps 3.35 --batches 8 ";
     const json made = run_json("waterfall --config llama.json --lengths 8192 " + options + known);
     std::int64_t sum = 0;
     std::vector<std::string> names;
@@ -1077,14 +1093,14 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     CHECK(sum == 2'000'000'000);
     CHECK(names == std::vector<std::string>{"useful", "precision", "padding", "fused_backward", "recompute", "repeated",
                                             "masked_tiles", "imbalance", "bubble", "idle_gpus", "apart", "apart",
-                                            "kernels"});
+                                            "memory_bound", "kernels"});
     CHECK(near(made["mfu"], 421651971833856.0 / (2 * 989e12)));
     const json little = run_json("waterfall --config llama.json --lengths 8192 " + options);
     CHECK(little["mfu"] == made["mfu"]);
     CHECK(
         little["lines"].back()["assumed"] ==
         "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
-        "idle GPUs");
+        "idle GPUs, bound by memory");
     const std::string table = run("waterfall --config llama.json --lengths 8192 " + options + known).out;
     CHECK(table.find("peak ") != std::string::npos);
     CHECK(table.find("\nmeasured MFU ") != std::string::npos);
@@ -1110,6 +1126,63 @@ TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of thei
             CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
         }
     }
+}
+
+TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an MBU") {
+    const json step = run_json("bytes --config llama.json --lengths 100,28 --batches 2 --gradient-bits 32");
+    const json parameters = run_json("flops --config llama.json --lengths 5")["parameters"]["total"];
+    CHECK(number(step["total"]["bytes"]["gradients"]) == 2 * 4 * number(parameters));
+    CHECK(step["bits"] == json({{"weights", 16}, {"gradients", 32}, {"activations", 16}, {"cache", 16}}));
+    CHECK(step["unsaid"].empty());
+    CHECK(step["at_most"].empty());
+    for (const json& component : step["components"]) {
+        std::uint64_t sum = 0;
+        for (const char* kind : {"weights", "gradients", "activations", "cache"}) {
+            sum += number(component["bytes"][kind]);
+        }
+        CHECK(number(component["bytes"]["total"]) == sum);
+        if (component["name"] == "lm_head") {
+            // [128, 4096] x [4096, 128256], three times: two operands and a result each.
+            const std::uint64_t activations = 3 * 2 * 128 * (4096 + 128256);
+            CHECK(number(component["bytes"]["activations"]) == activations);
+            CHECK(near(component["intensity"],
+                       6.0 * 128 * 4096 * 128256 / (static_cast<double>(activations) + 2 * 8.0 * 4096 * 128256)));
+        }
+    }
+    const std::string decode = "bytes --config m.json --phase forward --new-tokens 1@2000 --new-tokens 1@9000 ";
+    const json read = run_json(decode + "--seconds 0.02 --gpus 1 --accelerator 'H100 SXM'");
+    // 8 heads of 128 for keys and for values, 32 layers, a window of 4096 that holds the token itself.
+    CHECK(number(read["total"]["bytes"]["cache"]) == std::uint64_t{2} * 2 * 8 * 128 * 32 * (2000 + 4095));
+    const double moved =
+        static_cast<double>(number(read["total"]["bytes"]["cache"]) + number(read["total"]["bytes"]["weights"]));
+    CHECK(near(read["mbu"], moved / (0.02 * 3.35e12)));
+    CHECK(read["memory_tbps"] == 3.35);
+    const std::string table = run(decode + "--seconds 0.02 --gpus 1 --memory-tbps 3.35").out;
+    CHECK(table.find("\nMBU 22.42 %: ") != std::string::npos);
+    CHECK(table.find("\nattention.core ") != std::string::npos);
+}
+
+TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
+    const std::string decode =
+        "waterfall --config llama.json --phase forward --new-tokens 1@100 --seconds 0.02 --gpus 1 ";
+    const auto line = [](const json& made) { return made["lines"][made["lines"].size() - 2]; };
+    CHECK(line(run_json(decode + "--peak-tflops 989"))["known"] == false);
+    const json known = run_json(decode + "--accelerator 'H100 SXM'");
+    CHECK(line(known)["step"] == "memory_bound");
+    // 16 GB at 3.35 TB/s are all but the time of the FLOPs, which is some microseconds.
+    const json bytes = run_json("bytes --config llama.json --phase forward --new-tokens 1@100")["total"]["bytes"];
+    const double seconds = static_cast<double>(number(bytes["total"])) / 3.35e12;
+    const double share = line(known)["share_of_peak"];
+    CHECK(share * 0.02 < seconds);
+    CHECK(share * 0.02 > 0.99 * seconds);
+    CHECK(line(known)["assumed"] == "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass");
+    // A waterfall of adapters has no bytes, unless they are asked for.
+    const std::string adapters =
+        "waterfall --config llama.json --lengths 100 --seconds 1 --gpus 1 "
+        "--rules '*=frozen,*/q_proj=lora4' --accelerator 'H100 SXM'";
+    CHECK(line(run_json(adapters))["known"] == false);
+    CHECK(run(adapters + " --memory-tbps 3").err ==
+          "floptally: error: plan: bytes of LoRA's adapters are not counted\n");
 }
 
 TEST_CASE("whatif: other choices at the kernels that the step has, and a bound") {
@@ -1178,8 +1251,8 @@ TEST_CASE("every command explains its options") {
         measuring.emplace_back(option);
     }
     std::vector<std::string> taking_apart = measuring;
-    for (const char* option :
-         {"--apart", "--rank-work", "--idle-gpus", "--tile", "--pp", "--vpp", "--microbatches", "--schedule"}) {
+    for (const char* option : {"--apart", "--rank-work", "--idle-gpus", "--tile", "--pp", "--vpp", "--microbatches",
+                               "--schedule", "--memory-tbps", "--batches"}) {
         taking_apart.emplace_back(option);
     }
     std::vector<std::string> changing = taking_apart;
@@ -1187,7 +1260,9 @@ TEST_CASE("every command explains its options") {
         changing.emplace_back(option);
     }
     for (const row& r :
-         {row{"flops", counting}, row{"mfu", measuring}, row{"waterfall", taking_apart}, row{"whatif", changing},
+         {row{"flops", counting}, row{"mfu", measuring},
+          row{"bytes", {"--config", "--batches", "--weight-bits", "--cache-bits", "--memory-tbps", "--seconds"}},
+          row{"waterfall", taking_apart}, row{"whatif", changing},
           row{"plan", {"--config", "--lengths", "--tokens", "--mfu", "--gpus"}}, row{"models", {"--format"}},
           row{"accelerators", {"--format"}}, row{"conventions", {"--format"}}}) {
         for (const char* help : {" --help", " -h", " --help --format json"}) {
@@ -1233,5 +1308,13 @@ TEST_CASE("models, accelerators and conventions are listed as a table and as JSO
     for (const json& part : report["accelerators"]) {
         CHECK(part["source"]["url"].get<std::string>().starts_with("https://"));
         CHECK(!part["dense_tflops"].empty());
+        for (const json& memory : part["memory"]) {
+            CHECK(memory["source"]["url"].get<std::string>().starts_with("https://"));
+        }
+        if (part["name"] == "A100 SXM") {  // of 40 GB and 80 GB, as the driver says and as it said before
+            CHECK(part["memory"].size() == 4);
+            CHECK(part["memory"][0]["tbps"] == 1.555);
+        }
     }
+    CHECK(run("accelerators").out.find("    3.35\n") != std::string::npos);
 }

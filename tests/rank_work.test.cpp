@@ -16,6 +16,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "matmul_trace.hpp"
+#include "sanitized.hpp"
 #include "traced.hpp"
 
 namespace {
@@ -246,8 +247,12 @@ void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes
 TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
     const std::vector<std::vector<std::uint64_t>> thirds{{0, 1}, {2, 3}, {4, 5}};
     const std::vector<std::vector<std::uint64_t>> interleaved{{0, 3}, {1, 4}, {2, 5}};
+    std::size_t number = 0;
     for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t kv_heads : {8U, 2U}) {
+            if (left_out(number++, 3)) {
+                continue;
+            }
             const std::vector<model_part> model = parts_of(dense_model(kv_heads));
             const std::uint64_t padded = tp == 8 ? 40 : tp == 4 ? 40 : tp == 2 ? 38 : 37;
             check_ranks(model, {.tp = tp, .pp = 3}, {}, [&](const walker& rank, std::uint64_t pp) {

@@ -38,6 +38,27 @@ TEST_CASE("The README shows what its first command prints") {
     CHECK(printed_by(command) == fenced_blocks(readme, "text").at(0));
 }
 
+TEST_CASE("What the pages show of a console is what the program prints") {
+    const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
+    std::size_t shown = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
+        for (const std::string& block : fenced_blocks(read_text(entry.path()), "console")) {
+            const std::string name = "$ floptally ";
+            REQUIRE(block.starts_with(name));
+            std::size_t end = block.find('\n');
+            while (block[end - 1] == '\\') {  // the command goes on
+                end = block.find('\n', end + 1);
+            }
+            const std::string arguments = block.substr(name.size(), end - name.size());
+            INFO(entry.path() << ": " << arguments);
+            CHECK(printed_by("cd '" + source_dir.string() + "' && '" FLOPTALLY_PROGRAM "' " + arguments) ==
+                  block.substr(end + 1));
+            ++shown;
+        }
+    }
+    CHECK(shown >= 3);
+}
+
 TEST_CASE("docs/balance.md has the table that compare_balancers prints, word for word") {
     const std::string table = printed_by("'" FLOPTALLY_COMPARE_BALANCERS "'");
     REQUIRE(table.starts_with("| workload | ranks |"));

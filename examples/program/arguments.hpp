@@ -113,10 +113,11 @@ class arguments {
         return given(option) ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
     }
 
-    /// The position of the given word in `choices`; the first where the option is absent.
+    /// The position of the given word in `choices`; `absent` where there is none.
     template <std::size_t Count>
-    [[nodiscard]] std::size_t choice(const std::string& option, const char* const (&choices)[Count]) const {
-        const std::string word = text(option).value_or(choices[0]);
+    [[nodiscard]] std::size_t choice(const std::string& option, const char* const (&choices)[Count],
+                                     std::size_t absent = 0) const {
+        const std::string word = text(option).value_or(choices[absent]);
         for (std::size_t i = 0; i < Count; ++i) {
             if (choices[i] == word) {
                 return i;

@@ -18,8 +18,10 @@
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
 #include <floptally/report_json.hpp>
+#include <floptally/step/memory_bandwidth.hpp>
 
 #include "arguments.hpp"
+#include "bytes.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
@@ -79,7 +81,7 @@ inline std::string run_accelerators(const arguments& args) {
     for (std::size_t i = 0; i < floptally::precision_count; ++i) {
         table += fmt::format("{:>8}", floptally::name(static_cast<floptally::precision>(i)));
     }
-    table += "  (dense TFLOP/s of one device; int8 in TOP/s)\n";
+    table += fmt::format("{:>8}  (dense TFLOP/s of one device; int8 in TOP/s; memory in TB/s)\n", "memory");
     for (const floptally::accelerator& part : floptally::accelerators()) {
         json peaks = json::object();
         table += fmt::format("{:<24}{:<10}", part.name, part.vendor);
@@ -91,6 +93,8 @@ inline std::string run_accelerators(const arguments& args) {
                 peaks[std::string(floptally::name(which))] = peak;
             }
         }
+        const auto memory = floptally::memory_bandwidth_named(part.name);
+        table += memory ? fmt::format("{:>8}", memory->tbps) : fmt::format("{:>8}", "-");
         const std::string_view doubt = floptally::remark(part.quality);
         table += fmt::format("{}{}\n", doubt.empty() ? "" : "  ", doubt);
         json names = json::array();
@@ -99,11 +103,20 @@ inline std::string run_accelerators(const arguments& args) {
                 names.push_back(driver_name);
             }
         }
+        json memories = json::array();
+        for (const std::string_view name : floptally::names_with_memory(part)) {
+            const floptally::memory_bandwidth known = *floptally::memory_bandwidth_named(name);
+            memories.push_back({{"name", name},
+                                {"tbps", known.tbps},
+                                {"source", {{"title", known.source.title}, {"url", known.source.url}}},
+                                {"quality", floptally::name(known.quality)}});
+        }
         listed.push_back({{"name", part.name},
                           {"vendor", part.vendor},
                           {"form_factor", part.form_factor},
                           {"driver_names", names},
                           {"dense_tflops", peaks},
+                          {"memory", memories},
                           {"source", {{"title", part.source.title}, {"url", part.source.url}}},
                           {"quality", floptally::name(part.quality)},
                           {"flops_per_clock", part.flops_per_clock == 0 ? json() : json(part.flops_per_clock)},
@@ -134,6 +147,7 @@ struct command {
 inline constexpr command commands[] = {
     {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
     {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"bytes", "what a batch moves through memory, and FLOPs for each byte", add_bytes_options, run_bytes},
     {"waterfall", "where the MFU went: the step's time, from the peak down", add_waterfall_options, run_waterfall},
     {"whatif", "the same step with other choices, at the kernels that it has", add_whatif_options, run_whatif},
     {"plan", "days and GPU hours of a training run", add_plan_options, run_plan},

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 #include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
+#include "bytes.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 
@@ -31,44 +31,54 @@
 
 namespace program {
 
-/// Options of which `whatif` takes another value, as --then-NAME.
-inline constexpr const char* changeable[][3] = {
-    {"recompute", "none, full or attention", "WHAT"},
-    {"recompute-components", "components that the backward computes again besides", "mlp,moe.experts"},
-    {"recompute-every", "recompute in the n-th, 2n-th, ... layer only", "N"},
-    {"attention-backward", "fused (computes QK^T once more) or eager", "HOW"},
-    {"repeated", "ranks that run the same work: vision.*=4", "LIST"},
-    {"precisions", "of components and layers: mlp=fp8,@1-30=fp8", "LIST"},
-    {"gpus", "how many took part", "N"},
-    {"idle-gpus", "of --gpus, those that run none of the work", "N"},
-    {"rank-work", "own work of each rank, in any unit", "5,6,5,9"},
-    {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
-    {"pp", "ranks of a pipeline", "N"},
-    {"vpp", "chunks of layers on each of them", "N"},
-    {"microbatches", "that each pipeline runs in the step", "N"},
-    {"schedule", "gpipe, 1f1b, interleaved or zero_bubble", "NAME"},
-    {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"}};
-
-inline void add_account_options(cxxopts::Options& options) {
-    for (const auto& one : changeable) {
-        const std::string_view name = one[0];
-        const bool is_new = name == "idle-gpus" || name == "rank-work" || name == "tile" || name == "pp" ||
-                            name == "vpp" || name == "microbatches" || name == "schedule" || name == "apart";
-        if (is_new) {
-            options.add_options("Where the time goes")(one[0], one[1], cxxopts::value<std::string>(), one[2]);
-        }
+inline void add_waterfall_options(cxxopts::Options& options) {
+    add_mfu_options(options);
+    add_memory_options(options);
+    constexpr const char* of_account[][3] = {
+        {"idle-gpus", "of --gpus, those that run none of the work", "N"},
+        {"rank-work", "own work of each rank, in any unit", "5,6,5,9"},
+        {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
+        {"pp", "ranks of a pipeline", "N"},
+        {"vpp", "chunks of layers on each of them", "N"},
+        {"microbatches", "that each pipeline runs in the step", "N"},
+        {"schedule", "gpipe, 1f1b, interleaved or zero_bubble", "NAME"},
+        {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"}};
+    for (const auto& [name, meaning, value] : of_account) {
+        options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
     }
 }
 
-inline void add_waterfall_options(cxxopts::Options& options) {
-    add_mfu_options(options);
-    add_account_options(options);
-}
-
+/// Those of which the step in question may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_waterfall_options(options);
-    for (const auto& one : changeable) {
-        options.add_options("What if")(std::string("then-") + one[0], one[1], cxxopts::value<std::string>(), one[2]);
+    constexpr std::string_view changeable[] = {"recompute",
+                                               "recompute-components",
+                                               "recompute-every",
+                                               "attention-backward",
+                                               "repeated",
+                                               "precisions",
+                                               "gpus",
+                                               "idle-gpus",
+                                               "rank-work",
+                                               "tile",
+                                               "pp",
+                                               "vpp",
+                                               "microbatches",
+                                               "schedule",
+                                               "apart"};
+    std::vector<cxxopts::HelpOptionDetails> known;
+    for (const std::string& group : options.groups()) {
+        for (const cxxopts::HelpOptionDetails& one : options.group_help(group).options) {
+            known.push_back(one);
+        }
+    }
+    for (const std::string_view name : changeable) {
+        const auto is_it = [name](const cxxopts::HelpOptionDetails& one) {
+            return std::find(one.l.begin(), one.l.end(), name) != one.l.end();
+        };
+        const auto one = std::find_if(known.begin(), known.end(), is_it);
+        options.add_options("What if")(fmt::format("then-{}", name), one->desc, cxxopts::value<std::string>(),
+                                       one->arg_help);
     }
 }
 
@@ -133,19 +143,11 @@ inline std::optional<floptally::rank_times> read_ranks(const arguments& args, co
     const std::uint64_t stages = parse_count(*pp, "pp", 1, 1U << 16U);
     const std::uint64_t chunks = parse_count(args.text("vpp").value_or("1"), "vpp", 1, 1U << 16U);
     const std::uint64_t microbatches = parse_count(args.required("microbatches", "N"), "microbatches", 1, 1U << 24U);
-    const std::string usual = chunks > 1 ? "interleaved" : "1f1b";
-    std::size_t schedule = 0;
-    const std::string name = args.text("schedule").value_or(usual);
-    while (schedule < std::size(floptally::pipeline_schedule_names) &&
-           floptally::pipeline_schedule_names[schedule] != name) {
-        ++schedule;
-    }
-    if (schedule == std::size(floptally::pipeline_schedule_names)) {
-        throw error("schedule", fmt::format("must be one of {}, got \"{}\"",
-                                            fmt::join(floptally::pipeline_schedule_names, ", "), name));
-    }
-    const floptally::pipeline_order order(static_cast<floptally::pipeline_schedule>(schedule), stages, chunks,
-                                          microbatches);
+    using floptally::pipeline_schedule;
+    const pipeline_schedule usual = chunks > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
+    const auto schedule = static_cast<pipeline_schedule>(
+        args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
+    const floptally::pipeline_order order(schedule, stages, chunks, microbatches);
     const auto split = floptally::pipeline_split::even(floptally::num_layers(model.parts), stages, chunks);
     const std::vector<floptally::pipeline_run> runs = {
         order.run(floptally::pipeline_work(model.parts, split, counted.batch, microbatches, counted.plan))};
@@ -160,6 +162,25 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
         return precisions->by_peak(counted.batch);
     }
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
+}
+
+/// What components need at the memory's bandwidth, where that is known. Of adapters no bytes are counted.
+inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
+                                                            const floptally::training_plan& plan,
+                                                            const std::vector<floptally::work_at_peak>& work) {
+    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(), [](const floptally::plan_rule& rule) {
+        return rule.state == floptally::weight_state::lora;
+    });
+    const auto tbps = memory_tbps_of(args);
+    if (!tbps || (adapts && !args.text("memory-tbps"))) {
+        return {};
+    }
+    const floptally::step_bytes moved = bytes_of(args, model, plan);
+    return floptally::time_at_memory{
+        .gpu_seconds = floptally::memory_bound_seconds(moved, work, *tbps),
+        .assumed = fmt::format("what bytes need at {} TB/s beyond their FLOPs; weights read {} time{} a pass{}", *tbps,
+                               batches_of(args), batches_of(args) == 1 ? "" : "s",
+                               moved.unsaid.empty() ? "" : fmt::format("; without {}", fmt::join(moved.unsaid, ", ")))};
 }
 
 /// All that the options say of a step but its time.
@@ -191,6 +212,7 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
+    account.memory_bound = read_memory(args, model, once, account.work);
     return account;
 }
 

@@ -167,11 +167,11 @@ void instructions_are_counted() {
         mask_set masks;
         double most;
     };
-    const bound bounds[]{{mask_set{}, 14.0},
-                         {mask_set{mask::sliding_window(400)}, 24.125},
+    const bound bounds[]{{mask_set{}, 13.125},
+                         {mask_set{mask::sliding_window(400)}, 19.75},
                          {mask_set{mask::sliding_window(400), mask::sliding_window(800), mask::sliding_window(1200),
                                    mask::sliding_window(1600)},
-                          51.5}};
+                          39.25}};
     for (const bound& one : bounds) {
         device_tally batch(one.masks, {.max_blocks = 1});
         const auto of = [&](std::size_t count) {

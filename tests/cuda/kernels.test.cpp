@@ -152,6 +152,14 @@ void refuse_alike(const Host& host, const Device& device) {
     CHECK(seen.rfind(expected + " (index ", 0) == 0);
 }
 
+/// Two of it do not fit a word.
+struct half_a_word {
+    static constexpr std::string_view name = "half_a_word";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return s.length == 0 ? 0 : std::uint64_t{1} << 63U;
+    }
+};
+
 /// Names of one number under FNV-1a.
 struct costarring {
     static constexpr std::string_view name = "costarring";
@@ -607,6 +615,16 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             emulated_tally device{mask_set{}};
             device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             CHECK(device.read().get(view::useful, statistic::tokens) == longest);
+        }
+        // Of a rule of one's own, whose sums nothing bounds: within a group, between groups and between warps.
+        for (const std::size_t apart : {0U, 1U, 256U, 512U}) {
+            std::vector<std::int32_t> lengths(2000, 0);
+            lengths[0] = 7;
+            lengths[apart] = 7;
+            emulated_tally_of<library_rules::with<half_a_word>> own{mask_set{half_a_word{}}};
+            own.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+            CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
+                  (apart == 0 ? "no error" : "half_a_word: the sum does not fit 64 bits"));
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};

@@ -25,6 +25,7 @@
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -207,7 +208,11 @@ std::vector<std::string> rows_of_the_zoo() {
 
 TEST_CASE("the count of every real model's run equals PyTorch's counter to the integer, forward and backward apart") {
     std::size_t runs = 0;
+    std::size_t number = 0;
     for (const json& model : zoo()) {
+        if (left_out(number++, 3)) {
+            continue;
+        }
         for (const char* spelling : spellings(model)) {
             const std::optional<floptally::cost> cost = cost_of(model, spelling);
             if (!cost) {
@@ -227,12 +232,16 @@ TEST_CASE("the count of every real model's run equals PyTorch's counter to the i
             }
         }
     }
-    CHECK(runs >= 2 * zoo().size());
+    CHECK((is_sanitized || runs >= 2 * zoo().size()));
     CHECK(runs >= 1000);
 }
 
 TEST_CASE("the number of parameters of every real model is equal to the integer") {
+    std::size_t number = 0;
     for (const json& model : zoo()) {
+        if (left_out(number++, 3)) {
+            continue;
+        }
         for (const char* spelling : spellings(model)) {
             INFO(model["id"] << " as " << spelling);
             const std::optional<floptally::cost> cost = cost_of(model, spelling);

@@ -29,7 +29,7 @@ BLOCKS = ("mixer", "cross", "feed", "more", "before", "into_mixer", "stem")
 
 class Page:
     def __init__(self, text):
-        head = re.match(r"page (\S+?)(?:\s*:\s*(\S+))?(?:\s+prefix\s+(\S+))?\s*$", text.splitlines()[0])
+        head = re.match(r"page (\S+?)(?:\s*:\s*(\S+)(?:\s+as\s+\S+)?)?(?:\s+prefix\s+(\S+))?\s*$", text.splitlines()[0])
         self.name, self.base, self.prefix = head.group(1), head.group(2), head.group(3)
         self.blocks = {}
         self.inner = re.findall(r"^inner (\S+)[^:\n]*:\s*(\S+?),?(?:\s|$)", text, re.M)

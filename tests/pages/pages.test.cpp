@@ -218,6 +218,17 @@ TEST_CASE("The type of a config chooses among the pages that are given and the l
     }
 }
 
+TEST_CASE("A page stands between another and its base without its own base") {
+    // What `wide` says of llama, of a llama with other layers: own lines first, then those, then the base's.
+    const std::string pages = "page my : small as wide\n"
+                              "page small : llama\nlayers = 3\nf = 100\n"
+                              "page wide : other\nf = 200\nh = 64\n"
+                              "page other : llama\nlayers = 5\n";
+    const std::string alone = "page my : llama\nlayers = 3\nf = 200\nh = 64\n";
+    CHECK(read_by(pages).cost == read_by(alone).cost);
+    CHECK_FALSE(read_by(pages).cost == read_by("page my : llama\nlayers = 3\nf = 100\nh = 64\n").cost);
+}
+
 TEST_CASE("No page of the library has a name or a block that nobody asks for") {
     floptally::detail::pages::library known;
     floptally::detail::pages::array_of<const floptally::detail::pages::page*> all;
@@ -291,6 +302,9 @@ TEST_CASE("An error in a page names the page, the line and the word") {
     CHECK(whole("page my : lama\n").text.find("llama") != std::string::npos);  // the nearest
     CHECK(whole("page my : my\n").field == "page my:1");
     CHECK(whole("page my : other\npage other : my\n").field.starts_with("page "));
+    CHECK(whole("page my : llama as\n").field == "page ?:1");
+    CHECK(whole("page my : llama as nobody\n").text.find("nobody") != std::string::npos);
+    CHECK(whole("page my : llama as my\n").field == "page my:1");
     CHECK(whole("h = 3\n").field == "page ?:1");
     CHECK_FALSE(whole("").text.empty());
     CHECK_FALSE(whole("# nothing\n").text.empty());

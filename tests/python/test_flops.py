@@ -697,6 +697,10 @@ def test_accelerators_have_sources_and_refuse_look_alikes() -> None:
     assert h100.source and h100.source_url.startswith("https://") and h100.dense_tflops["bf16"] == 989
     assert "NVIDIA H100 80GB HBM3" in h100.driver_names and h100.form_factor == "SXM5"
     assert h100.name in [one.name for one in floptally.accelerators()]
+    assert h100.memory_tbps == {"H100 SXM": 3.35, "NVIDIA H100 80GB HBM3": 3.35}
+    assert floptally.accelerator("A100 SXM").memory_tbps["NVIDIA A100-SXM4-80GB"] == 2.039
+    assert "A100 SXM" not in floptally.accelerator("A100 SXM").memory_tbps  # of 40 GB and of 80 GB
+    assert floptally.accelerator("Rubin").memory_tbps == {}
     with pytest.raises(floptally.Error, match="accelerator: "):
         floptally.accelerator("H100")
     with pytest.raises(floptally.Error, match="precision: "):

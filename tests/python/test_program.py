@@ -44,6 +44,8 @@ COMMAND_LINES = [
     ["flops", "--config", CONFIG, "--cu-seqlens", "0,512,1536", "--cu-seqlens-padded", "0,512,1664", "--num-real-seqs=1"],
     ["flops", "--config", CONFIG, "--new-tokens", "1@500,3@20", "--convention", "verl", "--recompute", "full"],
     ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0.5", "--gpus", "2", "--accelerator", "H100 SXM"],
+    ["bytes", "--config", CONFIG, "--lengths", "512,1024", "--weight-bits", "8", "--format", "json"],
+    ["bytes", "--config", CONFIG, "--new-tokens", "1@500", "--seconds", "1", "--gpus", "1", "--memory-tbps", "3"],
     ["mfu", "--config", CONFIG, "--lengths", "8192", "--seconds", "0.5", "--gpus", "2", "--peak-tflops", "500"],
     [],
     ["flop"],

@@ -69,6 +69,7 @@ step_account by_hand() {
     account.ranks->makespan = 8;
     account.idle_gpus = 1;
     account.apart = {{"data wait", 0.1}};
+    account.memory_bound = {.gpu_seconds = 0, .assumed = "at 3.35 TB/s"};
     return account;
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("What nobody gave is named, and part of the last line") {
     CHECK(
         line(made, waterfall_step::kernels).assumed ==
         "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
-        "idle GPUs");
+        "idle GPUs, bound by memory");
     for (const waterfall_step what : {waterfall_step::repeated, waterfall_step::masked_tiles, waterfall_step::imbalance,
                                       waterfall_step::bubble, waterfall_step::idle_gpus}) {
         CHECK(!line(made, what).is_known);
@@ -216,6 +217,40 @@ TEST_CASE("What if: other waits, the same kernels") {
     CHECK(error_of([&] { static_cast<void>(what_if(other, 1.5)); }) == "kernel_rate: must be at most 1, got 1.500000");
     other.idle_gpus = 4;
     CHECK(error_of([&] { static_cast<void>(what_if(other, 1)); }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
+}
+
+TEST_CASE("What is bound by memory stands before the last line, and kernels are below what is left of their bound") {
+    step_account account = by_hand();
+    account.memory_bound.reset();
+    const waterfall without(account);
+    const waterfall_line& unknown = line(without, waterfall_step::memory_bound);
+    CHECK(!unknown.is_known);
+    CHECK(unknown.gpu_nanoseconds == 0);
+    const std::int64_t rest = line(without, waterfall_step::kernels).gpu_nanoseconds;
+    REQUIRE(rest > 30'000'000);
+    CHECK(without.lines().back().assumed == "with what is not known: bound by memory");
+
+    account.memory_bound = {.gpu_seconds = 0.03, .assumed = "at 3.35 TB/s"};
+    const waterfall made(account);
+    CHECK(made.lines()[made.lines().size() - 2].what == waterfall_step::memory_bound);
+    CHECK(line(made, waterfall_step::memory_bound).gpu_nanoseconds == 30'000'000);
+    CHECK(line(made, waterfall_step::memory_bound).assumed == "at 3.35 TB/s");
+    CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == rest - 30'000'000);
+    CHECK(std::abs(line(made, waterfall_step::kernels).share * 4e9 - static_cast<double>(rest - 30'000'000)) < 1);
+    CHECK(made.kernel_rate() > without.kernel_rate());
+    CHECK(std::abs(what_if(account, made.kernel_rate()).seconds() - 1) < 1e-9);
+
+    account.memory_bound->gpu_seconds = 100;  // more than there is
+    const waterfall capped(account);
+    CHECK(line(capped, waterfall_step::memory_bound).gpu_nanoseconds == rest);
+    CHECK(line(capped, waterfall_step::memory_bound).assumed ==
+          "all that is left: fewer bytes were moved than are counted");
+    CHECK(line(capped, waterfall_step::kernels).gpu_nanoseconds == 0);
+    CHECK(sum_of(capped) == 4'000'000'000);
+
+    account.memory_bound->gpu_seconds = -1;
+    CHECK(error_of([&] { waterfall{account}; }) ==
+          "memory_bound: must be a number of seconds, at least 0, got -1.000000");
 }
 
 TEST_CASE("A waterfall of a model: views and plan are its lines") {

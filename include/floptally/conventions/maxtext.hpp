@@ -90,7 +90,7 @@ struct best_compressed_squares {
 /// Half of the squares of a causal window, of chunks and of top-k; what is not causal as attended.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+    if (is_sliding_window(attends)) {
         return {window_squares{{attends.as<mask_rules::band>().left}}, 2};
     }
     if (attends.is<mask_rules::top_k>()) {

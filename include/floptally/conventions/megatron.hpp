@@ -69,7 +69,7 @@ struct limited_by_window : mask_rules::of_window<limited_by_window> {
     if (model.of_indexer) {
         return floptally::count_pairs(attends, conventions::exact, model);
     }
-    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+    if (is_sliding_window(attends)) {
         const std::int32_t left = attends.as<mask_rules::band>().left;
         return counted_statistics(within_window{{left}}, 2).also(limited_by_window{{left}});
     }

@@ -17,7 +17,7 @@ namespace torchtitan {
 /// Squares, n·min(n, W) of a sliding window, and compressed keys by the box.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+    if (is_sliding_window(attends)) {
         return rule(mask_rules::box{{attends.as<mask_rules::band>().left}});
     }
     if (attends.is<mask_rules::best_compressed_keys>()) {

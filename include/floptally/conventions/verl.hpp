@@ -16,8 +16,7 @@ namespace verl {
 /// Half of n·min(n, W) of a sliding window where layers with and without one alternate; else windows are ignored.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (model.has_layer_without_window && attends.is<mask_rules::band>() &&
-        attends.as<mask_rules::band>().is_sliding_window()) {
+    if (model.has_layer_without_window && is_sliding_window(attends)) {
         return {mask_rules::box{{attends.as<mask_rules::band>().left}}, 2};
     }
     return floptally::count_pairs(attends, how, model);

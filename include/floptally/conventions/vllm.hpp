@@ -16,7 +16,7 @@ namespace vllm {
 /// n·min(n, W) of a sliding window; other windows are ignored.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                                        const attention_context& model) {
-    if (attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window()) {
+    if (is_sliding_window(attends)) {
         return rule(mask_rules::box{{attends.as<mask_rules::band>().left}});
     }
     return floptally::count_pairs(attends, how, model);

@@ -192,8 +192,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
 /// What a convention may know of the attention of a model.
 [[nodiscard]] constexpr attention_context context_of(const cost& model) {
     for (const rule& m : model.masks()) {
-        const bool slides = m.is<mask_rules::band>() && m.as<mask_rules::band>().is_sliding_window();
-        if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !slides) {
+        if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !is_sliding_window(m)) {
             return {.has_layer_without_window = true};
         }
     }

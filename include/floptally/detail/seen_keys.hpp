@@ -44,6 +44,19 @@ class seen_keys {
         return touched;
     }
 
+    /// How many keys before `limit` are seen.
+    [[nodiscard]] constexpr std::uint64_t before(std::uint64_t limit) const {
+        std::uint64_t seen = 0;
+        std::uint64_t counted = 0;  // keys before this one are
+        for (const key_span& span : spans_) {
+            const std::uint64_t end = span.end < limit ? span.end : limit;
+            const std::uint64_t from = span.first < counted ? counted : span.first;
+            seen += end > from ? end - from : 0;
+            counted = end > counted ? end : counted;
+        }
+        return seen;
+    }
+
   private:
     bounded_vector<key_span, 8> spans_;  // by their first key
 };

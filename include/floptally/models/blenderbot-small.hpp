@@ -16,12 +16,7 @@ page blenderbot-small.encoder : bart.encoder prefix BlenderbotSmall
 with d_model 512, encoder_layers 8, encoder_ffn_dim 2048, max_position_embeddings 512
 positions = .max_position_embeddings
 
-page blenderbot-small.decoder : blenderbot-small
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page blenderbot-small.decoder : blenderbot-small as bart.decoder
 )page";
 
 }  // namespace floptally::models

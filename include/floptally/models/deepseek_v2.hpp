@@ -13,7 +13,7 @@ experts = .num_experts // .n_routed_experts
 mtp     = null
 feed:
   experts of experts, top .num_experts_per_tok, inner inner, shared shared,
-          bias shared > 0 and .mlp_bias ? 2*shared + h : 0  if sparse
+          bias .mlp_bias ? 2*shared + h : 0  if sparse
   gated inner f, bias .mlp_bias * (2*f + h)  if not sparse
 classes ForCausalLM Model ForSequenceClassification
 )page";

@@ -8,7 +8,6 @@ page ernie4_5_vl_moe : base.composite prefix Ernie4_5_VLMoe
 with tie_word_embeddings yes
 inner text .text_config: ernie4_5_vl_moe_text, always
 inner vision .vision_config: ernie4_5_vl_moe_vision, always
-tied   = .tie_word_embeddings or text.tied
 side   = vision.side
 inside = side*side * vision.h
 vision_units = merged_pairs(side)

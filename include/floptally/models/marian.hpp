@@ -26,12 +26,7 @@ with vocab_size 58101
 first_norm = 0
 positions = .max_position_embeddings
 
-page marian.decoder : marian
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page marian.decoder : marian as bart.decoder
 )page";
 
 }  // namespace floptally::models

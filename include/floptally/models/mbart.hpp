@@ -16,16 +16,9 @@ classes ForSequenceClassification ForQuestionAnswering
 page mbart.encoder : bart.encoder prefix MBart
 final_norm = 2*h
 
-page mbart.decoder : mbart
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page mbart.decoder : mbart as bart.decoder
 
-page mbart.of_images : mbart.decoder
-cross: cross heads heads, dim dim, bias bias
-class ForCausalLMOfImages: head out v, words
+page mbart.of_images : mbart.decoder as bart.of_images
 )page";
 
 }  // namespace floptally::models

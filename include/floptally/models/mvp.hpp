@@ -18,12 +18,7 @@ classes ForSequenceClassification ForQuestionAnswering
 page mvp.encoder : bart.encoder prefix Mvp
 with vocab_size 50267
 
-page mvp.decoder : mvp
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page mvp.decoder : mvp as bart.decoder
 )page";
 
 }  // namespace floptally::models

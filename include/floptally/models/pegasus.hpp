@@ -17,12 +17,7 @@ first_norm = 0
 final_norm = 2*h
 positions = .max_position_embeddings
 
-page pegasus.decoder : pegasus
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page pegasus.decoder : pegasus as bart.decoder
 )page";
 
 }  // namespace floptally::models

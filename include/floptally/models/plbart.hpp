@@ -16,12 +16,7 @@ classes ForSequenceClassification
 page plbart.encoder : bart.encoder prefix PLBart
 with vocab_size 50005, d_model 768, encoder_layers 6, encoder_attention_heads 12, encoder_ffn_dim 3072
 
-page plbart.decoder : plbart
-encoder none
-lone   = yes
-cross: linear in h, out heads*dim, applied 0, stored 4, as cross_attention, bias bias
-once:
-class ForCausalLM: head out v, words
+page plbart.decoder : plbart as bart.decoder
 )page";
 
 }  // namespace floptally::models

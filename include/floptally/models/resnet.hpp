@@ -26,13 +26,12 @@ cells_in = cells(1, side / stride)
 here   = cells(1, side)
 r      = out / 4
 deep   = .layer_type == "bottleneck"
-early  = deep and .downsample_in_bottleneck
 stem:  linear in 49 * .num_channels, as patch_embedding, from x, to x, input, no_lora, norm 2*e, out e
 mixer:
   linear in in, as convolution shortcut, from x, to short, no_lora, norm 2*out, out out, over here             if in != out or stride != 1
   linear in 9*in, as convolution conv1, from x, to a, no_lora, norm 2*out, out out, over here                  if not deep
   linear in 9*out, as convolution conv2, from a, to b, no_lora, norm 2*out, out out, over here                 if not deep
-  linear in in, as convolution conv1, from x, to a, no_lora, norm 2*r, out r, over early ? here : cells_in     if deep
+  linear in in, as convolution conv1, from x, to a, no_lora, norm 2*r, out r, over .downsample_in_bottleneck ? here : cells_in if deep
   linear in 9*r, as convolution conv2, from a, to b, no_lora, norm 2*r, out r, over here                       if deep
   linear in r, as convolution conv3, from b, to c, no_lora, norm 2*out, out out, over here                     if deep
 feed:

@@ -203,6 +203,11 @@ class rule {
 
 constexpr rule::rule() : rule(mask_rules::band{}) {}
 
+/// A causal window of keys, which most counters have a way of their own for.
+[[nodiscard]] constexpr bool is_sliding_window(const rule& attends) {
+    return attends.is<mask_rules::band>() && attends.as<mask_rules::band>().is_sliding_window();
+}
+
 static_assert(sizeof(rule) == 32);
 
 }  // namespace floptally

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,27 +17,9 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/utilization.hpp>
 #include <floptally/waterfall/rank_times.hpp>
+#include <floptally/waterfall/step_account.hpp>
 
 namespace floptally {
-
-/// What the caller timed beside the kernels that are counted: data wait, exposed communication, the optimizer.
-struct time_apart {
-    std::string name;
-    double seconds = 0;  ///< of each working GPU
-};
-
-/// What is known of a step. What is absent is not known: a waterfall says so and leaves it in its last line.
-struct step_account {
-    measurement step{};  ///< all GPUs of the job; the peak that MFU is stated against
-    /// FLOPs of all ranks together by the peaks that they run at, each piece of work once: a plan without `repeated`.
-    std::vector<work_at_peak> work{};
-    std::optional<std::vector<work_at_peak>> repeated{};  ///< the same with `repeated` in the plan
-    std::optional<std::vector<work_at_peak>>
-        masked_tiles{};                        ///< executed besides: keys that a kernel's tiles hold in vain
-    std::optional<rank_times> ranks{};         ///< how unevenly ranks work
-    std::optional<std::uint64_t> idle_gpus{};  ///< of `step.gpus`, those that run none of the work
-    std::vector<time_apart> apart{};
-};
 
 enum class waterfall_step : std::uint8_t {
     useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
@@ -51,13 +32,15 @@ enum class waterfall_step : std::uint8_t {
     imbalance,     ///< ranks that wait for the one with the most work
     bubble,        ///< what a pipeline's schedule waits besides
     idle_gpus,
-    apart,   ///< one line for each time that was given
-    kernels  ///< the rest: kernels below their peak, and all that is not known
+    apart,         ///< one line for each time that was given
+    memory_bound,  ///< what perfect kernels would wait for memory
+    kernels        ///< the rest: kernels below their peak, and all that is not known
 };
 
 [[nodiscard]] constexpr const char* name_of(waterfall_step what) {
-    constexpr const char* names[] = {"useful",       "precision", "padding", "fused_backward", "recompute", "repeated",
-                                     "masked_tiles", "imbalance", "bubble",  "idle_gpus",      "apart",     "kernels"};
+    constexpr const char* names[] = {"useful",   "precision",    "padding",   "fused_backward", "recompute",
+                                     "repeated", "masked_tiles", "imbalance", "bubble",         "idle_gpus",
+                                     "apart",    "memory_bound", "kernels"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -82,31 +65,28 @@ class waterfall {
         const double gpu_seconds = detail::gpu_seconds_of(account.step);
         require(account);
         const auto gpus = static_cast<double>(account.step.gpus);
-        const auto idle = static_cast<double>(account.idle_gpus.value_or(0));
-        double apart = 0;
-        for (const time_apart& one : account.apart) {
-            apart += one.seconds;
-        }
-        const double computing = (gpus - idle) * (account.step.seconds - apart);
+        const double working = detail::working_gpus(account);
+        const double computing = working * (account.step.seconds - detail::seconds_apart(account));
         const rank_times ranks = account.ranks.value_or(rank_times{});
         const double kernels = computing * ranks.busy_share();
 
         put(waterfall_step::useful, "useful work at the peak", at_stated(account), true,
             "real tokens, each product once, at " + decimal(account.step.peak_tflops) + " TFLOP/s a GPU: the MFU");
-        const double useful = at_own(account.work, view::useful);
+        const double useful = detail::seconds_at_peaks(account.work, view::useful);
         put(waterfall_step::precision, "precision", useful - at_stated(account), true,
             account.work.size() == 1 && account.work.front().peak_tflops == account.step.peak_tflops
                 ? "all of it at the stated peak"
                 : "each part at the peak of its own precision");
-        const double padded = at_own(account.work, view::padded);
+        const double padded = detail::seconds_at_peaks(account.work, view::padded);
         put(waterfall_step::padding, "padding and mock sequences", padded - useful, true,
             "slots that kernels processed");
-        const double recomputed = recompute_of(account.work);
-        const double executed = at_own(account.work, view::executed);
+        const double recomputed = detail::seconds_at_peaks(
+            account.work, [](const breakdown& work) { return work.get(view::executed, phase::recompute); });
+        const double executed = detail::seconds_at_peaks(account.work, view::executed);
         put(waterfall_step::fused_backward, "fused attention backward", executed - padded - recomputed, true,
             "as the plan says");
         put(waterfall_step::recompute, "recompute", recomputed, true, "as the plan says");
-        const double all = account.repeated ? at_own(*account.repeated, view::executed) : executed;
+        const double all = detail::executed_seconds(account);
         if (all < executed * (1 - 1e-12)) {
             throw error(
                 "repeated",
@@ -114,17 +94,17 @@ class waterfall {
         }
         put(waterfall_step::repeated, "redundant work of the layout", all - executed, account.repeated.has_value(),
             "what several ranks run, each the whole of it");
-        const double tiles = account.masked_tiles ? at_own(*account.masked_tiles, view::executed) : 0;
+        const double tiles = detail::tile_seconds(account);
         put(waterfall_step::masked_tiles, "masked tiles", tiles, account.masked_tiles.has_value(),
             "tiles over an edge of the mask are computed whole");
         put(waterfall_step::imbalance, "imbalance between ranks", computing * ranks.imbalance_share(),
             account.ranks.has_value(), "kernels are below their peak by one factor on all ranks");
         put(waterfall_step::bubble, "pipeline bubble", computing * ranks.bubble_share(),
             account.ranks && account.ranks->makespan, "the same; messages take no time");
-        put(waterfall_step::idle_gpus, "idle GPUs", idle * account.step.seconds, account.idle_gpus.has_value(),
-            "GPUs that run none of the work");
+        put(waterfall_step::idle_gpus, "idle GPUs", (gpus - working) * account.step.seconds,
+            account.idle_gpus.has_value(), "GPUs that run none of the work");
         for (const time_apart& one : account.apart) {
-            put(waterfall_step::apart, one.name, (gpus - idle) * one.seconds, true, "measured");
+            put(waterfall_step::apart, one.name, working * one.seconds, true, "measured");
         }
         const double rest = kernels - all - tiles;
         if (rest < -1e-9 * gpu_seconds) {
@@ -133,8 +113,13 @@ class waterfall {
                                        decimal(account.step.seconds) +
                                        " are left for it: a time, a peak or a number of GPUs is wrong");
         }
-        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles) / kernels) : 1.0;
-        put(waterfall_step::kernels, "kernels below their peak", rest, true, unknown_names());
+        // A cache may keep bytes that are counted as moved: no more is taken than there is.
+        const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
+        const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
+        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles + memory) / kernels) : 1.0;
+        put(waterfall_step::memory_bound, "bound by memory", memory, account.memory_bound.has_value(),
+            memory < bound.gpu_seconds ? "all that is left: fewer bytes were moved than are counted" : bound.assumed);
+        put(waterfall_step::kernels, "kernels below their peak", rest - memory, true, unknown_names());
         settle(account.step);
     }
 
@@ -153,17 +138,16 @@ class waterfall {
         if (account.work.empty()) {
             throw error("work", "is empty: a waterfall needs the FLOPs of the step");
         }
-        if (account.idle_gpus && *account.idle_gpus >= account.step.gpus) {
-            throw error("idle_gpus", "must be fewer than the " + std::to_string(account.step.gpus) + " GPUs, got " +
-                                         std::to_string(*account.idle_gpus));
-        }
         for (const auto* list : {&account.work, account.repeated ? &*account.repeated : nullptr,
                                  account.masked_tiles ? &*account.masked_tiles : nullptr}) {
             for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
                 detail::require_finite_positive((*list)[i].peak_tflops, "peak_tflops");
             }
         }
-        double apart = 0;
+        const double memory = account.memory_bound.value_or(time_at_memory{}).gpu_seconds;
+        if (!(memory >= 0) || !std::isfinite(memory)) {
+            throw error("memory_bound", "must be a number of seconds, at least 0, got " + std::to_string(memory));
+        }
         for (std::size_t i = 0; i < account.apart.size(); ++i) {
             const time_apart& one = account.apart[i];
             if (!(one.seconds >= 0) || !(one.seconds <= account.step.seconds)) {
@@ -171,29 +155,14 @@ class waterfall {
                                                      decimal(account.step.seconds) + " s of the step, got " +
                                                      std::to_string(one.seconds));
             }
-            apart += one.seconds;
         }
+        const double apart = detail::seconds_apart(account);
         if (!(apart < account.step.seconds)) {
             throw error("apart", "takes " + decimal(apart) + " s, and the step " + decimal(account.step.seconds) +
                                      ": nothing is left for its work");
         }
     }
 
-    /// GPU-seconds at the peaks of the pieces.
-    static double at_own(const std::vector<work_at_peak>& pieces, view seen) {
-        double seconds = 0;
-        for (const work_at_peak& one : pieces) {
-            seconds += detail::divide(to_double(one.work.total(seen)) / 1e12, one.peak_tflops, "peak_tflops");
-        }
-        return seconds;
-    }
-    static double recompute_of(const std::vector<work_at_peak>& pieces) {
-        double seconds = 0;
-        for (const work_at_peak& one : pieces) {
-            seconds += to_double(one.work.get(view::executed, phase::recompute)) / 1e12 / one.peak_tflops;
-        }
-        return seconds;
-    }
     static double at_stated(const step_account& account) {
         flops sum;
         for (const work_at_peak& one : account.work) {
@@ -255,23 +224,10 @@ class waterfall {
     if (kernel_rate > 1) {
         throw error("kernel_rate", "must be at most 1, got " + std::to_string(kernel_rate));
     }
-    double work = 0;
-    for (const work_at_peak& one : other.repeated ? *other.repeated : other.work) {
-        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
-    }
-    for (const work_at_peak& one : other.masked_tiles.value_or(std::vector<work_at_peak>{})) {
-        work += detail::divide(to_double(one.work.total(view::executed)) / 1e12, one.peak_tflops, "peak_tflops");
-    }
-    const std::uint64_t idle = other.idle_gpus.value_or(0);
-    if (idle >= other.step.gpus) {
-        throw error("idle_gpus",
-                    "must be fewer than the " + std::to_string(other.step.gpus) + " GPUs, got " + std::to_string(idle));
-    }
-    const double busy = other.ranks.value_or(rank_times{}).busy_share();
-    other.step.seconds = work / (kernel_rate * busy * static_cast<double>(other.step.gpus - idle));
-    for (const time_apart& one : other.apart) {
-        other.step.seconds += one.seconds;
-    }
+    const double work = detail::executed_seconds(other) + detail::tile_seconds(other) +
+                        other.memory_bound.value_or(time_at_memory{}).gpu_seconds;
+    const double busy = other.ranks.value_or(rank_times{}).busy_share() * detail::working_gpus(other);
+    other.step.seconds = work / (kernel_rate * busy) + detail::seconds_apart(other);
     return waterfall(other);
 }
 

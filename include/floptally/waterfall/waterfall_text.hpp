@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include <floptally/detail/fixed_decimal.hpp>
 #include <floptally/waterfall/waterfall.hpp>
@@ -13,15 +13,17 @@ namespace floptally {
 
 namespace detail {
 
-/// Milliseconds of one GPU, and points of the peak: what was lost as a negative number.
-struct waterfall_cells {
+/// A row of a report: milliseconds of one GPU, and points of the peak, what was lost as a negative number.
+struct waterfall_row {
+    std::string name;
     std::string milliseconds;
     std::string points;
+    std::string assumed;
 };
 
-[[nodiscard]] inline waterfall_cells cells_of(const waterfall_line& line, const waterfall& whole) {
+[[nodiscard]] inline waterfall_row row_of(const waterfall_line& line, const waterfall& whole) {
     if (!line.is_known) {
-        return {"-", "-"};
+        return {line.name, "-", "-", line.assumed};
     }
     const double sign = line.what == waterfall_step::useful ? 1 : -1;
     const double milliseconds = static_cast<double>(line.gpu_nanoseconds) / 1e6 / static_cast<double>(whole.gpus());
@@ -29,47 +31,52 @@ struct waterfall_cells {
         std::string text = fixed_decimal(value, digits);
         return text.find_first_not_of("-0.") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
     };
-    return {shown(milliseconds, 3), shown(100 * sign * line.share, 2)};
+    return {line.name, shown(milliseconds, 3), shown(100 * sign * line.share, 2), line.assumed};
+}
+
+/// From the peak down to the MFU, in the order in which it is lost.
+[[nodiscard]] inline std::vector<waterfall_row> rows_of(const waterfall& made) {
+    std::vector<waterfall_row> rows{{"peak", fixed_decimal(1e3 * made.seconds(), 3), "100.00", ""}};
+    for (const waterfall_line& line : made.lines().subspan(1)) {
+        rows.push_back(row_of(line, made));
+    }
+    rows.push_back(row_of(made.lines().front(), made));
+    rows.back().name = "measured MFU";
+    return rows;
 }
 
 }  // namespace detail
 
-/// From the peak down to the MFU, an aligned line each, in the order in which it is lost.
+/// From the peak down to the MFU, an aligned line each.
 [[nodiscard]] inline std::string to_table(const waterfall& made) {
-    std::size_t widest = std::string_view("measured MFU").size();
-    for (const waterfall_line& line : made.lines()) {
-        widest = std::max(widest, line.name.size());
+    std::vector<detail::waterfall_row> rows = detail::rows_of(made);
+    rows.insert(rows.begin(), {"", "ms of a GPU", "% of peak", ""});
+    std::size_t widest = 0;
+    for (const detail::waterfall_row& row : rows) {
+        widest = std::max(widest, row.name.size());
     }
-    std::string text;
-    const auto put = [&](std::string_view name, const detail::waterfall_cells& cells, std::string_view assumed) {
-        const auto right = [](const std::string& cell, std::size_t width) {
-            return std::string(width - std::min(width, cell.size()), ' ') + cell;
-        };
-        text.append(name).append(widest - name.size(), ' ');
-        text.append("  ").append(right(cells.milliseconds, 14)).append("  ").append(right(cells.points, 9));
-        text.append(assumed.empty() ? "" : "  ").append(assumed).append("\n");
+    const auto right = [](const std::string& cell, std::size_t width) {
+        return std::string(width - std::min(width, cell.size()), ' ') + cell;
     };
-    put("", {"ms of a GPU", "% of peak"}, "");
-    put("peak", {detail::fixed_decimal(1e3 * made.seconds(), 3), "100.00"}, "");
-    for (const waterfall_line& line : made.lines().subspan(1)) {
-        put(line.name, detail::cells_of(line, made), line.assumed);
+    std::string text;
+    for (const detail::waterfall_row& row : rows) {
+        text.append(row.name).append(widest - row.name.size(), ' ');
+        text.append("  ").append(right(row.milliseconds, 14)).append("  ").append(right(row.points, 9));
+        text.append(row.assumed.empty() ? "" : "  ").append(row.assumed).append("\n");
     }
-    put("measured MFU", detail::cells_of(made.lines().front(), made), made.lines().front().assumed);
     return text;
 }
 
 /// The same as a Markdown table.
 [[nodiscard]] inline std::string to_markdown(const waterfall& made) {
     std::string text = "| | ms of a GPU | % of peak | what it rests on |\n| --- | --: | --: | --- |\n";
-    const auto put = [&](std::string_view name, const detail::waterfall_cells& cells, std::string_view assumed) {
-        text.append("| ").append(name).append(" | ").append(cells.milliseconds).append(" | ").append(cells.points);
-        text.append(" | ").append(assumed).append(" |\n");
-    };
-    put("peak", {detail::fixed_decimal(1e3 * made.seconds(), 3), "100.00"}, "");
-    for (const waterfall_line& line : made.lines().subspan(1)) {
-        put(line.name, detail::cells_of(line, made), line.assumed);
+    const std::vector<detail::waterfall_row> rows = detail::rows_of(made);
+    for (const detail::waterfall_row& row : rows) {
+        const char* const strong = &row == &rows.back() ? "**" : "";
+        text.append("| ").append(strong).append(row.name).append(strong).append(" | ");
+        text.append(row.milliseconds).append(" | ").append(row.points).append(" | ").append(row.assumed);
+        text.append(" |\n");
     }
-    put("**measured MFU**", detail::cells_of(made.lines().front(), made), made.lines().front().assumed);
     return text;
 }
 

@@ -48,6 +48,8 @@ Options:
     _parameters=function   weights that this case's class keeps and never uses: (config) to {name: {"count": n, "why": text}}
     _differences=function  what this case executes beyond the exact count, besides its model type's
 
+    case.like("GROUP", "TYPE/its-id", "what-it-shows", field=value, other=...)    as that case, but
+
 A module's `DIFFERENCES = {model_type: function}` does the same for all cases of a type in the module. A function takes
 (config, batch, length, fused), config being the object that the model ran with (with the class in `architectures`), and
 encoder_length= of an encoder-decoder. With a feed it also takes what that says of its run, grids= and audio_frames=;
@@ -138,8 +140,27 @@ def read_group(group, seen):
                       "differences": [function for function in functions if function is not None]}
         found.append(seen[name])
 
+    def like(group, name, what, **changes):
+        """The case `name` of another group, but: its id has `what` in place of its last part, ... takes a field away."""
+        base = next(one for one in read_group(group, {}) if one["id"] == name)
+        config = changed(base["config"], changes)
+        case(f"{name.split('/')[0]}/{what}", (config.pop("architectures", None) or [None])[0], **config)
+        found[-1].update(options={**base["options"], **found[-1]["options"]}, differences=base["differences"])
+
+    case.like = like
     module.cases(case)
     return found
+
+
+def changed(config, changes):
+    """A config with other fields, those of a config inside it likewise; ... takes one away."""
+    result = {name: value for name, value in config.items() if changes.get(name) is not ...}
+    for name, value in changes.items():
+        if isinstance(value, dict) and isinstance(config.get(name), dict):
+            result[name] = changed(config[name], value)
+        elif value is not ...:
+            result[name] = value
+    return result
 
 
 # ---------------------------------------------------------------------------------------------------------------------

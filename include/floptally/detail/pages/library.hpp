@@ -63,7 +63,8 @@ class library {
             if (depth > 20) {
                 page_error(name, found->line, "a page that is its own base, or more than 20 one on the other");
             }
-            found->base = &find(found->base_name, found, found->line, depth + 1);
+            const page& base = find(found->base_name, found, found->line, depth + 1);
+            found->base = found->like_name.empty() ? &base : &over(base, *found, depth);
         }
         found->is_used = true;
         return *found;
@@ -106,6 +107,13 @@ class library {
             }
         }
         return nullptr;
+    }
+
+    /// The lines of the page that another is like, over that one's base in place of their own.
+    [[nodiscard]] const page& over(const page& base, const page& asked_by, unsigned depth) {
+        page moved = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
+        moved.base = &base;
+        return moved_.add(std::move(moved));
     }
 
     bool load(std::string_view file) {
@@ -156,6 +164,7 @@ class library {
     kept<page> pages_;
     std::size_t given_ = 0;  ///< of them the user's, which come first
     kept<page> unused_;      ///< later ones of the same names
+    kept<page> moved_;       ///< to other bases
     array_of<std::string_view> loaded_;
 };
 

@@ -138,6 +138,7 @@ struct inner_model {
 struct page {
     std::string_view name;
     std::string_view base_name{};
+    std::string_view like_name{};  ///< the page whose own lines stand between these and the base
     std::string_view prefix{};
     std::string_view encoder{};      ///< the page of the other side; "none": the base's falls away
     std::string_view encoder_key{};  ///< of the object that has its config; empty: the same as this side's

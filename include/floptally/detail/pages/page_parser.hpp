@@ -30,7 +30,7 @@ class page_parser {
   public:
     explicit page_parser(page& into) : page_(into) {}
 
-    /// The line `page NAME [: BASE] [prefix PREFIX]`.
+    /// The line `page NAME [: BASE [as PAGE]] [prefix PREFIX]`.
     static page header(std::string_view line, unsigned number) {
         lexer from("?", line, number);
         from.expect("page");
@@ -39,12 +39,15 @@ class page_parser {
         made.name = from.required_name("the name of the page");
         if (from.take(":")) {
             made.base_name = from.required_name("the name of its base");
+            if (from.take("as")) {
+                made.like_name = from.required_name("the name of a page");
+            }
         }
         if (from.take("prefix")) {
             made.prefix = from.required_word("a prefix of class names");
         }
         if (!from.at_end()) {
-            page_error(made.name, number, "expected \": BASE\" or \"prefix CLASSES\" before " + from.next());
+            page_error(made.name, number, "expected \": BASE\", \"as PAGE\" or \"prefix CLASSES\" before " + from.next());
         }
         return made;
     }

@@ -13,6 +13,7 @@
 #include <floptally/detail/did_you_mean.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
+#include <floptally/step/memory_bandwidth.hpp>
 #include <floptally/step/peak.hpp>
 
 namespace floptally::detail::python {
@@ -95,6 +96,17 @@ inline void bind_accelerators(py::module_& module) {
                 return peaks;
             },
             "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.")
+        .def_property_readonly(
+            "memory_tbps",
+            [](const accelerator& a) {
+                py::dict rates;
+                for (const std::string_view name : names_with_memory(a)) {
+                    rates[py::str(std::string(name))] = memory_tbps_named(name);
+                }
+                return rates;
+            },
+            "TB/s of its memory by its names; parts of one name may have several, and what is not published is not "
+            "there.")
         .def(
             "peak_tflops",
             [](const accelerator& a, const py::object& used) { return a.peak_tflops(to_precision(used)); },

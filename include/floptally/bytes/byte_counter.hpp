@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/adds_batches.hpp>
+#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/source.hpp>
+#include <floptally/bytes/step_bytes.hpp>
+#include <floptally/detail/array_view.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/detail/plan_walk.hpp>
+#include <floptally/detail/seen_keys.hpp>
+#include <floptally/detail/traffic_rows.hpp>
+#include <floptally/model/model_part.hpp>
+#include <floptally/model/parts_of.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/tally.hpp>
+#include <floptally/training_plan.hpp>
+
+namespace floptally {
+
+namespace detail {
+
+/// Keys of the past that the new tokens of a sequence see. Where the data choose them: as many as there may be.
+[[nodiscard]] constexpr std::uint64_t past_keys(const rule& attends, const sequence& s) {
+    if (s.past == 0 || s.length == 0 || attends.reads_other_side() || attends.is_of_other_side()) {
+        return 0;
+    }
+    std::uint64_t past = s.past;
+    if (attends.is<mask_rules::compressed_keys>()) {
+        past /= static_cast<std::uint64_t>(attends.as<mask_rules::compressed_keys>().ratio);
+    }
+    if (!attends.says_which_keys()) {
+        return std::min(past, attends.pairs(s));
+    }
+    seen_keys keys;
+    attends.add_keys(s, s.past, std::uint64_t{s.past} + s.length, keys);
+    return keys.before(past);
+}
+
+/// What element-wise rows are counted by: everything that has a weight or is a product.
+inline constexpr convention bytes_convention{
+    .name = "bytes", .summary = "every row of a model", .counted = terms_that([](term) { return true; })};
+
+}  // namespace detail
+
+/// Bytes that a batch moves between memory and units, under a model of integers:
+///
+/// - Each product reads its operands once and writes its result once. Gate and up read the same input, each for itself.
+/// - Element-wise work is fused into the products beside it: norms, activations, rotary embeddings, softmax and loss
+/// move
+///   nothing but their weights. A look-up reads a row of its table for each token and writes it.
+/// - Attention is one fused kernel, whatever the plan says: it reads q, k and v and writes its output, scores stay on
+///   chip; its backward moves twice that. Keys and values are as many as their own heads.
+/// - Weights are read once for each of `batches` (microbatches of all replicas) in each pass, of experts at most as
+/// many
+///   as tokens visit; a gradient of each weight is written as often.
+/// - The cache is read by new tokens once for each sequence, the keys of its past that they see. A recurrent state is
+///   read and written once for each sequence that has a past, and else stays on chip.
+///
+/// Optimizers, the short convolutions' past, collectives and adapters (LoRA: an error) are not in it. Slots count as
+/// they are processed, padding and recompute included. It takes a batch as a tally does.
+class byte_counter : public adds_batches<byte_counter> {
+  public:
+    explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
+                          const element_bits& bits = {}, std::uint64_t batches = 1)
+        : byte_counter(parts, cost{}, plan, bits, batches) {}
+
+    /// Of what has a cost and its parts as members: a `model_config`. Its tally keeps what the cost keeps.
+    template <model_record Model>
+    explicit byte_counter(const Model& model, const training_plan& plan = {}, const element_bits& bits = {},
+                          std::uint64_t batches = 1)
+        : byte_counter(detail::array_view<model_part>(model.parts), static_cast<const cost&>(model.cost), plan, bits,
+                       batches) {}
+
+    /// As `tally::add`; a batch that is refused adds nothing.
+    template <batch_source Source>
+    void add(const Source& source) {
+        tally batch = batch_;
+        batch.add(source);
+        std::vector<std::uint64_t> keys = past_keys_;
+        std::uint64_t with_past = with_past_;
+        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
+            source.each([&](const sequence& /*real*/, const sequence& slot) {
+                with_past += slot.past != 0 && slot.length != 0 ? 1 : 0;
+                for (std::size_t i = 0; i < masks_.size(); ++i) {
+                    keys[i] = checked_add(keys[i], detail::past_keys(masks_[i], slot), "past");
+                }
+            });
+        }
+        batch_ = batch;
+        past_keys_ = std::move(keys);
+        with_past_ = with_past;
+    }
+    /// As `tally::add_measured`.
+    void add_measured(std::string_view word, std::uint64_t useful, std::uint64_t padded) {
+        batch_.add_measured(word, useful, padded);
+    }
+
+    /// As `tally::add_routed`.
+    void add_routed(std::uint64_t useful, std::uint64_t padded) { batch_.add_routed(useful, padded); }
+
+    /// Another batch of the same model.
+    byte_counter& operator+=(const byte_counter& other) {
+        tally batch = batch_;
+        batch += other.batch_;
+        std::vector<std::uint64_t> keys = past_keys_;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            keys[i] = checked_add(keys[i], other.past_keys_.at(i), "past");
+        }
+        batch_ = batch;
+        past_keys_ = std::move(keys);
+        with_past_ += other.with_past_;
+        return *this;
+    }
+    /// Counts nothing again.
+    void clear() {
+        batch_.clear();
+        past_keys_.assign(past_keys_.size(), 0);
+        with_past_ = 0;
+    }
+
+    /// The batch as it was added.
+    [[nodiscard]] const tally& total() const { return batch_; }
+    [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
+
+    [[nodiscard]] step_bytes count() const {
+        const detail::traffic_rows rows(whole_, batch_, batches_, {masks_, past_keys_, with_past_});
+        std::vector<model_part> moved[byte_kind_count];
+        step_bytes result;
+        for (const model_part& part : parts_) {
+            model_part blank = part;  // with what flows where, which decides about gradients
+            blank.cost = part.cost.with_rows([](cost_row row) {
+                row.useful = row.padded = 0;
+                return row;
+            });
+            for (auto& parts : moved) {
+                parts.push_back(blank);
+            }
+            if (!part.elsewhere) {
+                rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost, result.at_most);
+                rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
+                rows.put_cache(part.cost, moved[3].back().cost, result.at_most);
+            }
+        }
+        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+            collect(moved[kind], static_cast<byte_kind>(kind), result);
+        }
+        return result;
+    }
+
+  private:
+    byte_counter(const detail::array_view<model_part>& parts, const cost& whole, const training_plan& plan,
+                 const element_bits& bits, std::uint64_t batches)
+        : parts_(parts.begin(), parts.end()),
+          whole_(with_masks_of(cost_of(parts), whole)),
+          plan_(plan),
+          bits_(bits),
+          batches_(batches),
+          batch_(whole_.masks()) {
+        require_positive(batches, "batches");
+        if (parts.empty() && !whole.rows().empty()) {
+            throw error("parts", "are missing: what flows where is said by a model's parts");
+        }
+        for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+            const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
+            if (given == 0 || given > 64) {
+                throw error(std::string(name(static_cast<byte_kind>(kind))) + "_bits",
+                            "must be from 1 to 64, got " + std::to_string(given));
+            }
+        }
+        for (const plan_rule& rule : plan.rules) {
+            if (rule.state == weight_state::lora) {
+                throw error("plan", "bytes of LoRA's adapters are not counted");
+            }
+        }
+        for (const model_part& one : parts_) {
+            for (const cost_row& row : one.cost.rows()) {
+                if (detail::traffic_rows::has_cache(row)) {
+                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                }
+            }
+        }
+        past_keys_.resize(masks_.size());
+    }
+
+    static cost with_masks_of(cost sum, const cost& whole) {
+        for (const rule& kept : whole.masks()) {
+            sum.keep(kept);
+        }
+        return sum;
+    }
+
+    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
+        const cost blank;
+        const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);
+        std::vector<flops> sums(walk.components.size() * 4);
+        for (const detail::planned_row& one : walk.rows) {
+            const bool of_table = meaning_of(one.row.kind).operands == term_operands::table;
+            const bool of_gradient = kind == byte_kind::gradients;
+            const bool of_weights = kind == byte_kind::weights;
+            const auto add = [&](phase during, std::uint64_t times) {
+                sums[one.component * 4 + static_cast<std::size_t>(during)] += times * flops{one.row.padded};
+            };
+            if (!of_gradient) {
+                add(phase::forward, std::uint64_t{one.run.forward} + one.run.executed_more[0]);
+                add(phase::backward_data,
+                    of_table ? 0 : std::uint64_t{one.run.backward_data} + one.run.executed_more[1]);
+                add(phase::recompute, one.run.recomputed_forward);
+            }
+            if (!of_weights) {
+                add(phase::backward_weights, std::uint64_t{one.run.backward_weights} + one.run.executed_more[2]);
+            }
+        }
+        for (std::size_t i = 0; i < walk.components.size(); ++i) {
+            for (std::size_t during = 0; during < 4; ++during) {
+                const uint128 bits = (bits_.of(kind) * sums[i * 4 + during]).value();
+                if (bits != 0) {
+                    component_of(into, walk.components[i]).bytes[during][static_cast<std::size_t>(kind)] =
+                        bits / 8 + (bits % 8 != 0 ? 1 : 0);
+                }
+            }
+        }
+    }
+
+    static component_bytes& component_of(step_bytes& all, const component_name& name) {
+        for (component_bytes& one : all.components) {
+            if (one.name == name) {
+                return one;
+            }
+        }
+        all.components.push_back({.name = name});
+        return all.components.back();
+    }
+
+    std::vector<model_part> parts_;
+    cost whole_;
+    training_plan plan_;
+    element_bits bits_;
+    std::uint64_t batches_;
+    tally batch_;
+    mask_set masks_;
+    std::vector<std::uint64_t> past_keys_;  ///< by mask
+    std::uint64_t with_past_ = 0;           ///< sequences
+};
+
+}  // namespace floptally

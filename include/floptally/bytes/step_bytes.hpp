@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/breakdown.hpp>
+#include <floptally/detail/checked.hpp>
+#include <floptally/error.hpp>
+#include <floptally/flops.hpp>
+#include <floptally/model/component_name.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/utilization.hpp>
+
+namespace floptally {
+
+/// What is moved between a device's memory and its units.
+enum class byte_kind : std::uint8_t {
+    weights,      ///< read by products, norms and look-ups
+    gradients,    ///< of weights, written
+    activations,  ///< operands read and results written
+    cache         ///< keys, values and recurrent states of a sequence's past
+};
+inline constexpr std::size_t byte_kind_count = 4;
+
+/// "weights", …
+[[nodiscard]] constexpr std::string_view name(byte_kind which) {
+    constexpr std::array<std::string_view, byte_kind_count> names{"weights", "gradients", "activations", "cache"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+/// Bits of an element: four for weights in fp4, 16 for bf16.
+struct element_bits {
+    std::uint64_t weights = 16;
+    std::uint64_t gradients = 16;
+    std::uint64_t activations = 16;
+    std::uint64_t cache = 16;
+
+    [[nodiscard]] constexpr std::uint64_t of(byte_kind which) const {
+        const std::uint64_t all[] = {weights, gradients, activations, cache};
+        return all[static_cast<std::size_t>(which)];
+    }
+};
+
+/// Bytes of one component, by phase and kind.
+struct component_bytes {
+    component_name name;
+    uint128 bytes[4][byte_kind_count] = {};  ///< by `phase`, `byte_kind`
+
+    [[nodiscard]] constexpr uint128 get(phase during, byte_kind what) const {
+        return bytes[static_cast<std::size_t>(during)][static_cast<std::size_t>(what)];
+    }
+    [[nodiscard]] constexpr uint128 total(phase during) const {
+        uint128 sum = 0;
+        for (const uint128 one : bytes[static_cast<std::size_t>(during)]) {
+            sum += one;
+        }
+        return sum;
+    }
+    [[nodiscard]] constexpr uint128 total(byte_kind what) const {
+        uint128 sum = 0;
+        for (const auto& of_phase : bytes) {
+            sum += of_phase[static_cast<std::size_t>(what)];
+        }
+        return sum;
+    }
+    [[nodiscard]] constexpr uint128 total() const {
+        uint128 sum = 0;
+        for (std::size_t during = 0; during < 4; ++during) {
+            sum += total(static_cast<phase>(during));
+        }
+        return sum;
+    }
+};
+
+/// Bytes that a batch moves: component x phase x kind, exact integers of the model that `byte_counter` states.
+struct step_bytes {
+    std::vector<component_bytes> components{};
+    /// Components whose rows do not say how wide their operands are: their activations are missing here.
+    std::vector<std::string> unsaid{};
+    /// Components of which as much may be moved and not more: a convolution of channels that its input has more of,
+    /// keys of which it is not said how many heads they have.
+    std::vector<std::string> at_most{};
+
+    [[nodiscard]] const component_bytes* find(std::string_view name) const {
+        for (const component_bytes& one : components) {
+            if (one.name.view() == name) {
+                return &one;
+            }
+        }
+        return nullptr;
+    }
+    [[nodiscard]] const component_bytes& operator[](std::string_view name) const {
+        if (const component_bytes* const found = find(name)) {
+            return *found;
+        }
+        throw error("component", "this model moves bytes of none named \"" + std::string(name) + "\"");
+    }
+    [[nodiscard]] uint128 total(byte_kind what) const {
+        uint128 sum = 0;
+        for (const component_bytes& one : components) {
+            sum += one.total(what);
+        }
+        return sum;
+    }
+    [[nodiscard]] uint128 total() const {
+        uint128 sum = 0;
+        for (const component_bytes& one : components) {
+            sum += one.total();
+        }
+        return sum;
+    }
+    /// Whether all of it is exact.
+    [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
+};
+
+/// FLOPs that run for each byte that is moved, recompute and padding included; 0 where nothing is moved.
+[[nodiscard]] inline double arithmetic_intensity(flops executed, uint128 bytes) {
+    return bytes == 0 ? 0 : to_double(executed) / to_double(flops{bytes});
+}
+
+/// Model bandwidth utilization of a decode step: weights once for each batch and the cache of every sequence's past,
+/// over what the memories of all GPUs could move in that time. Activations are left out, as MBU is defined (Databricks,
+/// "LLM Inference Performance Engineering", 2023).
+[[nodiscard]] inline double model_bandwidth_utilization(const step_bytes& moved, double seconds, std::uint64_t gpus,
+                                                        double memory_tbps) {
+    detail::require_finite_positive(seconds, "seconds");
+    detail::require_finite_positive(memory_tbps, "memory_tbps");
+    require_positive(gpus, "gpus");
+    const double bytes = to_double(flops{moved.total(byte_kind::weights) + moved.total(byte_kind::cache)});
+    return detail::divide(bytes / 1e12, seconds * static_cast<double>(gpus) * memory_tbps, "seconds");
+}
+
+/// GPU-seconds that components need at the memory bandwidth beyond those that their FLOPs need at their peaks, each
+/// phase of a component by itself: what a step loses because of its memory though every kernel is perfect.
+[[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
+                                                 double memory_tbps) {
+    detail::require_finite_positive(memory_tbps, "memory_tbps");
+    double sum = 0;
+    for (const component_bytes& one : moved.components) {
+        for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
+            double at_peak = 0;
+            for (const work_at_peak& piece : work) {
+                detail::require_finite_positive(piece.peak_tflops, "peak_tflops");
+                for (const component_flops& part : piece.work.components()) {
+                    at_peak += part.name == one.name
+                                   ? to_double(part.get(view::executed, during)) / 1e12 / piece.peak_tflops
+                                   : 0;
+                }
+            }
+            const double moving = to_double(flops{one.total(during)}) / 1e12 / memory_tbps;
+            sum += moving > at_peak ? moving - at_peak : 0;
+        }
+    }
+    return sum;
+}
+
+}  // namespace floptally

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/accelerators.hpp>
+#include <floptally/detail/accelerator_memory.hpp>
+#include <floptally/error.hpp>
+#include <floptally/step/accelerator.hpp>
+
+namespace floptally {
+
+/// The peak rate of a device's memory, with its public source.
+struct memory_bandwidth {
+    double tbps = 0;  ///< 10^12 bytes a second
+    publication source{};
+    source_quality quality = source_quality::vendor_document;
+};
+
+/// The bandwidth of the part that `product` names, as `accelerator_named` matches it; nothing where none is known, or
+/// where parts of this name have memories of several rates (A100 SXM with 40 and 80 GB), which the driver's names tell
+/// apart. A name of no part is an error.
+[[nodiscard]] inline std::optional<memory_bandwidth> memory_bandwidth_named(std::string_view product) {
+    const accelerator& part = accelerator_named(product);
+    const std::string_view wanted = detail::trimmed(product);
+    const auto found = [](const detail::memory_row& row) {
+        return memory_bandwidth{row.tbps, {row.source.title, row.source.url}, row.quality};
+    };
+    for (const detail::memory_row& row : detail::accelerator_memory) {
+        if (detail::same_name(row.product, wanted) || detail::same_name(row.product, part.name)) {
+            return found(row);
+        }
+    }
+    return {};
+}
+
+/// The names of a part, ours and the driver's, by which `memory_bandwidth_named` knows its memory. A driver's name of
+/// several parts is none of them.
+[[nodiscard]] inline std::vector<std::string_view> names_with_memory(const accelerator& part) {
+    std::vector<std::string_view> names;
+    if (memory_bandwidth_named(part.name)) {
+        names.push_back(part.name);
+    }
+    for (const std::string_view name : part.driver_names) {
+        std::size_t parts = 0;
+        for (const accelerator& other : detail::all_parts()) {
+            parts +=
+                detail::any_name(other, [name](std::string_view one) { return detail::same_name(one, name); }) ? 1 : 0;
+        }
+        if (!name.empty() && parts == 1 && memory_bandwidth_named(name)) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// The same in TB/s, or an error that says what would tell.
+[[nodiscard]] inline double memory_tbps_named(std::string_view product) {
+    if (const auto known = memory_bandwidth_named(product)) {
+        return known->tbps;
+    }
+    const accelerator& part = accelerator_named(product);
+    std::string names;
+    for (const std::string_view name : names_with_memory(part)) {
+        append_item(names, name);
+    }
+    throw error("memory_tbps", std::string(part.name)
+                                   .append(names.empty() ? " has no published memory bandwidth that is known here"
+                                                         : " has memories of several bandwidths; name one: " + names)
+                                   .append(names.empty() ? "; give memory_tbps" : ", or give memory_tbps"));
+}
+
+}  // namespace floptally

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes against a step that is written down tensor by tensor: every product with the tensors that it reads and writes.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <floptally/bytes/byte_counter.hpp>
+#include <floptally/model/latent_attention.hpp>
+#include <floptally/model/linear_attention.hpp>
+#include <floptally/model/parts_of.hpp>
+#include <floptally/presets.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace {
+
+using floptally::byte_counter;
+using floptally::byte_kind;
+using floptally::counted_passes;
+using floptally::element_bits;
+using floptally::mask;
+using floptally::model_part;
+using floptally::phase;
+using floptally::sequence;
+using floptally::step_bytes;
+using floptally::training_plan;
+using floptally::transformer;
+
+/// What a step moves, in elements: component, phase, kind.
+class tensor_trace {
+  public:
+    std::map<std::string, std::map<phase, std::map<byte_kind, std::uint64_t>>> moved;
+    bool trains = true;
+    std::set<std::string> frozen;  ///< components
+
+    /// X [rows, in] · Wᵀ of W [out, in], and its backward.
+    void linear(const std::string& component, std::uint64_t rows, std::uint64_t in, std::uint64_t out,
+                bool input_trains = true) {
+        const std::uint64_t x = rows * in;
+        const std::uint64_t y = rows * out;
+        const std::uint64_t w = in * out;
+        put(component, phase::forward, byte_kind::weights, w);
+        put(component, phase::forward, byte_kind::activations, x + y);
+        if (!trains) {
+            return;
+        }
+        if (input_trains) {  // dX = dY · W
+            put(component, phase::backward_data, byte_kind::weights, w);
+            put(component, phase::backward_data, byte_kind::activations, y + x);
+        }
+        if (!frozen.contains(component)) {  // dW = dYᵀ · X
+            put(component, phase::backward_weights, byte_kind::activations, y + x);
+            put(component, phase::backward_weights, byte_kind::gradients, w);
+        }
+    }
+    /// A fused kernel over q, k, v to o of so many elements, and its backward: q, k, v, o and do to dq, dk and dv.
+    void attention(const std::string& component, std::uint64_t q, std::uint64_t k, std::uint64_t v, std::uint64_t o) {
+        put(component, phase::forward, byte_kind::activations, q + k + v + o);
+        if (trains) {
+            put(component, phase::backward_data, byte_kind::activations, q + k + v + o + o + (q + k + v));
+        }
+    }
+    void norm(std::uint64_t weights, bool input_trains = true) {
+        put("norm", phase::forward, byte_kind::weights, weights);
+        if (trains && input_trains) {
+            put("norm", phase::backward_data, byte_kind::weights, weights);
+        }
+        if (trains && !frozen.contains("norm")) {
+            put("norm", phase::backward_weights, byte_kind::gradients, weights);
+        }
+    }
+    void look_up(std::uint64_t rows, std::uint64_t words, std::uint64_t width) {
+        put("embedding", phase::forward, byte_kind::weights, rows * width);
+        put("embedding", phase::forward, byte_kind::activations, rows * width);
+        if (trains && !frozen.contains("embedding")) {
+            put("embedding", phase::backward_weights, byte_kind::activations, rows * width);
+            put("embedding", phase::backward_weights, byte_kind::gradients, words * width);
+        }
+    }
+    void put(const std::string& component, phase during, byte_kind kind, std::uint64_t elements) {
+        if (elements != 0) {
+            moved[component][during][kind] += elements;
+        }
+    }
+};
+
+/// Every number of the one that the other does not have.
+std::vector<std::string> differences(const tensor_trace& listed, const step_bytes& counted, const element_bits& bits) {
+    std::vector<std::string> all;
+    std::set<std::string> names;
+    for (const auto& one : listed.moved) {
+        names.insert(one.first);
+    }
+    for (const auto& one : counted.components) {
+        names.insert(std::string(one.name.view()));
+    }
+    for (const std::string& component : names) {
+        for (std::size_t during = 0; during < 4; ++during) {
+            for (std::size_t kind = 0; kind < floptally::byte_kind_count; ++kind) {
+                std::uint64_t expected = 0;
+                const auto found = listed.moved.find(component);
+                if (found != listed.moved.end()) {
+                    auto phases = found->second;
+                    expected = phases[static_cast<phase>(during)][static_cast<byte_kind>(kind)];
+                }
+                expected = (expected * bits.of(static_cast<byte_kind>(kind)) + 7) / 8;
+                const auto* const own = counted.find(component);
+                const auto made = own == nullptr ? floptally::uint128{0}
+                                                 : own->get(static_cast<phase>(during), static_cast<byte_kind>(kind));
+                if (made != expected) {
+                    all.push_back(component + " phase " + std::to_string(during) + " " +
+                                  std::string(name(static_cast<byte_kind>(kind))) + ": listed " +
+                                  std::to_string(expected) + ", counted " + floptally::to_string(made));
+                }
+            }
+        }
+    }
+    return all;
+}
+
+constexpr std::uint64_t hidden = 64;
+constexpr std::uint64_t heads = 4;
+constexpr std::uint64_t kv_heads = 2;
+constexpr std::uint64_t head_dim = 12;
+constexpr std::uint64_t inner = 96;
+constexpr std::uint64_t vocabulary = 100;
+constexpr std::uint64_t layers = 3;
+
+transformer<floptally::gqa, floptally::gated_mlp> small(bool fused = false) {
+    return {.hidden_size = hidden,
+            .num_layers = layers,
+            .attention = {.num_heads = heads, .num_kv_heads = kv_heads, .head_dim = head_dim, .fused_qkv = fused},
+            .feed_forward = {.intermediate_size = inner},
+            .vocab = {.size = vocabulary},
+            .layer_elementwise = {.norm = 2 * hidden},
+            .final_elementwise = {.norm = hidden}};
+}
+
+void list_small(tensor_trace& to, const std::vector<std::uint64_t>& lengths, bool fused = false) {
+    std::uint64_t tokens = 0;
+    for (const std::uint64_t one : lengths) {
+        tokens += one;
+    }
+    const std::uint64_t q = heads * head_dim;
+    const std::uint64_t kv = kv_heads * head_dim;
+    to.look_up(tokens, vocabulary, hidden);
+    for (std::uint64_t layer = 0; layer < layers; ++layer) {
+        to.norm(hidden);
+        if (fused) {
+            to.linear("attention.qkv", tokens, hidden, q + 2 * kv);
+        } else {
+            to.linear("attention.qkv", tokens, hidden, q);
+            to.linear("attention.qkv", tokens, hidden, kv);
+            to.linear("attention.qkv", tokens, hidden, kv);
+        }
+        for (const std::uint64_t length : lengths) {
+            to.attention("attention.core", length * q, length * kv, length * kv, length * q);
+        }
+        to.linear("attention.output", tokens, q, hidden);
+        to.norm(hidden);
+        to.linear("mlp", tokens, hidden, inner);
+        to.linear("mlp", tokens, hidden, inner);
+        to.linear("mlp", tokens, inner, hidden);
+    }
+    to.norm(hidden);
+    to.linear("lm_head", tokens, hidden, vocabulary);
+}
+
+const std::vector<std::uint64_t> lengths = {5, 1, 33};
+
+template <class Model>
+step_bytes counted(const Model& model, const std::vector<std::uint64_t>& of, const training_plan& plan = {},
+                   const element_bits& bits = {}, std::uint64_t batches = 1) {
+    const floptally::listed_parts parts = parts_of(model);
+    byte_counter counter({parts.begin(), parts.end()}, plan, bits, batches);
+    counter.add_lengths(of);
+    return counter.count();
+}
+
+/// One layer over sequences with a past.
+step_bytes decoded(const floptally::cost& layer, const std::vector<sequence>& batch, const element_bits& bits = {}) {
+    const std::vector<model_part> parts = {{.name = "layer", .cost = layer, .first_layer = 0, .repeat = layers}};
+    byte_counter counter(parts, {.counted = counted_passes::forward}, bits);
+    counter.add(floptally::listed_samples(batch));
+    return counter.count();
+}
+
+}  // namespace
+
+TEST_CASE("Bytes of a training step are those of its tensors, listed one by one") {
+    for (const bool fused : {false, true}) {
+        tensor_trace listed;
+        list_small(listed, lengths, fused);
+        const element_bits bits{.weights = 16, .gradients = 32, .activations = 8, .cache = 16};
+        const step_bytes made = counted(small(fused), lengths, {}, bits);
+        CHECK(differences(listed, made, bits) == std::vector<std::string>{});
+        CHECK(made.is_exact());
+    }
+}
+
+TEST_CASE("Bytes of a forward pass alone, with weights of four bits") {
+    tensor_trace listed;
+    listed.trains = false;
+    list_small(listed, lengths);
+    const element_bits bits{.weights = 4};
+    CHECK(differences(listed, counted(small(), lengths, {.counted = counted_passes::forward}, bits), bits) ==
+          std::vector<std::string>{});
+}
+
+TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's bytes again") {
+    training_plan plan;
+    plan.rules.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "rules");
+    tensor_trace listed;
+    listed.frozen = {"mlp"};
+    list_small(listed, lengths);
+    CHECK(differences(listed, counted(small(), lengths, plan), {}) == std::vector<std::string>{});
+
+    plan.recomputed = floptally::recompute::full;
+    for (auto& [component, phases] : listed.moved) {
+        if (component.starts_with("attention") || component == "mlp" || component == "norm") {
+            phases[phase::recompute] = phases[phase::forward];
+        }
+    }
+    // The last norm is no layer's; the counter has it among the layers' place, as FLOPs have.
+    CHECK(differences(listed, counted(small(), lengths, plan), {}) == std::vector<std::string>{});
+}
+
+TEST_CASE("Weights are read once for each microbatch, experts as far as tokens visit them") {
+    constexpr std::uint64_t experts = 8;
+    const transformer<floptally::gqa, floptally::moe> model{
+        .hidden_size = hidden,
+        .num_layers = 1,
+        .attention = {.num_heads = heads, .num_kv_heads = kv_heads, .head_dim = head_dim},
+        .feed_forward = {.num_experts = experts, .num_experts_per_tok = 2, .intermediate_size = inner},
+        .vocab = {.size = vocabulary}};
+    const std::uint64_t expert = 3 * hidden * inner;
+    const auto weights = [&](const std::vector<std::uint64_t>& of, std::uint64_t batches) {
+        return counted(model, of, {.counted = counted_passes::forward}, {.weights = 8}, batches)["moe.experts"].total(
+            byte_kind::weights);
+    };
+    CHECK(weights({1}, 1) == 2 * expert);
+    CHECK(weights({3}, 1) == 6 * expert);
+    CHECK(weights({4}, 1) == 8 * expert);
+    CHECK(weights({100}, 1) == 8 * expert);
+    CHECK(weights({100}, 3) == 24 * expert);
+    CHECK(weights({2, 3}, 3) == 10 * expert);
+    const step_bytes all = counted(model, {50}, {.counted = counted_passes::forward}, {.weights = 8}, 2);
+    CHECK(all.at_most == std::vector<std::string>{"moe.experts"});
+    CHECK(counted(model, {1}, {.counted = counted_passes::forward}).is_exact());
+    CHECK(all["lm_head"].total(byte_kind::weights) == 2 * hidden * vocabulary);
+    // Each visit reads and writes its tokens' rows: h and i of gate, of up and of down.
+    CHECK(all["moe.experts"].total(byte_kind::activations) == 2 * 50 * 2 * 3 * (hidden + inner));
+}
+
+TEST_CASE("New tokens read the keys of the past that their mask shows them, of as many heads as keys have") {
+    const std::vector<sequence> batch = {{.length = 1, .past = 40},
+                                         {.length = 3, .past = 7},
+                                         {.length = 5},
+                                         {.length = 20, .past = 2},
+                                         {.length = 2, .past = 33}};
+    struct masked {
+        mask attends;
+        std::function<bool(std::uint64_t query, std::uint64_t key)> sees;
+    };
+    const std::vector<masked> masks = {
+        {mask::causal(), [](auto query, auto key) { return key <= query; }},
+        {mask::sliding_window(8), [](auto query, auto key) { return key <= query && query - key < 8; }},
+        {mask::chunked(16), [](auto query, auto key) { return key <= query && query / 16 == key / 16; }}};
+    for (const masked& one : masks) {
+        std::uint64_t keys = 0;
+        for (const sequence& s : batch) {
+            for (std::uint64_t key = 0; key < s.past; ++key) {
+                bool seen = false;
+                for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
+                    seen = seen || one.sees(query, key);
+                }
+                keys += seen ? 1 : 0;
+            }
+        }
+        INFO(one.attends.name());
+        for (const bool fused : {false, true}) {
+            const floptally::gqa attention{
+                .num_heads = heads, .num_kv_heads = kv_heads, .head_dim = head_dim, .fused_qkv = fused};
+            const step_bytes made = decoded(attention.cost({0, hidden, one.attends}), batch, {.cache = 8});
+            CHECK(made["attention.core"].total(byte_kind::cache) == layers * keys * 2 * kv_heads * head_dim);
+        }
+    }
+}
+
+TEST_CASE("Latent attention keeps its latent, and reads its heads' keys and values where they are expanded") {
+    floptally::mla attention{.num_heads = 4,
+                             .q_lora_rank = 24,
+                             .kv_lora_rank = 16,
+                             .qk_nope_head_dim = 8,
+                             .qk_rope_head_dim = 4,
+                             .v_head_dim = 10};
+    const std::vector<sequence> batch = {{.length = 2, .past = 9}};
+    const auto made = [&] {
+        return decoded(attention.cost({0, hidden, mask::causal()}), batch, {.activations = 8, .cache = 8});
+    };
+    const step_bytes expanded = made();
+    CHECK(expanded["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
+    // q and k of 4 · 12, v and o of 4 · 10
+    CHECK(expanded["attention.core"].total(byte_kind::activations) == layers * 2 * 4 * (12 + 12 + 10 + 10));
+    attention.absorbed = true;
+    const step_bytes latent = made();
+    CHECK(latent["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
+    // 4 queries of 16 + 4, one latent key that is the value too, 4 results of 16
+    CHECK(latent["attention.core"].total(byte_kind::activations) == layers * 2 * (4 * 20 + 20 + 4 * 16));
+    CHECK(latent.is_exact());
+}
+
+TEST_CASE("Stages of a pipeline move what the whole model moves") {
+    const floptally::listed_parts parts = parts_of(small());
+    const std::vector<model_part> whole(parts.begin(), parts.end());
+    const auto moved = [](const std::vector<model_part>& of) {
+        byte_counter counter(of);
+        counter.add_lengths(lengths);
+        return counter.count().total();
+    };
+    floptally::uint128 sum = 0;
+    for (const bool last : {false, true}) {
+        std::vector<model_part> stage = whole;
+        for (model_part& one : stage) {
+            one.elsewhere = (one.name.view() == "lm_head" || one.name.view() == "norm") != last;
+        }
+        sum += moved(stage);
+    }
+    CHECK(sum == moved(whole));
+    CHECK(sum != 0);
+}
+
+TEST_CASE("Batches add up, and a cleared counter counts nothing") {
+    const floptally::listed_parts parts = parts_of(small());
+    byte_counter one({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
+    byte_counter other = one;
+    byte_counter both = one;
+    const std::vector<sequence> first = {{.length = 1, .past = 9}};
+    const std::vector<sequence> second = {{.length = 4, .past = 3}, {.length = 6}};
+    one.add(floptally::listed_samples(first));
+    other.add(floptally::listed_samples(second));
+    both.add(floptally::listed_samples(first));
+    both.add(floptally::listed_samples(second));
+    one += other;
+    CHECK(one.count().total() == both.count().total());
+    CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
+          2 * layers * std::uint64_t{9 + 3} * 2 * kv_heads * head_dim);
+    one.clear();
+    CHECK(one.count().total() == 0);
+}
+
+TEST_CASE("A recurrent state is read and written once for each sequence with a past") {
+    const floptally::gated_delta_net mixer{
+        .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 8, .value_head_dim = 6, .conv_kernel = 4};
+    const std::vector<sequence> batch = {{.length = 2, .past = 9}, {.length = 7}, {.length = 1, .past = 1}};
+    const step_bytes made = decoded(mixer.cost({0, hidden, mask::causal()}), batch, {.cache = 8});
+    CHECK(made["mixer.state"].total(byte_kind::cache) == layers * 2 * 2 * (4 * 8 * 6));
+}
+
+TEST_CASE("Intensity, bandwidth utilization and the time that memory costs follow from bytes") {
+    const auto model = small();
+    const floptally::listed_parts parts = parts_of(model);
+    byte_counter counter({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
+    const std::vector<std::uint64_t> one = {8};
+    counter.add_lengths(one);
+    const step_bytes moved = counter.count();
+    const floptally::breakdown work = floptally::evaluate(model, counter.total(), floptally::conventions::exact,
+                                                          {.counted = counted_passes::forward});
+    // [8, 64] · [64, 100]: 2·8·64·100 FLOPs; 16-bit operands and result.
+    const double intensity = 2.0 * 8 * 64 * 100 / (2.0 * (8 * 64 + 64 * 100 + 8 * 100));
+    CHECK(floptally::arithmetic_intensity(work["lm_head"].total(floptally::view::executed), moved["lm_head"].total()) ==
+          intensity);
+    CHECK(floptally::arithmetic_intensity(floptally::flops{5}, 0) == 0);
+    const double weights = floptally::to_double(floptally::flops{moved.total(byte_kind::weights)});
+    CHECK(floptally::model_bandwidth_utilization(moved, 1e-3, 2, weights / 1e12) == 500);
+    // At a bandwidth where everything waits for it, and at one where nothing does.
+    const std::vector<floptally::work_at_peak> at = {{work, 1000}};
+    const double slow = floptally::memory_bound_seconds(moved, at, 1e-6);
+    const double moving = floptally::to_double(floptally::flops{moved.total()}) / 1e6;
+    const double computing = floptally::to_double(work.total()) / 1e15;
+    CHECK(slow < moving);
+    CHECK(slow + computing >= moving * (1 - 1e-12));
+    CHECK(floptally::memory_bound_seconds(moved, {{work, 1e-9}}, 1e6) < 1e-12);  // norms and look-ups are no FLOPs
+}
+
+TEST_CASE("What cannot be counted is an error with its field, and what is not said is named") {
+    const floptally::listed_parts parts = parts_of(small());
+    const std::span<const model_part> model(parts.begin(), parts.end());
+    CHECK(error_of([&] { byte_counter(model, {}, {.weights = 0}); }) == "weights_bits: must be from 1 to 64, got 0");
+    CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
+    CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
+    training_plan lora;
+    lora.rules.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "rules");
+    CHECK(error_of([&] { byte_counter(model, lora); }) == "plan: bytes of LoRA's adapters are not counted");
+    CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
+          "component: this model moves bytes of none named \"mlp\"");
+    CHECK(error_of([] {
+              static_cast<void>(floptally::model_bandwidth_utilization({}, 0, 1, 1));
+          }).starts_with("seconds: "));
+    CHECK(
+        error_of([] { static_cast<void>(floptally::memory_bound_seconds({}, {}, -1)); }).starts_with("memory_tbps: "));
+
+    floptally::cost own;
+    own.add("own", floptally::linear{.in_features = 9, .out_features = 4, .adaptable = false});
+    const step_bytes made = decoded(own, {{.length = 2}}, {.weights = 8});
+    CHECK(made.unsaid == std::vector<std::string>{"own"});
+    CHECK(made["own"].total() == layers * 36);
+
+    // A core alone: whatever makes its keys, there are no more heads of them than of queries.
+    floptally::cost core;
+    core.add("core", floptally::attention_core{.num_heads = 4, .qk_head_dim = 3, .v_head_dim = 5}, mask::causal());
+    const step_bytes most = decoded(core, {{.length = 2, .past = 7}}, {.activations = 8, .cache = 8});
+    CHECK(most.at_most == std::vector<std::string>{"core"});
+    CHECK(most["core"].total(byte_kind::activations) == layers * 2 * 4 * (3 + 3 + 5 + 5));
+    CHECK(most["core"].total(byte_kind::cache) == layers * 7 * 4 * (3 + 5));
+}
