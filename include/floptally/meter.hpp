@@ -114,6 +114,9 @@ class meter {
 
     [[nodiscard]] bool in_step() const noexcept { return gate_.open_step() != 0; }
 
+    /// Throws where no step can last so long: what `end_step` throws, for those who end it later.
+    void require_seconds(double seconds) const { static_cast<void>(gpu_seconds_in(seconds)); }
+
     [[nodiscard]] const step_totals& last_step() const { return last_; }
     [[nodiscard]] const step_series& interval() const { return interval_; }
     [[nodiscard]] const step_series& run() const { return run_; }
@@ -186,9 +189,15 @@ class meter {
         }
     }
 
+    [[nodiscard]] double gpu_seconds_in(double seconds) const {
+        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
+        detail::require_finite_positive(gpu_seconds * hardware_.peak_tflops, "seconds");
+        return gpu_seconds;
+    }
+
     void close(double seconds, bool& took_part) {
         require_begun();
-        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
+        const double gpu_seconds = gpu_seconds_in(seconds);
         gate_.close([&](const tally& published) {
             // Into totals that are kept, whose memory is used again.
             step_totals& step = next_step_;
@@ -196,7 +205,6 @@ class meter {
             step.seconds = seconds;
             step.gpu_seconds = gpu_seconds;
             step.peak_tflop = gpu_seconds * hardware_.peak_tflops;
-            detail::require_finite_positive(step.peak_tflop, "seconds");
             if (std::exchange(took_part, true)) {
                 step.batch = own_;
                 step.batch += published;

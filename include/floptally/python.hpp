@@ -14,6 +14,7 @@
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/cost_class.hpp>
 #include <floptally/detail/python/errors.hpp>
+#include <floptally/detail/python/held_device_tally.hpp>
 #include <floptally/detail/python/integers.hpp>
 #include <floptally/detail/python/masks.hpp>
 #include <floptally/detail/python/meters.hpp>
@@ -45,6 +46,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_plans(module);
     detail::python::bind_costs(module, with);
     detail::python::bind_tallies(module);
+    detail::python::bind_device_tallies(module);
     detail::python::bind_breakdowns(module, with);
     detail::python::bind_waterfalls(module, with);
     detail::python::bind_accelerators(module);

@@ -126,8 +126,8 @@ class CudaArray:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (OnDevice(), "got a tensor on CUDA device 3: this floptally was built without CUDA; pass a copy on the CPU"),
-        (CudaArray(), "got a CUDA array: this floptally was built without CUDA; pass a copy on the CPU"),
+        (OnDevice(), "got a tensor on CUDA device 3: Meter.add counts it a step later and a DeviceTally on the device"),
+        (CudaArray(), "got a CUDA array: Meter.add counts it a step later and a DeviceTally on the device"),
         (np.zeros(3), "must be int32, int64, uint32 or uint64, got float64"),
         (np.zeros(3, np.int16), "must be int32, int64, uint32 or uint64, got int16"),
         (np.zeros(3, bool), "must be int32, int64, uint32 or uint64, got bool"),

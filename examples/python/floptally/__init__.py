@@ -12,6 +12,7 @@ from ._core import (
     Convention,
     Cost,
     Error,
+    LeftOut,
     Mask,
     MaskedTiles,
     Meter,
@@ -38,6 +39,7 @@ from ._core import (
     readable,
 )
 from ._cost import cost
+from ._device import DeviceTally
 from ._from_torch import from_torch
 
 if TYPE_CHECKING:
@@ -49,7 +51,9 @@ __all__ = [
     "Breakdown",
     "Convention",
     "Cost",
+    "DeviceTally",
     "Error",
+    "LeftOut",
     "Mask",
     "MaskedTiles",
     "Meter",

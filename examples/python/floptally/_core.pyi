@@ -8,7 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, Flags, Grids, HstuSequences, Integers, NewTokens, PageLike, Reducer
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer
 
 __version__: str
 
@@ -16,6 +16,11 @@ class Error(ValueError):
     field: str
     problem: str
     def __init__(self, field: str, problem: str) -> None: ...
+
+class LeftOut(Error):
+    sequences: int
+    counted: Tally
+    def __init__(self, field: str, problem: str, sequences: int, counted: Tally) -> None: ...
 
 class Overflow(Error, OverflowError): ...
 
@@ -566,6 +571,36 @@ class Totals:
     def step_seconds(self) -> float: ...
     def percentile(self, percent: float) -> float: ...
 
+class DeviceTally:
+    def __init__(
+        self,
+        cost_or_masks: Cost | Tally | list[Mask] | None,
+        *,
+        device: SupportsIndex,
+        snapshots: SupportsIndex,
+        kernels: bytes,
+        stream_of: Callable[[Any], int],
+        convention: str | Convention = "exact",
+        plan: Plan | None = None,
+    ) -> None: ...
+    def add(
+        self,
+        *,
+        cu_seqlens: DeviceArray | None = None,
+        cu_seqlens_padded: DeviceArray | None = None,
+        num_real_seqs: int | DeviceArray | None = None,
+        lengths: DeviceArray | None = None,
+        row_length: SupportsIndex | None = None,
+        attention_mask: DeviceArray | None = None,
+        stream: object = None,
+    ) -> None: ...
+    def snapshot(self, *, reset: bool = False, stream: object = None) -> None: ...
+    def reset(self, *, stream: object = None) -> None: ...
+    def poll(self) -> Tally | None: ...
+    def read(self, *, stream: object = None) -> Tally: ...
+    @property
+    def device(self) -> int: ...
+
 class MeteredStep:
     def __enter__(self) -> Meter: ...
     def __exit__(
@@ -603,7 +638,7 @@ class Meter:
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
+        num_real_seqs: SupportsIndex | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
         sequences: HstuSequences | None = None,
@@ -614,6 +649,8 @@ class Meter:
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> None: ...
+    def add_later(self, batch: Later) -> None: ...
+    def finish(self) -> None: ...
     def new_tally(self) -> Tally: ...
     def breakdown(self, span: str = "interval") -> Breakdown: ...
     @property

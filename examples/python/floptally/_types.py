@@ -35,6 +35,13 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 
+class SupportsCudaArray(Protocol):
+    """An array of the CUDA array interface: CuPy, Numba."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
 class Reducer(Protocol):
     """Collectives over a group of ranks: each changes an array of uint64 words in place."""
 
@@ -43,9 +50,21 @@ class Reducer(Protocol):
     def max(self, words: Any, /) -> None: ...
 
 
+class Later(Protocol):
+    """A microbatch whose numbers are still on their way."""
+
+    def done(self) -> bool: ...
+
+    def wait(self) -> None: ...
+
+    def arguments(self) -> dict[str, Any]: ...
+
+
 #: [n] integers: int32, int64, uint32 or uint64 of a C-contiguous array or tensor in host memory, which is read where it
 #: stands, or a list of ints.
 Integers: TypeAlias = Union[Sequence[int], SupportsBuffer, SupportsDLPack]
+#: An array or a tensor on a GPU.
+DeviceArray: TypeAlias = Union[SupportsDLPack, SupportsCudaArray]
 #: [n, 3] integers (t, h, w), or the same in one row.
 Grids: TypeAlias = Union[Integers, Sequence[Sequence[int]]]
 #: [batch, tokens] flags: bool, or integers that are 0 or 1.

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import Error, Meter, Tally
-
-Arguments = dict[str, Any]
+from .._later import Arguments, Copy
 
 # What batch_arguments reads, under the names of Hugging Face's collators and models.
 BATCH_KEYS = (
@@ -244,7 +243,7 @@ class MeterAdapter:
             self._mine = Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
         self._clock = clock
         self._mark: float | None = None
-        self._waiting: list[tuple[Any, Arguments]] = []
+        self._waiting: list[Copy] = []
 
     def begin(self) -> None:
         """Opens a step, where none is open."""
@@ -253,31 +252,37 @@ class MeterAdapter:
             self.meter.begin_step()
 
     def add(self, batch: Any) -> None:
-        """One microbatch. Tensors of a GPU are copied without a wait and counted when the step ends."""
+        """One microbatch. Tensors of a GPU are copied without a wait, and counted when they are there: a step later."""
         if self._arguments is not None:
-            self._waiting.append((None, self._arguments(batch)))
+            self._waiting.append(Copy(self._arguments(batch)))
         else:
-            self._waiting.append(_on_host(_named(batch)))
+            self._waiting.append(Copy(_read_of(_named(batch)), batch_arguments))
 
     def end(self) -> None:
-        """Closes the step with the time since the last one ended."""
+        """Closes the step with the time since the last one ended. With tensors of a GPU its totals are there a step later,
+        or once `meter.finish()` has waited for them; with `reduce` it waits itself."""
         now = self._clock()
+        left_out: Error | None = None
         if self._mine is None or self._reduce is None:
             self._count(self.meter)
         else:
             with self._mine.step(seconds=1.0):
                 self._count(self._mine)
+            try:
+                self._mine.finish()
+            except Error as problem:  # of one microbatch: the others are counted, and other ranks wait for the sum
+                left_out = problem
             self.meter.add(tally=self._reduce(self._mine.last_step.tally))
         self._waiting.clear()
         started = now if self._mark is None else self._mark
         self.meter.end_step(seconds=now - started)
         self._mark = now
+        if left_out is not None:
+            raise left_out
 
     def _count(self, meter: Meter) -> None:
-        for ready, found in self._waiting:
-            if ready is not None:
-                ready.synchronize()
-            meter.add(**(batch_arguments(found) if self._arguments is None else found))
+        for one in self._waiting:
+            _count(meter, one)
 
     def pause(self) -> None:
         """The next step begins anew: what happened since the last one is not training."""
@@ -299,25 +304,26 @@ class MeterAdapter:
         return found
 
 
-def _on_host(batch: Mapping[str, Any]) -> tuple[Any, Arguments]:
-    """What is read of a batch, on the host; an event to wait for where it comes from a GPU (into pinned memory)."""
-    event = None
+def _count(meter: Meter, one: Copy) -> None:
+    if one.from_gpu:
+        meter.add_later(one)
+    else:
+        meter.add(**one.arguments())
+
+
+def _read_of(batch: Mapping[str, Any]) -> Arguments:
+    """What is read of a batch: of ids and embeddings the shape alone."""
+    import numpy as np
+
     found: Arguments = {}
     for key in (*BATCH_KEYS, *(key for key in batch if str(key).startswith("batch["))):
         value = batch.get(key)
         if value is None:
             continue
-        if hasattr(value, "device") and getattr(value.device, "type", "cpu") == "cuda":
-            import torch
-
-            if key in ("input_ids", "inputs_embeds", "decoder_input_ids"):  # their shape is all that is read
-                value = torch.empty(value.shape[:2], dtype=torch.bool)
-            else:
-                value = value.to("cpu", non_blocking=True)
-                event = event or torch.cuda.Event()  # type: ignore[no-untyped-call,unused-ignore]
-                event.record()
+        if key in ("input_ids", "inputs_embeds", "decoder_input_ids") and hasattr(value, "shape"):
+            value = np.empty(tuple(value.shape[:2]), dtype=bool)
         found[key] = value.detach() if hasattr(value, "detach") else value
-    return event, found
+    return found
 
 
 @contextmanager
@@ -325,5 +331,5 @@ def step(meter: Meter, *batches: Any, seconds: float | None = None) -> Iterator[
     """`with meter.step():` with the microbatches of the step given as batches."""
     with meter.step(seconds=seconds):
         for batch in batches:
-            meter.add(**batch_arguments(batch))
+            _count(meter, Copy(_read_of(_named(batch)), batch_arguments))
         yield meter

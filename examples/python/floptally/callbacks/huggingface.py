@@ -91,6 +91,7 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     ) -> None:
         self.discard()
         self._hook.remove()
+        self.meter.finish()
 
     @property
     def postfix(self) -> str:

@@ -48,7 +48,7 @@ class LightningMeter(MeterAdapter, Callback):
         if trainer.global_step == self._steps_before:
             return  # gradients are accumulated
         self.end()
-        if self._progress_bar:
+        if self._progress_bar and self.meter.run.steps > 0:  # the first may be on its way from a GPU
             rates = self.meter.last_step
             pl_module.log("mfu_pct", 100 * rates.mfu, prog_bar=True, logger=False)
             pl_module.log("tflops", rates.tflops_per_gpu, prog_bar=True, logger=False)
@@ -70,6 +70,7 @@ class LightningMeter(MeterAdapter, Callback):
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.discard()
+        self.meter.finish()
 
     def state_dict(self) -> dict[str, Any]:
         return {} if self.meter.in_step else {"meter": self.meter.state_dict()}

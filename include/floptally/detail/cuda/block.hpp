@@ -20,6 +20,11 @@ namespace floptally::detail {
 
 inline constexpr std::uint32_t warp_size = 32;
 
+/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
+/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
+[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
+[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
+
 #if defined(__CUDACC__)
 /// The block of a launch: of one dimension, whole warps.
 class cuda_block {

@@ -19,11 +19,6 @@
 
 namespace floptally::detail {
 
-/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
-/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
-[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
-[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
-
 /// What a kernel adds to: the words of both views and the record behind them, by a schema among its parameters, which
 /// lie in constant memory.
 template <class Rules>

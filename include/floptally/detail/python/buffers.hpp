@@ -4,98 +4,50 @@
 #include <cstddef>
 #include <cstdint>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <floptally/detail/python/dlpack.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
 
 /// @file
-/// Arrays of Python where they stand: the buffer protocol (PEP 3118) and DLPack (its C ABI, versions 0 and 1).
+/// Arrays of Python where they stand: the buffer protocol (PEP 3118), DLPack, and the CUDA array interface (version 3).
 
 namespace floptally::detail::python {
 
-// ---- DLPack: the structures that a capsule called "dltensor" points to ----
-
-struct dl_tensor {
-    void* data;
-    std::int32_t device_type;
-    std::int32_t device_id;
-    std::int32_t ndim;
-    std::uint8_t type_code;
-    std::uint8_t type_bits;
-    std::uint16_t type_lanes;
-    std::int64_t* shape;
-    std::int64_t* strides;  ///< in elements; null: C order
-    std::uint64_t byte_offset;
+/// An array that is on a GPU, where the host cannot read it: what copies it first counts it.
+class on_device : public error {
+  public:
+    on_device(std::string_view field, const std::string& what)
+        : error(field, "must be in host memory, got " + what +
+                           ": Meter.add counts it a step later and a DeviceTally on the device, neither with a wait; "
+                           "or pass a copy on the CPU") {}
 };
 
-struct dl_managed_tensor {
-    dl_tensor tensor;
-    void* manager;
-    void (*deleter)(dl_managed_tensor*);
+/// Where an array has to be: in the memory of the host, or of a CUDA device, for work on a stream of it.
+struct array_place {
+    std::int32_t device = -1;  ///< -1: the host
+    std::uintptr_t stream = 0;
+
+    [[nodiscard]] bool is_host() const { return device < 0; }
 };
 
-inline constexpr std::int32_t dl_cpu = 1;
-inline constexpr std::int32_t dl_cuda = 2;
-inline constexpr std::int32_t dl_cuda_host = 3;
-
-/// DLPack 1's table of functions, which a type has in a capsule called "dlpack_exchange_api": what a tensor is, without
-/// a call of Python. `__dlpack__` of PyTorch takes five microseconds.
-struct dl_exchange_api {
-    std::uint32_t major;
-    std::uint32_t minor;
-    dl_exchange_api* older;
-    void* allocate;
-    void* managed_from_object;
-    void* managed_to_object;
-    int (*tensor_from_object)(void* object, dl_tensor* tensor);  ///< borrowed; may be null
-    void* current_stream;
-};
-
-/// What an array holds: "int64", "uint8", "bool", "float32".
-struct element_type {
-    enum class kind : std::uint8_t { signed_integer, unsigned_integer, boolean, other };
-
-    kind is = kind::other;
-    std::size_t bytes = 0;
-    std::string other_name{};  ///< of what is no integer and no bool
-
-    [[nodiscard]] std::string name() const {
-        return is == kind::boolean ? "bool"
-               : is == kind::other ? other_name
-                                   : (is == kind::signed_integer ? "int" : "uint") + std::to_string(8 * bytes);
-    }
-};
-
-/// `other_name` says what it is where the letter does not.
-template <class OtherName>
-[[nodiscard]] element_type element_of(char letter, std::size_t bytes, OtherName other_name) {
-    switch (letter) {
-        case 'i':
-            return {element_type::kind::signed_integer, bytes};
-        case 'u':
-            return {element_type::kind::unsigned_integer, bytes};
-        case 'f':
-            return {element_type::kind::other, bytes, "float" + std::to_string(8 * bytes)};
-        case 'b':
-            return {element_type::kind::boolean, bytes};
-        default:
-            return {element_type::kind::other, bytes, other_name()};
-    }
-}
-
-/// An array or a tensor in host memory, C-contiguous, kept alive. Nothing is copied, and of an array of integers
+/// An array or a tensor in its place, C-contiguous, kept alive. Nothing is copied, and of an array of integers
 /// nothing allocated.
 class array_argument {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t), "sides of both protocols are read alike");
 
   public:
     /// Of a value that may be no array, which `is_array` then says.
-    array_argument(py::handle value, std::string_view field) : array_argument() {  // whose end an error then runs
+    array_argument(py::handle value, std::string_view field, const array_place& place = {})
+        : array_argument(place) {  // whose end an error then runs
         if (PyObject_CheckBuffer(value.ptr()) != 0) {
+            require_place(dl_cpu, 0, field);
             read_buffer(value, field);
         } else if (PyList_CheckExact(value.ptr()) == 0) {
             is_array_ = read_tensor(value, field);
@@ -113,6 +65,8 @@ class array_argument {
     }
 
     [[nodiscard]] bool is_array() const { return is_array_; }
+    /// Whether its owner may give the memory to others once this is gone, and knows no stream that reads it.
+    [[nodiscard]] bool is_lent() const { return managed_ != nullptr; }
     [[nodiscard]] const void* data() const { return data_; }
     [[nodiscard]] const element_type& type() const { return type_; }
     [[nodiscard]] std::span<const std::int64_t> shape() const { return {sides_, dimensions_}; }
@@ -134,7 +88,7 @@ class array_argument {
     }
 
   private:
-    array_argument() = default;
+    explicit array_argument(const array_place& place) : place_(place) {}
 
     void read_buffer(py::handle value, std::string_view field) {
         if (PyObject_GetBuffer(value.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) {
@@ -159,20 +113,29 @@ class array_argument {
                 refuse_export(field, py::error_already_set());
             }
             owner_ = py::reinterpret_borrow<py::object>(value);  // the tensor is borrowed
-            require_host(tensor.device_type, tensor.device_id, field);
+            require_place(tensor.device_type, tensor.device_id, field);
             describe(tensor, field);
             return true;
         }
-        if (py::hasattr(value, "__cuda_array_interface__")) {
-            refuse_device(field, "a CUDA array");
+        const bool has_interface = py::hasattr(value, "__cuda_array_interface__");
+        if (has_interface && place_.is_host()) {
+            throw on_device(field, "a CUDA array");
         }
         if (!py::hasattr(value, "__dlpack__") || !py::hasattr(value, "__dlpack_device__")) {
-            return false;
+            if (has_interface) {
+                read_interface(value, field);
+            }
+            return has_interface;
         }
         // Asked first: a tensor of a device would synchronise for its capsule.
-        const auto device = exported(value, "__dlpack_device__", field).cast<std::pair<std::int32_t, std::int32_t>>();
-        require_host(device.first, device.second, field);
-        const py::capsule capsule(exported(value, "__dlpack__", field));
+        const auto device =
+            exported(value, "__dlpack_device__", {}, field).cast<std::pair<std::int32_t, std::int32_t>>();
+        require_place(device.first, device.second, field);
+        py::dict given;
+        if (!place_.is_host()) {  // which the owner's own stream comes before; 1 is DLPack's word for the default one
+            given["stream"] = place_.stream == 0 ? 1 : place_.stream;
+        }
+        const py::capsule capsule(exported(value, "__dlpack__", given, field));
         managed_ = static_cast<dl_managed_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
         if (managed_ == nullptr) {
             throw py::error_already_set();
@@ -213,9 +176,35 @@ class array_argument {
         data_ = static_cast<const char*>(tensor.data) + tensor.byte_offset;
     }
 
-    [[nodiscard]] static py::object exported(py::handle value, const char* method, std::string_view field) {
+    /// What has nothing but the CUDA array interface. It is written to on a stream that must be the one of the work.
+    void read_interface(py::handle value, std::string_view field) {
+        const py::dict said(value.attr("__cuda_array_interface__"));
+        const py::object stream = said.contains("stream") ? py::object(said["stream"]) : py::none();
+        if (!stream.is_none() && stream.cast<std::uintptr_t>() != (place_.stream == 0 ? 1 : place_.stream)) {
+            throw error(field, "is written on stream " + shown(stream) +
+                                   ", which nothing orders before the one that counts it: give stream=, the same");
+        }
+        owner_ = py::reinterpret_borrow<py::object>(value);
+        const auto letters = said["typestr"].cast<std::string>();  // "<i4"
+        type_ = letters.size() < 3 ? element_type{element_type::kind::other, 0, letters}
+                                   : element_of(letters[1], static_cast<std::size_t>(std::stoul(letters.substr(2))),
+                                                [&] { return letters; });
+        for (const py::handle side : said["shape"]) {
+            own_sides_.push_back(side.cast<std::int64_t>());
+        }
+        sides_ = own_sides_.data();
+        dimensions_ = own_sides_.size();
+        if (said.contains("strides") && !said["strides"].is_none()) {
+            const auto strides = said["strides"].cast<std::vector<std::int64_t>>();
+            require_contiguous(strides.data(), static_cast<std::int64_t>(type_.bytes), field);
+        }
+        data_ = reinterpret_cast<const void*>(py::tuple(said["data"])[0].cast<std::uintptr_t>());
+    }
+
+    [[nodiscard]] static py::object exported(py::handle value, const char* method, const py::dict& given,
+                                             std::string_view field) {
         try {
-            return value.attr(method)();
+            return value.attr(method)(**given);
         } catch (const py::error_already_set& problem) {
             refuse_export(field, problem);
         }
@@ -225,19 +214,22 @@ class array_argument {
         throw error(field, "cannot be read through DLPack: " + py::str(problem.value()).cast<std::string>());
     }
 
-    static void require_host(std::int32_t device, std::int32_t number, std::string_view field) {
+    void require_place(std::int32_t device, std::int32_t number, std::string_view field) const {
+        if (!place_.is_host()) {
+            if (device != dl_cuda || number != place_.device) {
+                throw error(field, "must be on CUDA device " + std::to_string(place_.device) + ", got " +
+                                       (device == dl_cuda ? "a tensor on CUDA device " + std::to_string(number)
+                                                          : "an array that is not on a CUDA device"));
+            }
+            return;
+        }
         if (device == dl_cuda) {
-            refuse_device(field, "a tensor on CUDA device " + std::to_string(number));
+            throw on_device(field, "a tensor on CUDA device " + std::to_string(number));
         }
         if (device != dl_cpu && device != dl_cuda_host) {
             throw error(field, "must be in host memory, got a tensor on DLPack's device type " +
                                    std::to_string(device) + "; pass a copy on the CPU");
         }
-    }
-
-    [[noreturn]] static void refuse_device(std::string_view field, const std::string& what) {
-        throw error(field, "must be in host memory, got " + what +
-                               ": this floptally was built without CUDA; pass a copy on the CPU");
     }
 
     /// PEP 3118: the letter of the struct module, after a byte order.
@@ -271,6 +263,7 @@ class array_argument {
         }
     }
 
+    array_place place_;
     bool is_array_ = false;
     const void* data_ = nullptr;
     const std::int64_t* sides_ = nullptr;  ///< of the buffer or the tensor
@@ -279,6 +272,14 @@ class array_argument {
     Py_buffer buffer_{};                    ///< held where its `obj` is set
     dl_managed_tensor* managed_ = nullptr;  ///< ours to delete where it is set
     py::object owner_{};
+    std::vector<std::int64_t> own_sides_{};
 };
+
+/// Throws where a number, or a list of them, is on a GPU: asking for it would wait for the GPU.
+inline void require_in_host_memory(py::handle value, std::string_view field) {
+    if (PyLong_Check(value.ptr()) == 0 && PyList_CheckExact(value.ptr()) == 0 && PyTuple_CheckExact(value.ptr()) == 0) {
+        static_cast<void>(array_argument(value, field));
+    }
+}
 
 }  // namespace floptally::detail::python

@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/detail/did_you_mean.hpp>
 #include <floptally/detail/python/errors.hpp>
@@ -60,6 +61,15 @@ class call_arguments {
         return named ? named : py::handle(values_[0]);
     }
 
+    /// All that have a name, as a call by `**` takes them.
+    [[nodiscard]] py::dict keywords() const {
+        py::dict all;
+        for (std::size_t i = 0; i < named_; ++i) {
+            all[py::handle(PyTuple_GET_ITEM(names_, static_cast<Py_ssize_t>(i)))] = values_[positional_ + i];
+        }
+        return all;
+    }
+
     /// After all were asked for: that nothing else is given. `positional` may stand without a name.
     void require_no_other(std::size_t positional = 0) const {
         if (positional_ > positional) {
@@ -108,6 +118,19 @@ class call_arguments {
     std::array<std::string_view, 64> asked_;
     std::size_t asked_count_ = 0;
 };
+
+/// Calls `visit` with the arguments of `function(**named)`, which live as long as the dict.
+template <class Visit>
+auto with_keywords(const char* function, const py::dict& named, Visit visit) {
+    std::vector<PyObject*> values;
+    const py::tuple names(py::len(named));
+    for (const auto& [name, value] : named) {
+        names[values.size()] = name;
+        values.push_back(value.ptr());
+    }
+    call_arguments given(function, values.data(), 0, names.ptr());
+    return visit(given);
+}
 
 /// A function of the protocol: `self` is the object whose method it is, or the module.
 using fast_function = py::object (*)(py::handle self, call_arguments& given);

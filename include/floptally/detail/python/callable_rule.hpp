@@ -46,24 +46,24 @@ struct callable_rule {
         return *entries;
     }
 
-    [[nodiscard]] static mask make(const std::string& name, const py::object& count, bool vectorized, bool causal) {
-        if (!is_name(name)) {
-            throw error("name", "must be of a-z, 0-9 and _, got \"" + name + "\"");
+    [[nodiscard]] static mask make(const std::string& called, const py::object& count, bool vectorized, bool causal) {
+        if (!is_name(called)) {
+            throw error("name", "must be of a-z, 0-9 and _, got \"" + called + "\"");
         }
-        if (is_of_library(name)) {
-            throw error("name", "\"" + name + "\" is a rule of the library");
+        if (is_of_library(called)) {
+            throw error("name", "\"" + called + "\" is a rule of the library");
         }
         if (PyCallable_Check(count.ptr()) == 0) {
             throw error("count", "must be callable, got " + shown(count));
         }
-        if (const entry* known = find(name)) {
+        if (const entry* known = find(called)) {
             if (!known->count.is(count) || known->vectorized != vectorized || known->causal != causal) {
-                throw error("name", "\"" + name + "\" is another callable already");
+                throw error("name", "\"" + called + "\" is another callable already");
             }
             return mask(known->as_rule());
         }
         const auto index = static_cast<std::int32_t>(all().size());
-        return mask(all().emplace_back(entry{name, count, vectorized, causal, index}).as_rule());
+        return mask(all().emplace_back(entry{called, count, vectorized, causal, index}).as_rule());
     }
 
     [[nodiscard]] static bool is_name(std::string_view text) {

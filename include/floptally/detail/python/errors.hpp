@@ -79,6 +79,21 @@ class Error(ValueError):
         return type(self), (self.field, self.problem)
 
 
+class LeftOut(Error):
+    """Sequences that a device left out: the error is that of the first of them.
+
+    ``sequences`` is how many there were, ``counted`` the tally of all the others.
+    """
+
+    def __init__(self, field, problem, sequences, counted):
+        super().__init__(field, problem)
+        self.sequences = sequences
+        self.counted = counted
+
+    def __reduce__(self):
+        return type(self), (self.field, self.problem, self.sequences, self.counted)
+
+
 class Overflow(Error, OverflowError):
     """A count that would not fit its integer. Whatever was being added to keeps its old value."""
 )";
@@ -86,6 +101,7 @@ class Overflow(Error, OverflowError):
         throw py::error_already_set();
     }
     module.attr("Error") = scope["Error"];
+    module.attr("LeftOut") = scope["LeftOut"];
     module.attr("Overflow") = scope["Overflow"];
     error_class() = scope["Error"].cast<py::object>().release().ptr();  // as long as the process
     overflow_class() = scope["Overflow"].cast<py::object>().release().ptr();

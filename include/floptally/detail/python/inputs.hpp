@@ -64,6 +64,7 @@ namespace floptally::detail::python {
 /// A list of sequences, each as `to_one` reads it.
 template <class ToOne>
 [[nodiscard]] std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
+    require_in_host_memory(list, field);
     if (!is_sequence(list)) {
         throw error(field, "must be a list of tuples, got " + shown(list));
     }
@@ -128,6 +129,12 @@ class input_arguments {
         return !value || value.is_none() ? std::nullopt : std::optional(py::reinterpret_borrow<py::object>(value));
     }
 
+    /// A number that a GPU may have counted.
+    [[nodiscard]] static std::uint64_t number_in(py::handle value, std::string_view field) {
+        require_in_host_memory(value, field);
+        return to_count(value, field);
+    }
+
     integer_view keep(py::handle value, const char* field, std::size_t columns = 0) {
         const integer_view view = kept_.at(kept_count_++).emplace(value, field, columns).view();
         integers_ += view.size();
@@ -167,7 +174,7 @@ class input_arguments {
         }
         const integer_view real = keep(*cu_seqlens, "cu_seqlens");
         input_.boundaries = {real, padded ? std::optional(keep(*padded, "cu_seqlens_padded")) : std::nullopt,
-                             num_real_seqs ? to_count(*num_real_seqs, "num_real_seqs") : all_sequences,
+                             num_real_seqs ? number_in(*num_real_seqs, "num_real_seqs") : all_sequences,
                              real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
     }
 
@@ -191,7 +198,7 @@ class input_arguments {
             }
             const py::tuple visits(*routed);
             tally sum{masks};
-            sum.add_routed(to_count(visits[0], "routed[0]"), to_count(visits[1], "routed[1]"));
+            sum.add_routed(number_in(visits[0], "routed[0]"), number_in(visits[1], "routed[1]"));
             input_.tallies.push_back(sum);
             gives_routed_ = true;
         }
@@ -238,7 +245,8 @@ class input_arguments {
                 throw error("measured", "must have names as keys, got " + shown(key));
             }
             const auto name = key.cast<std::string>();
-            if (!is_sequence(value)) {
+            require_in_host_memory(value, name);
+            if (!is_sequence(value) || index_of(value)) {  // a tensor of one number is both
                 const std::uint64_t useful = to_count(value, name);
                 sum.add_measured(name, useful, useful);
                 continue;
@@ -247,7 +255,7 @@ class input_arguments {
                 throw error(name, "must be an integer or (useful, padded), got " + shown(value));
             }
             const auto both = py::tuple(py::reinterpret_borrow<py::object>(value));
-            sum.add_measured(name, to_count(both[0], name), to_count(both[1], name));
+            sum.add_measured(name, number_in(both[0], name), number_in(both[1], name));
         }
         return sum;
     }

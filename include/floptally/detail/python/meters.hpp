@@ -4,104 +4,26 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <pthread.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
 #include <utility>
 
-#include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/buffers.hpp>
 #include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/costs.hpp>
-#include <floptally/detail/python/inputs.hpp>
-#include <floptally/detail/python/meter_arguments.hpp>
+#include <floptally/detail/python/held_meter.hpp>
+#include <floptally/detail/python/input_keywords.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
 #include <floptally/detail/python/services.hpp>
 #include <floptally/detail/python/totals.hpp>
-#include <floptally/error.hpp>
-#include <floptally/meter.hpp>
 #include <floptally/report.hpp>
 #include <floptally/step/meter_log.hpp>
-#include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
-#include <floptally/step/step_totals.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally::detail::python {
-
-/// How many forks made this process.
-[[nodiscard]] inline std::uint64_t fork_count() {
-    static std::uint64_t forks = 0;
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
-    static_cast<void>(registered);
-    return forks;
-}
-
-/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
-class held_meter {
-  public:
-    held_meter(const model_cost& measured, const py::object& gpus, const py::object& part,
-               const py::object& peak_tflops, const py::object& used, const py::object& how, const py::object& trains,
-               const py::object& clock, const py::object& counted, const py::object& reduce,
-               const std::optional<std::string>& precisions, const std::optional<std::string>& kind,
-               const py::object& clock_mhz)
-        : model(measured),
-          as(measured.folded(to_convention(how), to_plan(trains, measured))),
-          of(as->counter, to_hardware(gpus, part, peak_tflops, used, counted, reduce, kind, clock_mhz),
-             to_rank_sum(reduce, as->counter), to_clock(clock)),
-          arguments(py::make_tuple(gpus, part, peak_tflops, used, how, trains, clock, counted, reduce, precisions, kind,
-                                   clock_mhz)) {
-        if (precisions) {
-            const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
-                                       precision_rules(*precisions, name.empty() ? std::nullopt : std::optional(name),
-                                                       to_clock_mhz(clock_mhz)),
-                                       of.hardware().peak_tflops));
-        }
-    }
-
-    /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
-    void add(call_arguments& batch) {
-        static_cast<void>(of.microbatch());  // or an error: no step is open
-        if (begun_in != fork_count()) {
-            throw error("microbatch",
-                        "is added in a forked process to a step that its parent began, which would never see it: a "
-                        "DataLoader's worker gives lengths to the process that trains");
-        }
-        const std::uint64_t step = steps_begun;
-        const mask_set& masks = as->counter.masks();
-        const tally counted = input_arguments(batch, masks).counted(model.model(), masks);
-        if (step != steps_begun || !of.in_step()) {
-            throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
-        }
-        of.microbatch() += counted;
-    }
-
-    /// Calls `visit` with the totals of "step", "interval" or "run".
-    template <class Visit>
-    auto visit_span(const std::string& which, Visit visit) const {
-        switch (from_word<int>(which, "span", {"step", "interval", "run"})) {
-            case 0:
-                return visit(of.last_step());
-            case 1:
-                return visit(of.interval());
-            default:
-                return visit(of.run());
-        }
-    }
-    [[nodiscard]] shown_totals span(const std::string& which) const {
-        return visit_span(which, [](const auto& done) { return shown_totals(done); });
-    }
-
-    model_cost model;
-    std::shared_ptr<const folded_model> as;
-    meter of;
-    py::tuple arguments;  ///< what it was made with, for a pickle
-    std::uint64_t steps_begun = 0;
-    std::uint64_t begun_in = 0;  ///< after how many forks the open step was
-};
 
 /// `with meter.step():`, through the methods of the object, which a subclass may have overridden.
 struct metered_step {
@@ -109,7 +31,7 @@ struct metered_step {
     py::object seconds;
 };
 
-[[nodiscard]] inline py::dict scalars(const held_meter& m, const std::string& span, const std::string& prefix) {
+[[nodiscard]] inline py::dict scalars(held_meter& m, const std::string& span, const std::string& prefix) {
     py::dict out;
     m.visit_span(span, [&](const auto& done) {
         for (const metric& one : metrics(m.of, done, prefix)) {
@@ -121,7 +43,8 @@ struct metered_step {
 
 /// What it was made with, its run, and what a subclass keeps: a copy goes on from the last step and has none open.
 [[nodiscard]] inline py::tuple meter_pickle(const py::object& self, const python_services& with) {
-    const auto& m = self.cast<const held_meter&>();
+    auto& m = self.cast<held_meter&>();
+    m.settle(true);
     const py::object run =
         m.of.run().totals.steps == 0 ? static_cast<py::object>(py::none()) : py::str(with.save_meter(m.of));
     return py::make_tuple(m.model, m.arguments, run, attributes_of(self));
@@ -139,9 +62,23 @@ struct metered_step {
     return {std::move(m), state[3].cast<py::dict>()};
 }
 
-/// `Meter.add`
+/// The Python half of what is counted later.
+[[nodiscard]] inline py::object later_module() {
+    return py::module_::import((py::type::of<held_meter>().attr("__module__").cast<std::string>() + "._later").c_str());
+}
+
+/// `Meter.add`: at once what is in the memory of the host, and what is on a GPU by a copy that nobody waits for.
 [[nodiscard]] inline py::object meter_add(py::handle self, call_arguments& given) {
-    self.cast<held_meter&>().add(given);
+    auto& m = self.cast<held_meter&>();
+    try {
+        m.add(given);
+    } catch (const on_device&) {
+        for (const input_keyword& one : input_keywords) {
+            static_cast<void>(given.keyword(one.name));
+        }
+        given.require_no_other();
+        m.add_later(later_module().attr("Copy")(given.keywords()));
+    }
     return py::none();
 }
 
@@ -186,25 +123,17 @@ function that returns seconds. precisions: what runs in another precision than `
              py::arg("plan") = py::none(), py::arg("clock") = py::none(), py::arg("counted") = py::none(),
              py::arg("reduce") = py::none(), py::arg("precisions") = py::none(), py::arg("peak_kind") = py::none(),
              py::arg("clock_mhz") = py::none())
-        .def("begin_step",
-             [](held_meter& m) {
-                 m.of.begin_step();
-                 ++m.steps_begun;
-                 m.begun_in = fork_count();
-             })
+        .def("begin_step", [](held_meter& m) { m.begin_step(); })
         .def(
             "end_step",
-            [](held_meter& m, const py::object& seconds) {
-                if (seconds.is_none()) {
-                    m.of.end_step();
-                } else {
-                    m.of.end_step(to_number(seconds, "seconds"));
+            [](const py::object& self, const py::object& seconds) {
+                if (self.cast<held_meter&>().end_step(seconds)) {
+                    later_module().attr("finish_at_exit")(self);
                 }
-                warn_above_peak(rates(m.of.last_step()).mfu);
             },
             py::arg("seconds") = py::none(), "Ends the step, by the clock or by a time in seconds that is given.")
         .def(
-            "discard_step", [](held_meter& m) { m.of.discard_step(); }, "Forgets the open step: it failed.")
+            "discard_step", [](held_meter& m) { m.discard_step(); }, "Forgets the open step: it failed.")
         .def(
             "step",
             [](const py::object& self, const py::object& seconds) {
@@ -212,31 +141,41 @@ function that returns seconds. precisions: what runs in another precision than `
             },
             py::arg("seconds") = py::none(), "A step as a context manager; one that raises is discarded.")
         .def(
+            "add_later", [](held_meter& m, const py::object& batch) { m.add_later(batch); }, py::arg("batch"),
+            "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), "
+            "wait() "
+            "and arguments(), the keywords of add() once it is done.")
+        .def(
+            "finish", [](held_meter& m) { m.settle(true); },
+            "Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there.")
+        .def(
             "new_tally", [](const held_meter& m) { return tally{m.of.model().masks()}; },
             "An empty tally that add(tally=…) takes.")
         .def(
             "breakdown",
-            [](const held_meter& m, const std::string& span) {
+            [](held_meter& m, const std::string& span) {
                 return shown_breakdown(m.as, m.span(span).totals.batch, true);
             },
             py::arg("span") = "interval", "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.")
         .def_property_readonly("in_step", [](const held_meter& m) { return m.of.in_step(); })
-        .def_property_readonly("last_step", [](const held_meter& m) { return m.span("step"); })
-        .def_property_readonly("interval", [](const held_meter& m) { return m.span("interval"); })
-        .def_property_readonly("run", [](const held_meter& m) { return m.span("run"); })
+        .def_property_readonly("last_step", [](held_meter& m) { return m.span("step"); })
+        .def_property_readonly("interval", [](held_meter& m) { return m.span("interval"); })
+        .def_property_readonly("run", [](held_meter& m) { return m.span("run"); })
         .def(
             "reset_interval", [](held_meter& m) { m.of.reset_interval(); }, "As after each line of a log.")
         .def("scalars", &scalars, py::arg("span") = "interval", py::arg("prefix") = "train/",
              "What a logger takes: name to value, of the \"step\", the \"interval\" or the \"run\".")
         .def(
             "state_dict",
-            [with](const held_meter& m) -> py::dict {
+            [with](held_meter& m) -> py::dict {
+                m.settle(true);
                 return py::module_::import("json").attr("loads")(with->save_meter(m.of));
             },
             "The run's totals for a checkpoint: a dict of strings, numbers and lists.")
         .def(
             "load_state_dict",
             [with](held_meter& m, const py::dict& state) {
+                m.settle(true);
                 with->resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
             },
             py::arg("state"), "Goes on from a checkpoint, before the first step.")
@@ -247,7 +186,8 @@ function that returns seconds. precisions: what runs in another precision than `
             "reduces", [](const held_meter& m) { return m.of.reduces(); }, "True where it sums over ranks itself.")
         .def(
             "step_percentiles",
-            [](const held_meter& m) {
+            [](held_meter& m) {
+                m.settle(false);
                 py::dict out;
                 for (const auto& [name, seconds] : named(m.of.step_percentiles())) {
                     out[py::str(std::string(name))] = seconds;
@@ -256,7 +196,11 @@ function that returns seconds. precisions: what runs in another precision than `
             },
             "Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %.")
         .def(
-            "leave_out", [](held_meter& m, const py::object& steps) { m.of.leave_out(to_count(steps, "steps")); },
+            "leave_out",
+            [](held_meter& m, const py::object& steps) {
+                m.settle(true);
+                m.of.leave_out(to_count(steps, "steps"));
+            },
             py::arg("steps"), "Another number of first steps that step_percentiles leaves out.")
         .def_property_readonly("cost", [](const held_meter& m) { return m.model; })
         .def_property_readonly("plan", [](const held_meter& m) { return m.as->plan; })

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of a batch on their way from a GPU to the host, which nobody waits for."""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import sys
+import traceback
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._core import Error
+
+if TYPE_CHECKING:
+    from ._core import Meter
+
+Arguments = dict[str, Any]
+
+_unfinished: weakref.WeakSet[Meter] = weakref.WeakSet()
+
+
+class Copy:
+    """A batch as it is when this is made: what `Meter.add_later` takes.
+
+    values: by name. What is on a GPU is copied to pinned memory of the host on its device's current stream, behind which an
+        event is recorded. What is on the host beside it is copied too, since its owner may write to it meanwhile.
+    arguments: from the values on the host to the keywords of `Meter.add`, where they are not that already.
+    """
+
+    def __init__(self, values: Mapping[str, Any], arguments: Callable[[Arguments], Arguments] | None = None) -> None:
+        self._arguments = arguments
+        self._events: dict[Any, Any] = {}  # by device
+        self._values = dict(values)
+        if _any_on_gpu(self._values):
+            self._values = {name: self._copied(name, value) for name, value in values.items()}
+        for device, event in self._events.items():
+            event.record(_torch("").cuda.current_stream(device))
+
+    @property
+    def from_gpu(self) -> bool:
+        """Whether anything is on its way."""
+        return bool(self._events)
+
+    def done(self) -> bool:
+        """Whether all of it is there, as far as can be asked: not while a graph is captured."""
+        return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
+
+    def wait(self) -> None:
+        """Waits until all of it is there."""
+        if self._events and _captures():
+            raise Error("meter", "waits for a copy from a GPU, whose stream is being captured: end the capture first")
+        for event in self._events.values():
+            event.synchronize()
+
+    def arguments(self) -> Arguments:
+        """The keywords of `Meter.add`, once it is done."""
+        return self._values if self._arguments is None else self._arguments(self._values)
+
+    def _copied(self, name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._copied(str(key), one) for key, one in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._copied(f"{name}[{place}]", one) for place, one in enumerate(value))
+        if not is_on_gpu(value):
+            return _kept(value)
+        torch = _torch(name)
+        tensor = (value if isinstance(value, torch.Tensor) else torch.from_dlpack(value)).detach()
+        if _captures():
+            raise Error(
+                name,
+                "is on a GPU whose stream is being captured, and a replay would not copy it anew: count it before or "
+                "behind the graph, or in it by a DeviceTally",
+            )
+        if tensor.device not in self._events:
+            self._events[tensor.device] = torch.cuda.Event()
+        return tensor.to("cpu", non_blocking=True)
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether an array is in the memory of a GPU, by PyTorch, the CUDA array interface or DLPack."""
+    kind = getattr(getattr(value, "device", None), "type", None)
+    if isinstance(kind, str):  # a tensor says it itself
+        return kind == "cuda"
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) == 2
+
+
+def _any_on_gpu(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_any_on_gpu, value.values()))
+    if type(value) in (list, tuple):
+        return any(_any_on_gpu(one) for one in value if not isinstance(one, (int, float)))
+    return is_on_gpu(value)
+
+
+def finish_at_exit(meter: Meter) -> None:
+    """The process does not end before the meter has counted all of its steps, or has said why it cannot."""
+    if not _unfinished:
+        atexit.register(_finish)
+    _unfinished.add(meter)
+
+
+def _finish() -> None:
+    for meter in list(_unfinished):
+        try:
+            meter.finish()
+        except Exception:  # nobody is there to catch it, and other meters wait
+            traceback.print_exc()
+    _unfinished.clear()
+
+
+def _captures() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_current_stream_capturing())
+
+
+def _torch(name: str) -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise Error(
+            name, "is on a GPU, and copying it without a wait needs PyTorch; pass a copy on the CPU"
+        ) from None
+    return torch
+
+
+def _kept(value: Any) -> Any:
+    """A copy of what somebody may write to."""
+    if hasattr(value, "clone"):
+        return value.detach().clone()
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        import numpy as np
+
+        return np.array(value)
+    try:
+        return copy.deepcopy(value)
+    except TypeError:  # a memoryview
+        import numpy as np
+
+        return np.array(value)

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DeviceTally by the kernels that the package brings, on a driver of the host that executes their PTX
+(tests/cuda/on_host): FLOPTALLY_CUDA_DRIVER names it, and the package has to have been built where nvcc is."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import floptally
+from floptally import _device
+
+DRIVER = os.environ.get("FLOPTALLY_CUDA_DRIVER")
+pytestmark = [
+    pytest.mark.skipif(not DRIVER, reason="FLOPTALLY_CUDA_DRIVER does not name the driver of the host"),
+    pytest.mark.skipif(not _device._KERNELS.exists(), reason="the package was built without nvcc"),
+]
+
+
+class Counts(ctypes.Structure):
+    """What the driver was asked."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("launches", "allocations", "waits", "others")]
+
+    def __sub__(self, other: Counts) -> tuple[int, ...]:
+        return tuple(getattr(self, name) - getattr(other, name) for name, _ in self._fields_)
+
+
+class Host:
+    """The runtime beside the driver, as a framework would use it."""
+
+    def __init__(self) -> None:
+        assert DRIVER is not None
+        self.library = ctypes.CDLL(DRIVER)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def call(*arguments: Any) -> None:
+            assert getattr(self.library, name)(*arguments) == 0, name
+
+        return call
+
+    def counts(self) -> Counts:
+        found = Counts()
+        self.library.floptally_host_counts(ctypes.byref(found))
+        return found
+
+    def asked(self, work: Callable[[], object]) -> tuple[int, ...]:
+        before = self.counts()
+        work()
+        return self.counts() - before
+
+    def made(self, function: str, *arguments: Any) -> ctypes.c_void_p:
+        handle = ctypes.c_void_p()
+        getattr(self, function)(ctypes.byref(handle), *arguments)
+        return handle
+
+    def stream(self) -> int:
+        return self.made("cudaStreamCreateWithFlags", ctypes.c_uint(1)).value or 0
+
+
+class Tensor:
+    """An array of the device, by DLPack."""
+
+    lent: list[Any] = []  # what the managed tensors need until they are given back
+
+    class Dl(ctypes.Structure):
+        _fields_ = [
+            ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+            ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+            ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64), ("manager", ctypes.c_void_p),
+            ("deleter", ctypes.c_void_p),
+        ]  # fmt: skip
+
+    def __init__(self, values: Any, dtype: Any = np.int32, device: int = 0) -> None:
+        host = Host()
+        self.array = np.ascontiguousarray(np.array(values, dtype=dtype))
+        self.device_id = device
+        host.cudaSetDevice(device)
+        self.memory = host.made("cudaMalloc", ctypes.c_size_t(self.array.nbytes + 1))
+        host.cudaMemcpy(self.memory, ctypes.c_void_p(self.array.ctypes.data), ctypes.c_size_t(self.array.nbytes), 1)
+        host.cudaDeviceSynchronize()
+        host.cudaSetDevice(0)
+        self.given_streams: list[int] = []
+        self.deleted = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, self.device_id)
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.given_streams.append(stream)
+        kind = self.array.dtype.kind
+        shape = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
+        deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: setattr(self, "deleted", self.deleted + 1))
+        code = {"i": 0, "u": 1, "f": 2, "b": 6}[kind]
+        managed = Tensor.Dl(
+            self.memory.value, 2, self.device_id, self.array.ndim, code, 8 * self.array.itemsize, 1,
+            ctypes.cast(shape, ctypes.c_void_p), None, 0, None, ctypes.cast(deleter, ctypes.c_void_p),
+        )  # fmt: skip
+        Tensor.lent.append((self, shape, deleter, managed))
+        capsule = ctypes.pythonapi.PyCapsule_New
+        capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return capsule(ctypes.addressof(managed), b"dltensor", None)
+
+    @property
+    def interface(self) -> dict[str, Any]:
+        return {"shape": self.array.shape, "typestr": self.array.dtype.str, "data": (self.memory.value, False), "version": 3}
+
+
+class CudaArray:
+    """What has the CUDA array interface alone."""
+
+    def __init__(self, tensor: Tensor, **more: Any) -> None:
+        self.tensor = tensor
+        self.__cuda_array_interface__ = {**tensor.interface, **more}
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    gc.collect()  # a tally of another test asks the driver too as it goes, at any time
+    gc.disable()
+    yield Host()
+    gc.enable()
+
+
+def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: floptally.Cost) -> None:
+    generator = np.random.default_rng(7)
+    lengths = generator.integers(0, 9000, 600)
+    slots = lengths + generator.integers(0, 64, 600)
+    boundaries, padded = (np.concatenate([[0], np.cumsum(one)]) for one in (lengths, slots))
+    flags = (np.arange(300) < generator.integers(0, 301, 40)[:, None]).astype(np.int64)
+    for cost in (mistral, llama):
+        counted = floptally.DeviceTally(cost)
+        expected = floptally.Tally(cost)
+        for dtype in (np.int32, np.int64):
+            counted.add(cu_seqlens=Tensor(boundaries, dtype))
+            expected.add_cu_seqlens(boundaries)
+            counted.add(lengths=Tensor(lengths, dtype))
+            expected.add_lengths(lengths)
+            counted.add(lengths=Tensor(lengths, dtype), row_length=9000)
+            expected.add_padded(lengths, 9000)
+            counted.add(cu_seqlens=Tensor(boundaries, dtype), cu_seqlens_padded=Tensor(padded, dtype))
+            expected.add_cu_seqlens(boundaries, padded)
+            counted.add(cu_seqlens=Tensor(boundaries, dtype), num_real_seqs=500)
+            expected.add_cu_seqlens(boundaries, num_real_seqs=500)
+            for number in (np.int32, np.int64):
+                counted.add(
+                    cu_seqlens=Tensor(boundaries, dtype), cu_seqlens_padded=Tensor(padded, dtype),
+                    num_real_seqs=Tensor(77, number),
+                )  # fmt: skip
+                expected.add_cu_seqlens(boundaries, padded, num_real_seqs=77)
+        for kind in (bool, np.int8, np.uint8, np.int16, np.int32, np.int64):
+            counted.add(attention_mask=Tensor(flags, kind))
+            expected.add_attention_mask(flags)
+        for empty in (Tensor([]), Tensor([], np.int64)):
+            counted.add(lengths=empty)
+        assert counted.read() == expected
+        assert cost.flops(tally=counted.read()).total == cost.flops(tally=expected).total
+
+
+def test_an_add_is_one_launch_and_nothing_else_that_costs(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral, device=0)
+    arrays = {
+        "cu_seqlens": Tensor([0, 5, 9]), "cu_seqlens_padded": Tensor([0, 8, 16]), "num_real_seqs": Tensor([2]),
+        "lengths": Tensor([5, 4]), "attention_mask": Tensor([[1, 1, 0]], bool),
+    }  # fmt: skip
+    for names in (["cu_seqlens"], ["cu_seqlens", "cu_seqlens_padded", "num_real_seqs"], ["lengths"], ["attention_mask"]):
+        assert host.asked(lambda: counted.add(**{name: arrays[name] for name in names})) == (1, 0, 0, 0)  # noqa: B023
+    assert host.asked(lambda: counted.snapshot(reset=True)) == (1, 0, 0, 0)
+    assert host.asked(counted.reset) == (0, 0, 0, 1)
+    polled = []
+    assert host.asked(lambda: polled.append(counted.poll())) == (0, 0, 0, 0)
+    assert host.asked(counted.read) == (0, 0, 1, 2)  # is it captured? a copy
+    polled.append(counted.poll())
+    assert [one.tokens for one in polled if one is not None] == [9 + 9 + 9 + 2]
+
+
+def test_a_capture_holds_one_launch_and_its_replays_count_and_take_snapshots(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral)
+    cu_seqlens = Tensor([0, 700, 6000])
+    stream = host.stream()
+    handle = ctypes.c_void_p(stream)
+    host.cudaStreamBeginCapture(handle, 0)
+    asked = host.asked(lambda: (counted.add(cu_seqlens=cu_seqlens, stream=stream), counted.snapshot(stream=stream)))
+    assert asked == (2, 0, 0, 0)
+    assert counted.poll() is None
+    with pytest.raises(floptally.Error, match="^read: waits for the stream, which is being captured: take a snapshot"):
+        counted.read(stream=stream)
+    graph = ctypes.c_void_p()
+    host.cudaStreamEndCapture(handle, ctypes.byref(graph))
+    nodes = ctypes.c_size_t()
+    host.cudaGraphGetNodes(graph, None, ctypes.byref(nodes))
+    assert nodes.value == 2
+    replayed = ctypes.c_void_p()
+    host.cudaGraphInstantiate(ctypes.byref(replayed), graph, ctypes.c_ulonglong(0))
+    for _ in range(3):
+        host.cudaGraphLaunch(replayed, handle)
+    host.cudaStreamSynchronize(handle)
+    for replays in (1, 2, 3):
+        expected = floptally.Tally(mistral)
+        for _ in range(replays):
+            expected.add_cu_seqlens([0, 700, 6000])
+        assert counted.poll() == expected
+    assert counted.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "call"),
+    [
+        ({"cu_seqlens": [0, 10, 5]}, lambda t: t.add_cu_seqlens([0, 10, 5])),
+        ({"cu_seqlens": [1, 5]}, lambda t: t.add_cu_seqlens([1, 5])),
+        ({"cu_seqlens": [0, 5], "cu_seqlens_padded": [0, 4]}, lambda t: t.add_cu_seqlens([0, 5], [0, 4])),
+        ({"cu_seqlens": [0, 5], "num_real_seqs": [2]}, lambda t: t.add_cu_seqlens([0, 5], num_real_seqs=2)),
+        ({"lengths": [3, -1]}, lambda t: t.add_lengths([3, -1])),
+        ({"lengths": [3, 9], "row_length": 8}, lambda t: t.add_padded([3, 9], 8)),
+        ({"attention_mask": [[1, 0, 1]]}, lambda t: t.add_attention_mask([[1, 0, 1]])),
+        ({"attention_mask": [[1, 2, 0]]}, lambda t: t.add_attention_mask([[1, 2, 0]])),
+    ],
+)
+def test_what_is_left_out_has_the_words_of_a_tally_and_the_rest_is_counted(
+    mistral: floptally.Cost, wrong: dict[str, Any], call: Callable[[floptally.Tally], None]
+) -> None:
+    with pytest.raises(floptally.Error) as of_host:
+        call(floptally.Tally(mistral))
+    counted = floptally.DeviceTally(mistral)
+    counted.add(lengths=Tensor([7]))
+    counted.add(**{name: value if isinstance(value, int) else Tensor(value) for name, value in wrong.items()})
+    counted.snapshot(reset=True)
+    counted.add(lengths=Tensor([8]))
+    assert counted.read().tokens == 8
+    with pytest.raises(floptally.LeftOut) as of_device:
+        counted.poll()
+    assert str(of_device.value).startswith(str(of_host.value) + " (index ")
+    assert " of add 2 since the reset, the first of " in str(of_device.value)
+    assert of_device.value.field == of_host.value.field  # type: ignore[attr-defined]
+    assert of_device.value.sequences >= 1 and of_device.value.counted.tokens >= 7
+    again = pickle.loads(pickle.dumps(of_device.value))
+    assert (str(again), again.counted) == (str(of_device.value), of_device.value.counted)
+
+
+def test_what_the_host_can_see_is_an_error_at_once(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral)
+    one = Tensor([0, 5])
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "cu_seqlens: each call counts one of cu_seqlens, lengths and attention_mask"),
+        ({"cu_seqlens": one, "lengths": one}, "cu_seqlens: each call counts one of"),
+        ({"num_real_seqs": 1, "lengths": one}, "num_real_seqs: needs cu_seqlens"),
+        ({"row_length": 1, "cu_seqlens": one}, "row_length: needs lengths"),
+        ({"cu_seqlens": [0, 5]}, r"cu_seqlens: must be an array or a tensor on CUDA device 0, got \[0, 5\]"),
+        ({"cu_seqlens": np.array([0, 5])}, "cu_seqlens: must be on CUDA device 0, got an array that is not on a CUDA device"),
+        ({"cu_seqlens": Tensor([0, 5], device=1)}, "cu_seqlens: must be on CUDA device 0, got a tensor on CUDA device 1"),
+        ({"cu_seqlens": Tensor([])}, "cu_seqlens: needs at least one boundary"),
+        ({"cu_seqlens": Tensor([0, 5], np.uint32)}, "cu_seqlens: must be int32 or int64 on a device, got uint32"),
+        ({"cu_seqlens": Tensor([[0, 5]])}, r"cu_seqlens: must have one dimension, got shape \(1, 2\)"),
+        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 as cu_seqlens, got int64"),
+        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])}, "cu_seqlens_padded: has 1 boundaries, cu_seqlens has 2"),
+        ({"cu_seqlens": one, "num_real_seqs": 2}, "num_real_seqs: "),
+        ({"cu_seqlens": one, "num_real_seqs": Tensor([1, 1])}, r"num_real_seqs: must be one number, got shape \(2,\)"),
+        ({"lengths": one, "row_length": -1}, "row_length: must be an integer"),
+        ({"attention_mask": one}, r"attention_mask: must have two dimensions, \[batch, tokens\], got shape \(2,\)"),
+        ({"attention_mask": Tensor([[0.5]], np.float32)}, "attention_mask: must be bool or integers, got float32"),
+        ({"lengths": one, "stream": "fast"}, "stream: must be a stream of PyTorch or CuPy, or its address, got 'fast'"),
+    ]  # fmt: skip
+    for given, message in wrong:
+        before = host.counts()
+        with pytest.raises(floptally.Error, match="^" + message):
+            counted.add(**given)
+        assert host.counts() - before == (0, 0, 0, 0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cu_seqlen'; did you mean 'cu_seqlens'"):
+        counted.add(cu_seqlen=one)  # type: ignore[call-arg]
+    with pytest.raises(floptally.Error, match="^device: must be a number or"):
+        floptally.DeviceTally(mistral, device="cpu")
+    with pytest.raises(floptally.Error, match="^cuDeviceGet: CUDA_ERROR_101"):
+        floptally.DeviceTally(mistral, device=7)
+    with pytest.raises(floptally.Error, match="^snapshots: "):
+        floptally.DeviceTally(mistral, snapshots=0)
+    assert counted.read().tokens == 0
+
+
+def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: floptally.Cost, host: Host) -> None:
+    import types
+
+    counted = floptally.DeviceTally(mistral)
+    stream = host.stream()
+    lengths = Tensor([5])
+    for given, seen in (
+        (None, 1), (0, 1), (stream, stream), (types.SimpleNamespace(cuda_stream=stream), stream),
+        (types.SimpleNamespace(ptr=stream), stream), (types.SimpleNamespace(__cuda_stream__=lambda: (0, stream)), stream),
+    ):  # fmt: skip
+        counted.add(lengths=lengths, stream=given)
+        assert lengths.given_streams[-1] == seen  # 1 is what DLPack calls the default stream
+    counted.add(lengths=CudaArray(lengths))
+    counted.add(lengths=CudaArray(lengths, stream=None, strides=None), stream=stream)
+    counted.add(lengths=CudaArray(lengths, stream=stream, strides=(4,)), stream=stream)
+    with pytest.raises(floptally.Error, match="^lengths: is written on stream 2, which nothing orders before the one"):
+        counted.add(lengths=CudaArray(lengths, stream=2))
+    with pytest.raises(floptally.Error, match="^lengths: must be C-contiguous, got shape"):
+        counted.add(lengths=CudaArray(Tensor([5, 6]), strides=(8,)))
+    host.cudaStreamSynchronize(ctypes.c_void_p(stream))
+    assert counted.read().tokens == 9 * 5
+
+
+def test_the_current_stream_of_pytorch_is_asked_for_its_device(
+    mistral: floptally.Cost, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import types
+
+    stream = host.stream()
+    asked: list[int] = []
+
+    def current_stream(device: int) -> Any:
+        asked.append(device)
+        return types.SimpleNamespace(cuda_stream=stream)
+
+    cuda = types.SimpleNamespace(current_stream=current_stream, current_device=lambda: 0, is_initialized=lambda: True)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    counted = floptally.DeviceTally(mistral)
+    lengths = Tensor([5])
+    counted.add(lengths=lengths)
+    assert (asked, lengths.given_streams) == ([0], [stream])
+    assert counted.read().tokens == 5
+
+
+def test_memory_of_others_stays_until_a_reading_is_behind_it(mistral: floptally.Cost) -> None:
+    counted = floptally.DeviceTally(mistral)
+    first, second, third = (Tensor([5]) for _ in range(3))
+    counted.add(lengths=first)
+    counted.snapshot()
+    counted.add(lengths=second)
+    assert (first.deleted, second.deleted) == (0, 0)
+    if counted.poll() is None:
+        assert counted.read().tokens == 10
+        assert counted.poll() is not None
+    else:
+        assert (first.deleted, second.deleted) == (1, 0)
+        counted.read()
+    assert (first.deleted, second.deleted) == (1, 1)
+    with pytest.raises(floptally.Error):
+        counted.add(lengths=third, row_length=-1)
+    assert third.deleted == 1  # of a call that failed at once
+
+
+def test_devices_are_apart(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral, device="cuda:1")
+    assert counted.device == 1
+    counted.add(lengths=Tensor([5], device=1))
+    current = ctypes.c_int(-1)
+    host.cudaGetDevice(ctypes.byref(current))
+    assert current.value == 0
+    assert counted.read().tokens == 5
+
+
+def test_rules_that_the_kernels_lack_are_refused_before_anything_is_asked(host: Host) -> None:
+    own = floptally.Mask.from_callable("every_key_twice", lambda length, past, keys: 2 * length * length)
+    before = host.counts()
+    with pytest.raises(floptally.Error, match="these kernels were compiled without its struct"):
+        floptally.DeviceTally([own])
+    assert host.counts() - before == (0, 0, 0, 0)
+
+
+def test_the_lines_of_the_page_run(mistral: floptally.Cost) -> None:
+    from test_readme import blocks
+
+    lines = next(one for one in blocks("docs/cuda.md") if "DeviceTally(model)" in one)
+    scope: dict[str, Any] = {"floptally": floptally, "model": mistral, "batches": [{"cu_seqlens": Tensor([0, 5])}]}
+    exec(lines, scope)
+    assert scope["tally"].tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("driver", "message"),
+    [
+        ("libno-such-driver.so.1", "device: no CUDA driver can be opened: libno-such-driver.so.1: cannot open"),
+        ("libm.so.6", "device: this CUDA driver has no cuInit"),
+    ],
+)
+def test_without_a_driver_the_error_says_so(driver: str, message: str) -> None:
+    script = "import floptally; floptally.DeviceTally([])"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "FLOPTALLY_CUDA_DRIVER": driver}
+    )
+    assert f"floptally.Error: {message}" in ended.stderr
+
+
+def test_streams_that_work_late_change_nothing() -> None:
+    """The same tests once more, with streams that do nothing until somebody waits, or at once."""
+    if "FLOPTALLY_HOST_STREAMS" in os.environ:
+        pytest.skip("is what is being done")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
+        capture_output=True, text=True, env={**os.environ, "FLOPTALLY_HOST_STREAMS": "eager"},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout
