@@ -10,6 +10,7 @@
 
 #include <floptally/batch/add_input.hpp>
 #include <floptally/bytes/byte_counter.hpp>
+#include <floptally/bytes/byte_report.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
@@ -77,6 +78,81 @@ inline floptally::step_bytes bytes_of(const arguments& args, const floptally::mo
 
 inline std::string to_text(floptally::uint128 bytes) { return floptally::to_string(bytes); }
 
+/// A line for each component that moves bytes, and their sum.
+inline std::string bytes_table(const floptally::byte_report& made) {
+    std::string table = fmt::format("{:<24}{:>12}", "", "FLOPs");
+    for (std::size_t kind = 0; kind < floptally::byte_kind_count; ++kind) {
+        table += fmt::format("{:>13}", floptally::name(static_cast<floptally::byte_kind>(kind)));
+    }
+    table += fmt::format("{:>13}{:>13}\n", "bytes", "FLOPs/byte");
+    const auto put = [&](std::string_view name, floptally::flops work, const auto& of) {
+        table += fmt::format("{:<24}{:>12.4g}", name, floptally::to_double(work));
+        for (std::size_t kind = 0; kind < floptally::byte_kind_count; ++kind) {
+            const auto moved = floptally::flops{of.total(static_cast<floptally::byte_kind>(kind))};
+            table += fmt::format("{:>13.4g}", floptally::to_double(moved));
+        }
+        table += fmt::format("{:>13.4g}{:>13.4g}\n", floptally::to_double(floptally::flops{of.total()}),
+                             floptally::arithmetic_intensity(work, of.total()));
+    };
+    for (const floptally::component_bytes& one : made.moved.components) {
+        put(one.name.view(), made.executed(one.name.view()), one);
+    }
+    put("total", made.executed(), made.moved);
+    table += fmt::format(
+        "executed FLOPs; weights of {} bits read {} time{} a pass; attention and element-wise work are fused\n",
+        made.bits.weights, made.batches, made.batches == 1 ? "" : "s");
+    if (!made.moved.unsaid.empty()) {
+        table += fmt::format("activations are not said, and not counted, of: {}\n", fmt::join(made.moved.unsaid, ", "));
+    }
+    if (!made.moved.at_most.empty()) {
+        table += fmt::format("at most so many bytes are moved of: {}\n", fmt::join(made.moved.at_most, ", "));
+    }
+    return made.mbu
+               ? table + fmt::format("MBU {:.2f} %: weights and cache, of what the memory could move\n", 100 * *made.mbu)
+               : table;
+}
+
+/// The same as JSON; counts are decimal strings.
+inline std::string bytes_json(const floptally::byte_report& made, int indent = -1) {
+    using json = nlohmann::ordered_json;
+    const auto line = [](floptally::flops work, const auto& of) {
+        json bytes = json::object();
+        for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
+            const auto kind = static_cast<floptally::byte_kind>(i);
+            bytes[std::string(floptally::name(kind))] = to_text(of.total(kind));
+        }
+        bytes["total"] = to_text(of.total());
+        return json{{"flops", floptally::to_string(work)},
+                    {"bytes", bytes},
+                    {"intensity", floptally::arithmetic_intensity(work, of.total())}};
+    };
+    json components = json::array();
+    for (const floptally::component_bytes& one : made.moved.components) {
+        json named{{"name", one.name.view()}};
+        named.update(line(made.executed(one.name.view()), one));
+        components.push_back(named);
+    }
+    json out{{"version", floptally::version},
+             {"model_type", made.model_type},
+             {"batches", made.batches},
+             {"bits", json::object()},
+             {"components", components},
+             {"total", line(made.executed(), made.moved)},
+             {"unsaid", made.moved.unsaid},
+             {"at_most", made.moved.at_most}};
+    for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
+        const auto kind = static_cast<floptally::byte_kind>(i);
+        out["bits"][std::string(floptally::name(kind))] = made.bits.of(kind);
+    }
+    if (made.memory_tbps) {
+        out["memory_tbps"] = *made.memory_tbps;
+    }
+    if (made.mbu) {
+        out["mbu"] = *made.mbu;
+    }
+    return out.dump(indent);
+}
+
 inline std::string run_bytes(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::report counted = count(args, model);
@@ -84,80 +160,22 @@ inline std::string run_bytes(const arguments& args) {
         throw error("convention", fmt::format("must be exact, whose products are those that move bytes, got \"{}\"",
                                               counted.counted_as.name));
     }
-    const floptally::step_bytes moved = bytes_of(args, model, counted.plan);
-    const auto bandwidth = memory_tbps_of(args);
-    std::optional<double> mbu;
+    floptally::byte_report made{.model_type = model.model_type,
+                                .work = counted.work,
+                                .moved = bytes_of(args, model, counted.plan),
+                                .bits = bits_of(args),
+                                .batches = batches_of(args),
+                                .memory_tbps = memory_tbps_of(args)};
     if (const auto seconds = args.text("seconds")) {
         if (counted.plan.counted != floptally::counted_passes::forward) {
             throw error("phase", "must be forward: an MBU is of a decode step");
         }
-        const double tbps = bandwidth ? *bandwidth : floptally::memory_tbps_named(args.required("accelerator", "NAME"));
-        mbu = floptally::model_bandwidth_utilization(moved, parse_positive(*seconds, "seconds"), gpus_of(args), tbps);
+        const double tbps = made.memory_tbps ? *made.memory_tbps
+                                             : floptally::memory_tbps_named(args.required("accelerator", "NAME"));
+        made.mbu = floptally::model_bandwidth_utilization(made.moved, parse_positive(*seconds, "seconds"),
+                                                          gpus_of(args), tbps);
     }
-    using json = nlohmann::ordered_json;
-    json components = json::array();
-    std::string table = fmt::format("{:<24}{:>12}", "", "FLOPs");
-    for (std::size_t kind = 0; kind < floptally::byte_kind_count; ++kind) {
-        table += fmt::format("{:>13}", floptally::name(static_cast<floptally::byte_kind>(kind)));
-    }
-    table += fmt::format("{:>13}{:>13}\n", "bytes", "FLOPs/byte");
-    const auto put = [&](std::string_view name, floptally::flops work, floptally::uint128 total, const auto& of_kind) {
-        const double intensity = floptally::arithmetic_intensity(work, total);
-        json bytes = json::object();
-        table += fmt::format("{:<24}{:>12.4g}", name, floptally::to_double(work));
-        for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
-            const auto kind = static_cast<floptally::byte_kind>(i);
-            bytes[std::string(floptally::name(kind))] = to_text(of_kind(kind));
-            table += fmt::format("{:>13.4g}", floptally::to_double(floptally::flops{of_kind(kind)}));
-        }
-        bytes["total"] = to_text(total);
-        table += fmt::format("{:>13.4g}{:>13.4g}\n", floptally::to_double(floptally::flops{total}), intensity);
-        return json{{"name", name}, {"flops", floptally::to_string(work)}, {"bytes", bytes}, {"intensity", intensity}};
-    };
-    floptally::flops sum;
-    for (const floptally::component_bytes& one : moved.components) {
-        floptally::flops work;
-        for (const floptally::component_flops& part : counted.work.components()) {
-            work += part.name == one.name ? part.total(floptally::view::executed) : floptally::flops{};
-        }
-        sum += work;
-        components.push_back(
-            put(one.name.view(), work, one.total(), [&](floptally::byte_kind kind) { return one.total(kind); }));
-    }
-    json total = put("total", sum, moved.total(), [&](floptally::byte_kind kind) { return moved.total(kind); });
-    const floptally::element_bits bits = bits_of(args);
-    if (args.as_json()) {
-        json out{{"version", floptally::version},
-                 {"model_type", model.model_type},
-                 {"batches", batches_of(args)},
-                 {"bits", json::object()},
-                 {"components", components},
-                 {"total", {{"flops", total["flops"]}, {"bytes", total["bytes"]}, {"intensity", total["intensity"]}}},
-                 {"unsaid", moved.unsaid},
-                 {"at_most", moved.at_most}};
-        for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
-            const auto kind = static_cast<floptally::byte_kind>(i);
-            out["bits"][std::string(floptally::name(kind))] = bits.of(kind);
-        }
-        if (bandwidth) {
-            out["memory_tbps"] = *bandwidth;
-        }
-        if (mbu) {
-            out["mbu"] = *mbu;
-        }
-        return out.dump(2) + "\n";
-    }
-    table += fmt::format(
-        "executed FLOPs; weights of {} bits read {} time{} a pass; attention and element-wise work are fused\n",
-        bits.weights, batches_of(args), batches_of(args) == 1 ? "" : "s");
-    if (!moved.unsaid.empty()) {
-        table += fmt::format("activations are not said, and not counted, of: {}\n", fmt::join(moved.unsaid, ", "));
-    }
-    if (!moved.at_most.empty()) {
-        table += fmt::format("at most so many bytes are moved of: {}\n", fmt::join(moved.at_most, ", "));
-    }
-    return mbu ? table + fmt::format("MBU {:.2f} %: weights and cache, of what the memory could move\n", 100 * *mbu)
-               : table;
+    return args.as_json() ? bytes_json(made, 2) + "\n" : bytes_table(made);
 }
 
 }  // namespace program

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/bytes/byte_report.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
@@ -183,11 +184,7 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
         return {};
     }
     const floptally::step_bytes moved = bytes_of(args, model, plan);
-    return floptally::time_at_memory{
-        .gpu_seconds = floptally::memory_bound_seconds(moved, work, *tbps),
-        .assumed = fmt::format("what bytes need at {} TB/s beyond their FLOPs; weights read {} time{} a pass{}", *tbps,
-                               batches_of(args), batches_of(args) == 1 ? "" : "s",
-                               moved.unsaid.empty() ? "" : fmt::format("; without {}", fmt::join(moved.unsaid, ", ")))};
+    return floptally::memory_time(moved, work, *tbps, batches_of(args));
 }
 
 /// All that the options say of a step but its time.

@@ -12,6 +12,7 @@
 #include <floptally/detail/python/accelerators.hpp>
 #include <floptally/detail/python/balance.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/byte_classes.hpp>
 #include <floptally/detail/python/cost_class.hpp>
 #include <floptally/detail/python/errors.hpp>
 #include <floptally/detail/python/held_device_tally.hpp>
@@ -48,6 +49,7 @@ inline void bind(pybind11::module_& module, python_services given) {
     detail::python::bind_tallies(module);
     detail::python::bind_device_tallies(module);
     detail::python::bind_breakdowns(module, with);
+    detail::python::bind_bytes(module, with);
     detail::python::bind_waterfalls(module, with);
     detail::python::bind_accelerators(module);
     detail::python::bind_meters(module, with);

@@ -91,12 +91,21 @@ class byte_counter : public adds_batches<byte_counter> {
         std::vector<std::uint64_t> keys = past_keys_;
         std::uint64_t with_past = with_past_;
         if constexpr (std::is_same_v<typename Source::sample, sequence>) {
-            source.each([&](const sequence& /*real*/, const sequence& slot) {
-                with_past += slot.past != 0 && slot.length != 0 ? 1 : 0;
-                for (std::size_t i = 0; i < masks_.size(); ++i) {
-                    keys[i] = checked_add(keys[i], detail::past_keys(masks_[i], slot), "past");
-                }
-            });
+            source.each(
+                [&](const sequence& /*real*/, const sequence& slot) { add_past(slot, keys, with_past); });
+        }
+        batch_ = batch;
+        past_keys_ = std::move(keys);
+        with_past_ = with_past;
+    }
+    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences that have a past.
+    void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
+        tally batch = batch_;
+        batch += counted;
+        std::vector<std::uint64_t> keys = past_keys_;
+        std::uint64_t with_past = with_past_;
+        for (const sequence& one : cached) {
+            add_past(one, keys, with_past);
         }
         batch_ = batch;
         past_keys_ = std::move(keys);
@@ -194,11 +203,20 @@ class byte_counter : public adds_batches<byte_counter> {
         past_keys_.resize(masks_.size());
     }
 
-    static cost with_masks_of(cost sum, const cost& whole) {
+    /// In the order of the whole model's masks, so that the tallies of both are alike.
+    static cost with_masks_of(const cost& sum, const cost& whole) {
+        cost made;
         for (const rule& kept : whole.masks()) {
-            sum.keep(kept);
+            made.keep(kept);
         }
-        return sum;
+        return made += sum;
+    }
+
+    void add_past(const sequence& slot, std::vector<std::uint64_t>& keys, std::uint64_t& with_past) const {
+        with_past += slot.past != 0 && slot.length != 0 ? 1 : 0;
+        for (std::size_t i = 0; i < masks_.size(); ++i) {
+            keys[i] = checked_add(keys[i], detail::past_keys(masks_[i], slot), "past");
+        }
     }
 
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {

@@ -25,6 +25,7 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
 #include <floptally/report.hpp>
+#include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/step/mixed_precision.hpp>
@@ -57,6 +58,8 @@ struct shown_breakdown {
     breakdown work;
     bool shows_kept_masks;  ///< and not those of the model, which a convention may count by other words
     std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
+    /// Sequences with a past, which reads a cache; none where it was counted before, and nobody knows.
+    std::optional<std::vector<sequence>> cached{};
     std::optional<mfu_report> mfu{};         ///< where a step was measured, …
     py::object measured_by{};                ///< … the keywords that said it, for a waterfall
 };
@@ -165,7 +168,7 @@ struct shown_breakdown {
             b.measured_by);
     }
     return py::make_tuple(model_state(*b.as->model), std::string(b.convention_name()), b.as->plan, b.batch,
-                          b.shows_kept_masks, step, padding_of(b), attributes_of(self));
+                          b.shows_kept_masks, step, padding_of(b), attributes_of(self), past_state(b.cached));
 }
 
 [[nodiscard]] inline std::pair<shown_breakdown, py::dict> breakdown_of_state(const py::tuple& state) {
@@ -195,6 +198,7 @@ struct shown_breakdown {
         const auto flops_of = [&](const char* name) { return to_flops(py::int_(padding[name]), name); };
         b.padding = {flops_of("useful"), flops_of("in_slots"), flops_of("mock"), flops_of("vocabulary")};
     }
+    b.cached = past_of_state(state[8]);
     return {std::move(b), state[7].cast<py::dict>()};
 }
 

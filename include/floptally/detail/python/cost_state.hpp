@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
@@ -14,10 +15,11 @@
 #include <floptally/error.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model_config.hpp>
+#include <floptally/sequence.hpp>
 #include <floptally/version.hpp>
 
 /// @file
-/// A model as plain data of Python and back, for a pickle.
+/// A model, and what is known of a batch, as plain data of Python and back, for a pickle.
 
 namespace floptally::detail::python {
 
@@ -95,6 +97,30 @@ namespace floptally::detail::python {
         model.cost.keep(mask_of_text(one.cast<std::string>()));
     }
     return model;
+}
+
+/// (n, past) of the sequences of a batch that have a past, or None where they are not known.
+[[nodiscard]] inline py::object past_state(const std::optional<std::vector<sequence>>& cached) {
+    if (!cached) {
+        return py::none();
+    }
+    py::list all;
+    for (const sequence& one : *cached) {
+        all.append(py::make_tuple(one.length, one.past));
+    }
+    return all;
+}
+
+[[nodiscard]] inline std::optional<std::vector<sequence>> past_of_state(const py::object& state) {
+    if (state.is_none()) {
+        return {};
+    }
+    std::vector<sequence> cached;
+    for (const py::handle one : state) {
+        const auto numbers = one.cast<py::tuple>();
+        cached.push_back({.length = numbers[0].cast<std::uint32_t>(), .past = numbers[1].cast<std::uint32_t>()});
+    }
+    return cached;
 }
 
 }  // namespace floptally::detail::python

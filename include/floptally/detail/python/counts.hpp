@@ -7,22 +7,25 @@
 #include <pybind11/pybind11.h>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <floptally/batch/input_padding.hpp>
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/convention.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
+#include <floptally/detail/python/byte_counts.hpp>
 #include <floptally/detail/python/call_arguments.hpp>
 #include <floptally/detail/python/costs.hpp>
 #include <floptally/detail/python/input_keywords.hpp>
 #include <floptally/detail/python/inputs.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/detail/python/plans.hpp>
+#include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
 #include <floptally/tally.hpp>
 
 /// @file
-/// What counts a batch: `flops`, `Cost.flops` and `Cost.total`.
+/// What counts a batch: `flops`, `Cost.flops`, `Cost.total` and `Cost.bytes`.
 
 namespace floptally::detail::python {
 
@@ -31,10 +34,11 @@ struct counted_batch {
     std::shared_ptr<const folded_model> as;
     tally batch;
     std::optional<padding_flops> padding{};
+    std::optional<std::vector<sequence>> cached{};  ///< as of a breakdown
 };
 
 /// `positional`: how many arguments of the call may stand without a name. `splits`: whether a padded batch is counted
-/// once more, for what its padding is spent on.
+/// once more, for what its padding is spent on, and what has a past is kept.
 [[nodiscard]] inline counted_batch count(const model_cost& model, call_arguments& given, bool splits,
                                          std::size_t positional = 0) {
     const py::handle how = given.keyword("convention");
@@ -45,6 +49,7 @@ struct counted_batch {
     counted_batch counted{as, arguments.counted(model.model(), as->masks)};
     if (splits) {
         counted.padding = floptally::padding_of(arguments.input(), model.model(), as->counter, counted.batch);
+        counted.cached = arguments.cached();
     }
     return counted;
 }
@@ -52,7 +57,15 @@ struct counted_batch {
 [[nodiscard]] inline py::object breakdown_of(counted_batch&& counted) {
     shown_breakdown made(std::move(counted.as), std::move(counted.batch));
     made.padding = counted.padding;
+    made.cached = std::move(counted.cached);
     return py::cast(std::move(made));
+}
+
+/// `Cost.bytes`
+[[nodiscard]] inline py::object cost_bytes(py::handle self, call_arguments& given) {
+    const byte_choice how = byte_choice_of([&given](const char* name) { return given.keyword(name); });
+    const py::object work = breakdown_of(count(self.cast<const model_cost&>(), given, true));
+    return py::cast(shown_bytes(work.cast<const shown_breakdown&>(), how));
 }
 
 /// `Cost.flops`
@@ -100,6 +113,16 @@ inline void bind_counts(py::module_& module, py::handle type) {
         "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
         "    view: \"useful\", \"padded\" or \"executed\".\n" +
             meanings);
+    add_fast_method<cost_bytes>(
+        type, "bytes", "($self, /, *, " + byte_signature() + ", plan=None, " + input_signature() + ")",
+        R"(Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
+
+`flops(...).bytes(...)` in one call. docs/bytes.md says what is moved.
+
+Args:
+)" + byte_help() +
+            "    plan: what runs and what trains; a step that trains everything where it is not given.\n" +
+            input_help());
     add_fast_function<module_flops>(
         module, "flops",
         "($module, /, config, *, " + input_signature() +

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
@@ -109,6 +110,17 @@ class input_arguments {
     }
 
     [[nodiscard]] const model_input& input() const { return input_; }
+
+    /// Its sequences that have a past; none where what was counted before may have some.
+    [[nodiscard]] std::optional<std::vector<sequence>> cached() const {
+        if (gives_tally_) {
+            return {};
+        }
+        std::vector<sequence> all;
+        std::copy_if(input_.new_tokens.begin(), input_.new_tokens.end(), std::back_inserter(all),
+                     [](const sequence& one) { return one.past != 0; });
+        return all;
+    }
 
     /// The batch as a tally of `masks`, counted without the GIL where it is long.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const {
@@ -218,6 +230,7 @@ class input_arguments {
                                          ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
             }
             input_.tallies.push_back(sum);
+            gives_tally_ = true;
         }
     }
 
@@ -274,6 +287,7 @@ class input_arguments {
     std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
     bool gives_routed_ = false;
+    bool gives_tally_ = false;
 };
 
 }  // namespace floptally::detail::python

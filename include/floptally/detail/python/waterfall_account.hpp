@@ -14,8 +14,9 @@
 
 #include <floptally/conventions/all.hpp>
 #include <floptally/detail/python/accelerators.hpp>
+#include <floptally/detail/python/account_keywords.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
-#include <floptally/detail/python/call_arguments.hpp>
+#include <floptally/detail/python/byte_counts.hpp>
 #include <floptally/detail/python/masked_tiles.hpp>
 #include <floptally/detail/python/numbers.hpp>
 #include <floptally/error.hpp>
@@ -36,85 +37,6 @@
 /// What Python says of a step, as the account that a waterfall is made of.
 
 namespace floptally::detail::python {
-
-/// A keyword of `Breakdown.waterfall` and `Waterfall.what_if`. None is the same as absent: not known.
-struct account_keyword {
-    const char* name;
-    const char* meaning;
-};
-
-inline constexpr account_keyword account_keywords[] = {
-    {"seconds", "duration of the step."},
-    {"gpus", "all of the job."},
-    {"accelerator", "a name as the driver calls it, or an Accelerator."},
-    {"peak_tflops", "dense peak of one GPU, which MFU is stated against; wins over `accelerator`."},
-    {"precision", "of that peak; \"bf16\" where it is not given."},
-    {"precisions", "of components and layers, \"mlp=fp8,@1-30=fp8\"."},
-    {"clock_mhz", "of the accelerator's boost peak."},
-    {"apart", "{name: seconds} of the step that are no work: data wait, exposed communication, the optimizer."},
-    {"rank_work",
-     "own work of each rank in any unit, [ranks] ints; or {\"largest\", \"sum\", \"ranks\"}, as two reductions give "
-     "it."},
-    {"idle_gpus", "of `gpus`, those that run none of the work."},
-    {"masked_tiles", "a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int."},
-    {"pp", "ranks of a pipeline, over which the model's layers are dealt."},
-    {"vpp", "chunks of layers on each of them; 1 where it is not given."},
-    {"microbatches", "that each pipeline runs in the step."},
-    {"schedule",
-     "\"gpipe\", \"1f1b\", \"interleaved\" or \"zero_bubble\"; 1f1b, or interleaved where vpp is above 1."}};
-
-[[nodiscard]] inline std::string account_signature(std::string_view without = "") {
-    std::string text;
-    for (const account_keyword& one : account_keywords) {
-        if (one.name != without) {
-            append_item(text, std::string(one.name) + "=None");
-        }
-    }
-    return text;
-}
-
-[[nodiscard]] inline std::string account_help(std::string_view without = "") {
-    std::string text;
-    for (const account_keyword& one : account_keywords) {
-        if (one.name != without) {
-            text.append("    ").append(one.name).append(": ").append(one.meaning).append("\n");
-        }
-    }
-    return text;
-}
-
-/// The keywords of a call; what the caller could change later as a copy.
-[[nodiscard]] inline py::dict account_of_call(call_arguments& given, std::string_view without = "") {
-    py::dict said;
-    for (const account_keyword& one : account_keywords) {
-        if (one.name == without) {
-            continue;
-        }
-        if (const py::handle value = given.keyword(one.name)) {
-            said[one.name] = py::isinstance<shown_tiles>(value)
-                                 ? py::cast(shown_tiles(value.cast<const shown_tiles&>()))
-                             : py::isinstance<py::dict>(value) ? py::object(value.attr("copy")())
-                             : py::isinstance<py::iterable>(value) && !py::isinstance<py::str>(value)
-                                 ? py::object(py::tuple(py::reinterpret_borrow<py::object>(value)))
-                                 : py::reinterpret_borrow<py::object>(value);
-        }
-    }
-    return said;
-}
-
-/// The same with other values of some. Another accelerator has another peak, and another peak no clock.
-[[nodiscard]] inline py::dict changed(const py::dict& kept, const py::dict& by) {
-    py::dict all(kept.attr("copy")());
-    const auto drop = [&](const char* name) { all.attr("pop")(name, py::none()); };
-    if (by.contains("accelerator") || by.contains("precision") || by.contains("clock_mhz")) {
-        drop("peak_tflops");
-    }
-    if (by.contains("accelerator") || by.contains("peak_tflops")) {
-        drop("clock_mhz");
-    }
-    all.attr("update")(by);
-    return all;
-}
 
 /// Reads an account of a breakdown's work.
 class account_reader {
@@ -142,6 +64,7 @@ class account_reader {
             account.idle_gpus = to_count(idle, "idle_gpus");
         }
         account.apart = apart();
+        account.memory_bound = memory_of(of_, said_, once, account.work);
         return with_one_gpu_said(std::move(account));
     }
 

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/detail/python/account_keywords.hpp>
 #include <floptally/detail/python/breakdowns.hpp>
 #include <floptally/detail/python/call_arguments.hpp>
+#include <floptally/detail/python/component_tables.hpp>
 #include <floptally/detail/python/html.hpp>
 #include <floptally/detail/python/masked_tiles.hpp>
 #include <floptally/detail/python/numbers.hpp>
@@ -33,22 +35,39 @@ namespace floptally::detail::python {
 /// Python's `Waterfall`, with what it was made of: another choice is the same with some of it changed.
 struct shown_waterfall {
     /// `rate`: that of the kernels of another step; absent where this one was measured.
-    shown_waterfall(py::object breakdown, py::dict keywords, std::optional<double> rate)
-        : work(std::move(breakdown)), said(std::move(keywords)), kernel_rate(rate), made(make()) {}
+    shown_waterfall(py::object breakdown, py::dict keywords, std::optional<double> rate,
+                    std::shared_ptr<const python_services> services)
+        : work(std::move(breakdown)),
+          said(std::move(keywords)),
+          kernel_rate(rate),
+          with(std::move(services)),
+          made(make()) {}
 
     py::object work;
     py::dict said;
     std::optional<double> kernel_rate;
+    std::shared_ptr<const python_services> with;
+    std::optional<shown_components> components{};  ///< of a step that ran and whose components were timed
     waterfall made;
 
   private:
-    [[nodiscard]] waterfall make() const {
+    [[nodiscard]] waterfall make() {
         const account_reader reader(work.cast<const shown_breakdown&>(), said);
         step_account account = reader.account();
         if (kernel_rate) {
             return floptally::what_if(std::move(account), *kernel_rate);
         }
-        account.step.seconds = reader.seconds();
+        if (!said.contains("component_times")) {
+            account.step.seconds = reader.seconds();
+            return waterfall(account);
+        }
+        const measured_components times = to_times(*with, said["component_times"]);
+        const bool says_seconds = times.seconds && (!said.contains("seconds") || said["seconds"].is_none());
+        account.step.seconds = says_seconds ? *times.seconds : reader.seconds();
+        components = {component_waterfall(account, times.times), {}};
+        if (said.contains("notes")) {
+            components->notes = said["notes"].cast<std::vector<std::string>>();
+        }
         return waterfall(account);
     }
 };
@@ -90,13 +109,21 @@ struct shown_line {
     return text.append("</table>");
 }
 
+/// What the module's functions of the C protocol need of it: they are bare pointers.
+[[nodiscard]] inline std::shared_ptr<const python_services>& services_of_waterfalls() {
+    static std::shared_ptr<const python_services> held;
+    return held;
+}
+
 /// `Breakdown.waterfall`
 [[nodiscard]] inline py::object breakdown_waterfall(py::handle self, call_arguments& given) {
-    const py::dict said = account_of_call(given);
+    py::dict said = account_of_call(given);
     given.require_no_other();
-    const py::object& measured = self.cast<const shown_breakdown&>().measured_by;
+    const auto& work = self.cast<const shown_breakdown&>();
+    read_times(*services_of_waterfalls(), work, said);
     return py::cast(shown_waterfall(py::reinterpret_borrow<py::object>(self),
-                                    measured ? changed(py::dict(measured), said) : said, {}));
+                                    work.measured_by ? changed(py::dict(work.measured_by), said) : said, {},
+                                    services_of_waterfalls()));
 }
 
 /// `Waterfall.what_if`
@@ -104,7 +131,7 @@ struct shown_line {
     const auto& measured = self.cast<const shown_waterfall&>();
     const py::handle work = given.keyword("work");
     const py::handle rate = given.keyword("kernel_rate");
-    const py::dict said = account_of_call(given, "seconds");
+    const py::dict said = account_of_call(given, false);
     given.require_no_other();
     if (work && !work.is_none() && !py::isinstance<shown_breakdown>(work)) {
         throw error("work", "must be a floptally.Breakdown, got " + shown(work));
@@ -116,11 +143,14 @@ struct shown_line {
     return py::cast(
         shown_waterfall(work && !work.is_none() ? py::reinterpret_borrow<py::object>(work) : measured.work,
                         changed(measured.said, said),
-                        rate && !rate.is_none() ? to_number(rate, "kernel_rate") : measured.made.kernel_rate()));
+                        rate && !rate.is_none() ? to_number(rate, "kernel_rate") : measured.made.kernel_rate(),
+                        measured.with));
 }
 
 inline void bind_waterfalls(py::module_& module, const std::shared_ptr<const python_services>& with) {
+    services_of_waterfalls() = with;
     bind_masked_tiles(module);
+    bind_component_tables(module, with);
     py::class_<shown_line>(module, "WaterfallLine", "A line of a waterfall. All of them add up to the step's time.")
         .def_property_readonly(
             "step", [](const shown_line& l) { return std::string(name_of(l.line.what)); },
@@ -173,6 +203,9 @@ inline void bind_waterfalls(py::module_& module, const std::shared_ptr<const pyt
             "Of all lines together, an exact int: the step's nanoseconds times its GPUs.")
         .def_property_readonly(
             "work", [](const shown_waterfall& w) { return w.work; }, "The Breakdown it is of.")
+        .def_property_readonly(
+            "components", [](const shown_waterfall& w) { return w.components; },
+            "The same step by component, a ComponentWaterfall; None where no times of components were given.")
         .def(
             "to_table", [](const shown_waterfall& w) { return to_table(w.made); }, "What the program prints.")
         .def(
@@ -206,12 +239,12 @@ inline void bind_waterfalls(py::module_& module, const std::shared_ptr<const pyt
                         (w.made.gpus() == 1 ? " GPU>" : " GPUs>");
              })
         .def(py::pickle([](const shown_waterfall& w) { return py::make_tuple(w.work, w.said, w.kernel_rate); },
-                        [](const py::tuple& state) {
+                        [with](const py::tuple& state) {
                             return shown_waterfall(state[0], state[1].cast<py::dict>(),
-                                                   state[2].cast<std::optional<double>>());
+                                                   state[2].cast<std::optional<double>>(), with);
                         }));
     add_fast_method<waterfall_what_if>(
-        type, "what_if", "($self, /, *, work=None, kernel_rate=None, " + account_signature("seconds") + ")",
+        type, "what_if", "($self, /, *, work=None, kernel_rate=None, " + account_signature(false) + ")",
         R"(The same step as it would be with other choices: its seconds follow.
 
 What is not given stays as it is; None is "not known". Kernels reach what they reach now, times apart stay. A bound, not a
@@ -220,7 +253,7 @@ promise: a smaller microbatch or a narrower matrix runs slower kernels, and noth
 Args:
     work: another Breakdown: another plan, batch or model.
     kernel_rate: what kernels reach of their peak; 1 makes the MFU an upper bound.
-)" + account_help("seconds"));
+)" + account_help(false));
     add_fast_method<breakdown_waterfall>(
         py::object(module.attr("Breakdown")), "waterfall", "($self, /, *, " + account_signature() + ")",
         R"(Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
