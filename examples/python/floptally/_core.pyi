@@ -2,13 +2,14 @@
 # The types of the extension. tests/python/test_typing.py compares them with it (stubtest).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from types import TracebackType
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
-from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer, TimesComponents
 
 __version__: str
 
@@ -201,6 +202,32 @@ class Cost:
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
     ) -> Breakdown: ...
+    def bytes(
+        self,
+        *,
+        weight_bits: int = 16,
+        gradient_bits: int = 16,
+        activation_bits: int = 16,
+        cache_bits: int = 16,
+        batches: int = 1,
+        plan: Plan | None = None,
+        lengths: Integers | None = None,
+        row_length: int | None = None,
+        encoder_lengths: Integers | None = None,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
+        num_real_seqs: int | None = None,
+        attention_mask: Flags | None = None,
+        new_tokens: NewTokens | None = None,
+        sequences: HstuSequences | None = None,
+        grid_thw: Grids | None = None,
+        images: int | None = None,
+        audio_frames: Integers | None = None,
+        routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
+        tally: Tally | None = None,
+    ) -> Bytes: ...
     def total(
         self,
         *,
@@ -404,7 +431,71 @@ class Breakdown:
         vpp: int | None = None,
         microbatches: int | None = None,
         schedule: str | None = None,
+        memory_tbps: float | None = None,
+        batches: int | None = None,
+        weight_bits: int | None = None,
+        gradient_bits: int | None = None,
+        activation_bits: int | None = None,
+        cache_bits: int | None = None,
+        component_times: str | PathLike[str] | Mapping[str, Any] | TimesComponents | None = None,
+        trace: str | PathLike[str] | None = None,
+        modules: str | None = None,
     ) -> Waterfall: ...
+    def bytes(
+        self,
+        *,
+        weight_bits: int = 16,
+        gradient_bits: int = 16,
+        activation_bits: int = 16,
+        cache_bits: int = 16,
+        batches: int = 1,
+    ) -> Bytes: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+class ComponentBytes:
+    @property
+    def name(self) -> str: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def kinds(self) -> dict[str, int]: ...
+    @property
+    def phases(self) -> dict[str, dict[str, int]]: ...
+    @property
+    def flops(self) -> int: ...
+    @property
+    def intensity(self) -> float: ...
+
+class Bytes:
+    @property
+    def total(self) -> int: ...
+    @property
+    def kinds(self) -> dict[str, int]: ...
+    @property
+    def components(self) -> dict[str, ComponentBytes]: ...
+    @property
+    def flops(self) -> int: ...
+    @property
+    def intensity(self) -> float: ...
+    @property
+    def unsaid(self) -> list[str]: ...
+    @property
+    def at_most(self) -> list[str]: ...
+    @property
+    def is_exact(self) -> bool: ...
+    @property
+    def work(self) -> Breakdown: ...
+    def mbu(
+        self,
+        seconds: float,
+        *,
+        gpus: int,
+        accelerator: str | Accelerator | None = None,
+        memory_tbps: float | None = None,
+    ) -> float: ...
+    def to_table(self) -> str: ...
+    def to_json(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
 
@@ -452,6 +543,44 @@ class WaterfallLine:
     @property
     def note(self) -> str: ...
 
+class ComponentLine:
+    @property
+    def name(self) -> str: ...
+    @property
+    def components(self) -> list[str]: ...
+    @property
+    def passes(self) -> str: ...
+    @property
+    def is_timed(self) -> bool: ...
+    @property
+    def gpu_nanoseconds(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def mfu(self) -> float: ...
+    @property
+    def kernel_rate(self) -> float: ...
+    @property
+    def points_lost(self) -> float: ...
+    @property
+    def points_not_useful(self) -> float: ...
+    @property
+    def points_below_peak(self) -> float: ...
+
+class ComponentWaterfall:
+    @property
+    def lines(self) -> list[ComponentLine]: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def gpu_nanoseconds(self) -> int: ...
+    def to_table(self) -> str: ...
+    def to_markdown(self) -> str: ...
+    def to_json(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
 class Waterfall:
     @property
     def lines(self) -> list[WaterfallLine]: ...
@@ -467,6 +596,8 @@ class Waterfall:
     def gpu_nanoseconds(self) -> int: ...
     @property
     def work(self) -> Breakdown: ...
+    @property
+    def components(self) -> ComponentWaterfall | None: ...
     def what_if(
         self,
         *,
@@ -486,6 +617,12 @@ class Waterfall:
         vpp: int | None = None,
         microbatches: int | None = None,
         schedule: str | None = None,
+        memory_tbps: float | None = None,
+        batches: int | None = None,
+        weight_bits: int | None = None,
+        gradient_bits: int | None = None,
+        activation_bits: int | None = None,
+        cache_bits: int | None = None,
     ) -> Waterfall: ...
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]: ...
     def to_table(self) -> str: ...

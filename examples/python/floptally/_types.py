@@ -50,6 +50,12 @@ class Reducer(Protocol):
     def max(self, words: Any, /) -> None: ...
 
 
+class TimesComponents(Protocol):
+    """What measured the parts of a step: module_times.ModuleTimer."""
+
+    def times(self, work: Any = ..., /) -> dict[str, Any]: ...
+
+
 class Later(Protocol):
     """A microbatch whose numbers are still on their way."""
 
