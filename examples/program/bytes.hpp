@@ -107,9 +107,9 @@ inline std::string bytes_table(const floptally::byte_report& made) {
     if (!made.moved.at_most.empty()) {
         table += fmt::format("at most so many bytes are moved of: {}\n", fmt::join(made.moved.at_most, ", "));
     }
-    return made.mbu
-               ? table + fmt::format("MBU {:.2f} %: weights and cache, of what the memory could move\n", 100 * *made.mbu)
-               : table;
+    return made.mbu ? table + fmt::format("MBU {:.2f} %: weights and cache, of what the memory could move\n",
+                                          100 * *made.mbu)
+                    : table;
 }
 
 /// The same as JSON; counts are decimal strings.
@@ -132,14 +132,10 @@ inline std::string bytes_json(const floptally::byte_report& made, int indent = -
         named.update(line(made.executed(one.name.view()), one));
         components.push_back(named);
     }
-    json out{{"version", floptally::version},
-             {"model_type", made.model_type},
-             {"batches", made.batches},
-             {"bits", json::object()},
-             {"components", components},
-             {"total", line(made.executed(), made.moved)},
-             {"unsaid", made.moved.unsaid},
-             {"at_most", made.moved.at_most}};
+    json out{{"version", floptally::version}, {"model_type", made.model_type},
+             {"batches", made.batches},       {"bits", json::object()},
+             {"components", components},      {"total", line(made.executed(), made.moved)},
+             {"unsaid", made.moved.unsaid},   {"at_most", made.moved.at_most}};
     for (std::size_t i = 0; i < floptally::byte_kind_count; ++i) {
         const auto kind = static_cast<floptally::byte_kind>(i);
         out["bits"][std::string(floptally::name(kind))] = made.bits.of(kind);
@@ -170,8 +166,8 @@ inline std::string run_bytes(const arguments& args) {
         if (counted.plan.counted != floptally::counted_passes::forward) {
             throw error("phase", "must be forward: an MBU is of a decode step");
         }
-        const double tbps = made.memory_tbps ? *made.memory_tbps
-                                             : floptally::memory_tbps_named(args.required("accelerator", "NAME"));
+        const double tbps =
+            made.memory_tbps ? *made.memory_tbps : floptally::memory_tbps_named(args.required("accelerator", "NAME"));
         made.mbu = floptally::model_bandwidth_utilization(made.moved, parse_positive(*seconds, "seconds"),
                                                           gpus_of(args), tbps);
     }

@@ -91,14 +91,14 @@ class byte_counter : public adds_batches<byte_counter> {
         std::vector<std::uint64_t> keys = past_keys_;
         std::uint64_t with_past = with_past_;
         if constexpr (std::is_same_v<typename Source::sample, sequence>) {
-            source.each(
-                [&](const sequence& /*real*/, const sequence& slot) { add_past(slot, keys, with_past); });
+            source.each([&](const sequence& /*real*/, const sequence& slot) { add_past(slot, keys, with_past); });
         }
         batch_ = batch;
         past_keys_ = std::move(keys);
         with_past_ = with_past;
     }
-    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences that have a past.
+    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences that have a
+    /// past.
     void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
         tally batch = batch_;
         batch += counted;

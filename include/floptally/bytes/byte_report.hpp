@@ -23,9 +23,9 @@ struct byte_report {
     breakdown work{};
     step_bytes moved{};
     element_bits bits{};
-    std::uint64_t batches = 1;             ///< each of which reads the weights
-    std::optional<double> memory_tbps{};   ///< of one GPU
-    std::optional<double> mbu{};           ///< of a decode step that was measured
+    std::uint64_t batches = 1;            ///< each of which reads the weights
+    std::optional<double> memory_tbps{};  ///< of one GPU
+    std::optional<double> mbu{};          ///< of a decode step that was measured
 
     /// Executed FLOPs of a component; 0 of one that has none.
     [[nodiscard]] flops executed(std::string_view component) const {

@@ -60,8 +60,8 @@ struct shown_breakdown {
     std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
     /// Sequences with a past, which reads a cache; none where it was counted before, and nobody knows.
     std::optional<std::vector<sequence>> cached{};
-    std::optional<mfu_report> mfu{};         ///< where a step was measured, …
-    py::object measured_by{};                ///< … the keywords that said it, for a waterfall
+    std::optional<mfu_report> mfu{};  ///< where a step was measured, …
+    py::object measured_by{};         ///< … the keywords that said it, for a waterfall
 };
 
 /// "useful", "padded" or "executed".

@@ -22,15 +22,17 @@ inline void bind_bytes(py::module_& module, const std::shared_ptr<const python_s
         .def_property_readonly("total", [](const shown_component_bytes& c) { return to_int(flops{c.moved.total()}); })
         .def_property_readonly(
             "kinds",
-            [](const shown_component_bytes& c) { return by_kind([&c](byte_kind what) { return c.moved.total(what); }); },
+            [](const shown_component_bytes& c) {
+                return by_kind([&c](byte_kind what) { return c.moved.total(what); });
+            },
             "Bytes by kind: weights, gradients, activations, cache.")
         .def_property_readonly(
             "phases",
             [](const shown_component_bytes& c) {
                 py::dict out;
                 for (std::size_t during = 0; during < phase_words.size(); ++during) {
-                    out[phase_words[during]] = by_kind(
-                        [&](byte_kind what) { return c.moved.get(static_cast<phase>(during), what); });
+                    out[phase_words[during]] =
+                        by_kind([&](byte_kind what) { return c.moved.get(static_cast<phase>(during), what); });
                 }
                 return out;
             },
@@ -85,9 +87,7 @@ inline void bind_bytes(py::module_& module, const std::shared_ptr<const python_s
         .def(
             "mbu",
             [](const shown_bytes& b, const py::object& seconds, const py::object& gpus, const py::object& part,
-               const py::object& memory_tbps) {
-                return b.mbu(to_number(seconds, "seconds"), gpus, part, memory_tbps);
-            },
+               const py::object& memory_tbps) { return b.mbu(to_number(seconds, "seconds"), gpus, part, memory_tbps); },
             py::arg("seconds"), py::kw_only(), py::arg("gpus"), py::arg("accelerator") = py::none(),
             py::arg("memory_tbps") = py::none(),
             "Of a decode step: weights and cache over what the memories of all GPUs could move; 0.412 is 41.2 %.")

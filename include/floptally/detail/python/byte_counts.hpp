@@ -90,8 +90,8 @@ template <class ValueOf>
     if (!is_part && !py::isinstance<py::str>(part)) {
         return {};
     }
-    const auto known = memory_bandwidth_named(is_part ? std::string(part.cast<const accelerator&>().name)
-                                                      : part.cast<std::string>());
+    const auto known =
+        memory_bandwidth_named(is_part ? std::string(part.cast<const accelerator&>().name) : part.cast<std::string>());
     return known ? std::optional(known->tbps) : std::nullopt;
 }
 
@@ -108,7 +108,8 @@ template <class ValueOf>
                     "cache, is not known: count the batch itself");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
-    counter.add_counted(work.batch, work.cached ? std::span<const sequence>(*work.cached) : std::span<const sequence>{});
+    counter.add_counted(work.batch,
+                        work.cached ? std::span<const sequence>(*work.cached) : std::span<const sequence>{});
     return counter.count();
 }
 
@@ -161,9 +162,9 @@ struct shown_bytes {
             if (part.is_none()) {
                 throw error("accelerator", "is missing, and no memory_tbps is given either");
             }
-            tbps = memory_tbps_named(py::isinstance<accelerator>(part)
-                                         ? std::string(part.cast<const accelerator&>().name)
-                                         : py::str(part).cast<std::string>());
+            tbps =
+                memory_tbps_named(py::isinstance<accelerator>(part) ? std::string(part.cast<const accelerator&>().name)
+                                                                    : py::str(part).cast<std::string>());
         }
         return model_bandwidth_utilization(made.moved, seconds, to_count(gpus, "gpus", 1), *tbps);
     }

@@ -142,8 +142,8 @@ inline void read_times(const python_services& with, const shown_breakdown& work,
 }
 
 inline void bind_component_tables(py::module_& module, const std::shared_ptr<const python_services>& with) {
-    py::class_<shown_component_line> line(module, "ComponentLine",
-                                          "A line of a step by component. The points of all add up to 100 less the MFU.");
+    py::class_<shown_component_line> line(
+        module, "ComponentLine", "A line of a step by component. The points of all add up to 100 less the MFU.");
     line.def_property_readonly("name", [](const shown_component_line& l) { return l.line.name; })
         .def_property_readonly(
             "components", [](const shown_component_line& l) { return l.line.components; }, "Whose FLOPs it ran.")

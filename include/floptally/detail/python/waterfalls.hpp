@@ -140,11 +140,10 @@ struct shown_line {
     if (work && !work.is_none() && is_counted && !said.contains("masked_tiles")) {
         throw error("masked_tiles", "are FLOPs of the work before: give those of this one, or None where nobody knows");
     }
-    return py::cast(
-        shown_waterfall(work && !work.is_none() ? py::reinterpret_borrow<py::object>(work) : measured.work,
-                        changed(measured.said, said),
-                        rate && !rate.is_none() ? to_number(rate, "kernel_rate") : measured.made.kernel_rate(),
-                        measured.with));
+    return py::cast(shown_waterfall(
+        work && !work.is_none() ? py::reinterpret_borrow<py::object>(work) : measured.work,
+        changed(measured.said, said),
+        rate && !rate.is_none() ? to_number(rate, "kernel_rate") : measured.made.kernel_rate(), measured.with));
 }
 
 inline void bind_waterfalls(py::module_& module, const std::shared_ptr<const python_services>& with) {
@@ -243,9 +242,9 @@ inline void bind_waterfalls(py::module_& module, const std::shared_ptr<const pyt
                             return shown_waterfall(state[0], state[1].cast<py::dict>(),
                                                    state[2].cast<std::optional<double>>(), with);
                         }));
-    add_fast_method<waterfall_what_if>(
-        type, "what_if", "($self, /, *, work=None, kernel_rate=None, " + account_signature(false) + ")",
-        R"(The same step as it would be with other choices: its seconds follow.
+    add_fast_method<waterfall_what_if>(type, "what_if",
+                                       "($self, /, *, work=None, kernel_rate=None, " + account_signature(false) + ")",
+                                       R"(The same step as it would be with other choices: its seconds follow.
 
 What is not given stays as it is; None is "not known". Kernels reach what they reach now, times apart stay. A bound, not a
 promise: a smaller microbatch or a narrower matrix runs slower kernels, and nothing here knows that.

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes of a batch, the waterfall's line for them, and a step by component: by hand, and as the program prints them."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import floptally
+from conftest import SOURCE
+from test_readme import run
+
+CONFIG = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
+TRACE = SOURCE / "tests" / "golden" / "traces" / "cpu_step.json"
+#: What the trace is of.
+TINY = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 320, "hidden_size": 64,
+        "intermediate_size": 176, "num_hidden_layers": 1, "num_attention_heads": 4}  # fmt: skip
+SMALL = {"model_type": "llama", "vocab_size": 50, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 3,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": False}  # fmt: skip
+DECODE = floptally.Plan(phase="forward")
+
+
+def printed(*arguments: object) -> str:
+    command = [sys.executable, "-m", "floptally", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def by_step(made: floptally.Waterfall) -> dict[str, floptally.WaterfallLine]:
+    return {line.step: line for line in made.lines}
+
+
+# ---- bytes ----
+
+
+def test_a_decode_step_by_hand() -> None:
+    """Three layers of 8: two sequences, a token each, that see 10 and 20 keys of their own past."""
+    cost = floptally.cost(SMALL)
+    moved = cost.bytes(new_tokens=[(1, 10), (1, 20)], plan=DECODE, weight_bits=4, cache_bits=8, activation_bits=32)
+    qkv, out, mlp, head = 3 * (8 + 4 + 4) * 8, 3 * 8 * 8, 3 * 3 * 8 * 12, 50 * 8
+    norms, rows = 7 * 8, 2 * 8  # of the embedding a row for each token
+    assert moved.kinds["weights"] == (qkv + out + mlp + head + norms + rows) // 2
+    assert moved.kinds["cache"] == (10 + 20) * 3 * (4 + 4)  # keys and values of two heads of two, a byte each
+    assert moved.kinds["gradients"] == 0
+    assert moved.components["attention.output"].kinds == {
+        "weights": out // 2, "gradients": 0, "activations": 2 * 3 * (8 + 8) * 4, "cache": 0}  # fmt: skip
+    assert moved.components["attention.core"].total == moved.kinds["cache"] + 2 * 3 * (8 + 4 + 4 + 8) * 4
+    assert moved.total == sum(one.total for one in moved.components.values()) == sum(moved.kinds.values())
+    assert moved.mbu(1e-9, gpus=2, memory_tbps=3) == pytest.approx(
+        (moved.kinds["weights"] + moved.kinds["cache"]) / 2 / 3000
+    )
+    assert moved.is_exact and moved.unsaid == moved.at_most == []
+    mlp_bytes = moved.components["mlp"]
+    assert mlp_bytes.flops == 2 * 2 * mlp and mlp_bytes.intensity == pytest.approx(mlp_bytes.flops / mlp_bytes.total)
+    assert mlp_bytes.phases["forward"] == mlp_bytes.kinds and not any(mlp_bytes.phases["recompute"].values())
+    assert repr(mlp_bytes) == f"<ComponentBytes mlp: {mlp_bytes.total}>"
+    assert repr(moved) == f"<Bytes of llama: {moved.total}>"
+
+
+def test_a_step_reads_weights_for_each_batch_and_pass() -> None:
+    cost = floptally.cost(SMALL)
+    once, more = cost.bytes(lengths=[5, 6]), cost.bytes(lengths=[5, 6], batches=4, gradient_bits=32)
+    weights = 3 * 3 * 8 * 12
+    assert once.components["mlp"].phases["forward"]["weights"] == 2 * weights
+    assert more.components["mlp"].phases["backward_data"]["weights"] == 4 * 2 * weights
+    assert more.components["mlp"].phases["backward_weights"]["gradients"] == 4 * 4 * weights
+    assert once.kinds["activations"] == more.kinds["activations"]
+    full = cost.bytes(lengths=[5, 6], plan=floptally.Plan(recompute="full")).components["mlp"].phases
+    assert full["recompute"] == full["forward"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "options"),
+    [
+        ({"lengths": [4096, 2048], "row_length": 8192, "plan": floptally.Plan(recompute="full")},
+         "--lengths 4096,2048 --row-length 8192 --recompute full"),
+        ({"new_tokens": [(1, 2000), (3, 9000)], "plan": DECODE}, "--new-tokens 1@2000 --new-tokens 3@9000 --phase forward"),
+        ({"new_tokens": [(1, 5)], "lengths": [9], "weight_bits": 4, "cache_bits": 8, "batches": 3, "gradient_bits": 32,
+          "activation_bits": 64, "plan": floptally.Plan(repeated={"lm_head": 2})},
+         "--new-tokens 1@5 --lengths 9 --weight-bits 4 --cache-bits 8 --batches 3 --gradient-bits 32 "
+         "--activation-bits 64 --repeated lm_head=2"),
+    ],
+)  # fmt: skip
+def test_bytes_are_those_of_the_program(mistral: floptally.Cost, batch: dict[str, Any], options: str) -> None:
+    moved = mistral.bytes(**batch)
+    command = ["bytes", "--config", CONFIG, *options.split()]
+    assert json.loads(printed(*command, "--format", "json")) == moved.to_dict() == json.loads(moved.to_json())
+    assert printed(*command) == moved.to_table() == str(moved)
+    again = pickle.loads(pickle.dumps(moved))
+    assert again.to_json() == moved.to_json() and again.work.total == moved.work.total
+    html = moved._repr_html_()
+    assert f">{moved.total}<" in html and html.count("<tr>") == 2 + len(moved.components)
+
+
+def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) -> None:
+    batch: dict[str, Any] = {"lengths": [900, 5000], "row_length": 5000}
+    moved = mistral.bytes(**batch)
+    assert mistral.flops(**batch).bytes().to_json() == moved.to_json()
+    mask = [[1] * length + [0] * (12 - length) for length in (7, 12)]
+    assert mistral.bytes(attention_mask=mask).to_json() == mistral.bytes(lengths=[7, 12], row_length=12).to_json()
+    tally = floptally.Tally(mistral)
+    tally.add_padded(batch["lengths"], batch["row_length"])
+    assert mistral.flops(tally=tally).bytes().to_json() == moved.to_json()
+    meter = floptally.Meter(mistral, gpus=1, peak_tflops=989)
+    with meter.step() as step:
+        step.add(**batch)
+    assert meter.breakdown("run").bytes().total == moved.total
+    with pytest.raises(floptally.Error, match="^tally: was counted before, as a tally or by a meter, so that the past"):
+        mistral.bytes(tally=tally, plan=DECODE)
+    kept = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
+    assert kept.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
+    hstu = floptally.cost({"model_type": "hstu", "hidden_size": 32, "num_layers": 2, "num_attention_heads": 2,
+                           "dim_per_head": 16})  # fmt: skip
+    assert hstu.bytes(sequences=[(3, 40, 5)]).components["attention.core"].total > 0
+
+
+def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:
+    forward = mistral.flops(lengths=[5], plan=DECODE)
+    wrong: list[tuple[Any, str]] = [
+        (lambda: forward.bytes(weight_bits=0), "weight_bits: must be an integer from 1 to 64, got 0"),
+        (lambda: forward.bytes(cache_bits=65), "cache_bits: must be an integer from 1 to 64, got 65"),
+        (lambda: forward.bytes(batches=0), "batches: must be an integer from 1 to 4294967296, got 0"),
+        (lambda: forward.bytes().mbu(1, gpus=1), "accelerator: is missing, and no memory_tbps is given either"),
+        (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM has memories of several"),
+        (lambda: forward.bytes().mbu(0, gpus=1, memory_tbps=3), "seconds: must be a finite number above 0"),
+        (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
+        (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
+        (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be of the forward alone"),
+        (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, whose products"),
+        (lambda: mistral.bytes(lengths=[5], plan=floptally.Plan(rules=[floptally.Rule("*", "lora", rank=4)])),
+         "plan: bytes of LoRA's adapters are not counted"),
+        (lambda: floptally.Cost.from_rows([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
+    ]  # fmt: skip
+    for call, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            call()
+        assert str(raised.value).startswith(text), raised.value
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights_bits'; did you mean 'weight_bits'"):
+        mistral.bytes(lengths=[5], weights_bits=4)  # type: ignore[call-arg]
+
+
+# ---- the waterfall's line ----
+
+
+def test_what_is_bound_by_memory_by_hand() -> None:
+    """At a bandwidth where every byte takes longer than its FLOPs, the line is all bytes less all FLOPs."""
+    work = floptally.cost(SMALL).flops(lengths=[5, 6])
+    moved, peak, tbps = work.bytes(batches=2), 1000.0, 1e-6
+    seconds = 2 * moved.total / 1e12 / tbps
+    line = by_step(work.waterfall(seconds=seconds, gpus=1, peak_tflops=peak, memory_tbps=tbps, batches=2))["memory_bound"]
+    assert line.is_known and line.gpu_nanoseconds == round(1e9 * (moved.total / 1e12 / tbps - moved.flops / 1e12 / peak))
+    assert line.note == "what bytes need at 1e-06 TB/s beyond their FLOPs; weights read 2 times a pass"
+    half = work.waterfall(seconds=seconds, gpus=1, peak_tflops=peak, memory_tbps=tbps, weight_bits=8, gradient_bits=8,
+                          activation_bits=8)  # fmt: skip
+    assert by_step(half)["memory_bound"].gpu_nanoseconds < line.gpu_nanoseconds / 2
+
+
+@pytest.mark.parametrize(
+    ("account", "options"),
+    [
+        ({"peak_tflops": 989, "memory_tbps": 3.35, "batches": 8, "weight_bits": 8},
+         "--peak-tflops 989 --memory-tbps 3.35 --batches 8 --weight-bits 8"),
+        ({"accelerator": "H100 SXM"}, "--accelerator H100\x20SXM"),
+        ({"accelerator": "A100 SXM"}, "--accelerator A100\x20SXM"),
+        ({"accelerator": "H100 SXM", "memory_tbps": 1, "precisions": "mlp=fp8"},
+         "--accelerator H100\x20SXM --memory-tbps 1 --precisions mlp=fp8"),
+    ],
+)  # fmt: skip
+def test_the_line_is_that_of_the_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
+    plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
+    made = mistral.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(seconds=1.6, gpus=4, **account)
+    line = by_step(made)["memory_bound"]
+    assert line.is_known == (account.get("accelerator") != "A100 SXM"), "memories of several rates are none"
+    accelerator = ["--accelerator", account["accelerator"]] if "accelerator" in account else []
+    rest = options.replace(f"--accelerator {account.get('accelerator')}", "").split()
+    assert json.loads(printed("waterfall", "--config", CONFIG, "--lengths", "4096,2048", "--row-length", 8192, "--seconds", 1.6,
+                              "--gpus", 4, "--recompute", "full", "--repeated", "lm_head=2", "--format", "json", *accelerator,
+                              *rest)) == made.to_dict()  # fmt: skip
+    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+
+
+def test_the_line_follows_other_choices(mistral: floptally.Cost) -> None:
+    work = mistral.flops(lengths=[64])
+    made = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
+    slow = by_step(made)["memory_bound"].gpu_nanoseconds
+    assert slow > 0
+    assert by_step(made.what_if(memory_tbps=1))["memory_bound"].gpu_nanoseconds < slow
+    assert "at 3.35 TB/s" in by_step(made.what_if(accelerator="NVIDIA H100 80GB HBM3"))["memory_bound"].note
+    assert "4 times" in by_step(made.what_if(batches=4))["memory_bound"].note
+    assert not by_step(work.waterfall(seconds=1, gpus=1, peak_tflops=989))["memory_bound"].is_known
+    lora = mistral.flops(lengths=[64], plan=floptally.Plan(rules=[floptally.Rule("*", "lora", rank=4)]))
+    assert not by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"batches": 2}, "memory_tbps: is missing; batches is of bytes"),
+        ({"memory_tbps": 0}, "memory_tbps: must be a finite number above 0, got 0"),
+        ({"memory_tbps": "a"}, "memory_tbps: must be a number, got 'a'"),
+        ({"memory_tbps": 3, "weight_bits": 99}, "weight_bits: must be an integer from 1 to 64, got 99"),
+    ]
+    for change, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            work.waterfall(seconds=1, gpus=1, peak_tflops=989, **change)
+        assert str(raised.value).startswith(text), raised.value
+    with pytest.raises(floptally.Error, match="^plan: bytes of LoRA"):
+        lora.waterfall(seconds=1, gpus=1, peak_tflops=989, memory_tbps=3)
+
+
+# ---- by component ----
+
+TIMES = {"seconds": 0.2, "times": [{"name": "attention", "components": ["attention.*"], "seconds": 0.05},
+                                   {"name": "MLP", "components": ["mlp"], "pass": "backward", "seconds": 0.06},
+                                   {"name": "optimizer", "seconds": 0.01}]}  # fmt: skip
+
+
+def test_components_by_hand() -> None:
+    tera = 10**12
+    cost = floptally.Cost.from_rows([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
+    work = cost.flops(measured={"units": round(60 * tera / 3e9)})
+    step = {"times": [{"name": "MLP", "components": ["mlp"], "seconds": 0.5}, {"name": "optimizer", "seconds": 0.2}]}
+    made = work.waterfall(seconds=1, gpus=2, peak_tflops=100, idle_gpus=0, component_times=step, apart={"data": 0.1})
+    table = made.components
+    assert table is not None
+    mlp, optimizer, data, rest = table.lines
+    assert [line.name for line in table.lines] == ["MLP", "optimizer", "data", "not timed"]
+    assert mlp.gpu_nanoseconds == 10**9 and mlp.seconds == 0.5 and mlp.share == pytest.approx(0.5)
+    assert mlp.mfu == mlp.kernel_rate == pytest.approx(0.6) and mlp.points_lost == pytest.approx(20)
+    assert mlp.points_below_peak == pytest.approx(20) and mlp.points_not_useful == 0
+    assert optimizer.points_lost == pytest.approx(20) and data.points_lost == pytest.approx(10)
+    assert (mlp.components, mlp.passes, mlp.is_timed, rest.is_timed) == (["mlp"], "train", True, False)
+    assert sum(line.points_lost for line in table.lines) == pytest.approx(100 * (1 - made.mfu))
+    assert sum(line.gpu_nanoseconds for line in table.lines) == table.gpu_nanoseconds == 2 * 10**9
+    assert repr(mlp) == "<ComponentLine MLP: 20.00 points lost>" and repr(table) == "<ComponentWaterfall of 4 lines>"
+    assert made.what_if(gpus=4).components is None, "times are of the step that ran"
+    assert work.waterfall(seconds=1, gpus=2, peak_tflops=100).components is None
+
+
+def test_times_may_come_from_anywhere(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
+    class Timer:
+        def times(self, work: floptally.Breakdown) -> dict[str, Any]:
+            assert work.total == 0 or "mlp" in work.useful.components
+            return TIMES
+
+    path = tmp_path / "times.json"
+    path.write_text(json.dumps(TIMES))
+    work = mistral.flops(lengths=[512])
+    account: dict[str, Any] = {"gpus": 1, "peak_tflops": 989}
+    tables = []
+    for given in (TIMES, Timer(), path, str(path)):
+        made = work.waterfall(component_times=given, **account)
+        assert made.components is not None and made.seconds == 0.2
+        tables.append(made.components.to_json())
+        path.touch()
+        again = pickle.loads(pickle.dumps(made)).components
+        assert again is not None and again.to_json() == tables[-1]
+    assert len(set(tables)) == 1
+    assert work.waterfall(seconds=0.3, component_times=TIMES, **account).seconds == 0.3
+    out = json.loads(printed("waterfall", "--config", CONFIG, "--lengths", 512, "--gpus", 1, "--peak-tflops", 989,
+                             "--component-times", path, "--format", "json"))  # fmt: skip
+    assert out["components"] == json.loads(tables[0])
+
+
+def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None:
+    config, trace = tmp_path / "tiny.json", tmp_path / "trace.json"
+    config.write_text(json.dumps(TINY))
+    trace.write_bytes(TRACE.read_bytes())
+    command = ["waterfall", "--config", config, "--lengths", "128,128", "--gpus", 1, "--peak-tflops", 0.1, "--trace", trace,
+               "--modules", "TinyForCausalLM=loss"]  # fmt: skip
+    work = floptally.cost(TINY).flops(lengths=[128, 128])
+    made = work.waterfall(gpus=1, peak_tflops=0.1, trace=trace, modules="TinyForCausalLM=loss")
+    trace.rename(tmp_path / "moved.json")
+    table = made.components
+    assert table is not None and "loss" in {line.name for line in table.lines}
+    moved = [*command[:-3], tmp_path / "moved.json", *command[-2:]]
+    out = json.loads(printed(*moved, "--format", "json"))
+    assert out.pop("components") == json.loads(table.to_json()) and out.pop("notes") == table.notes
+    assert out == made.to_dict()
+    assert printed(*moved).startswith(str(made) + "\n" + str(table))
+    assert table.to_markdown() in printed(*moved, "--format", "markdown")
+    again = pickle.loads(pickle.dumps(made)).components
+    assert again is not None and again.to_table() == table.to_table() and again.notes == table.notes
+    html = table._repr_html_()
+    assert html.count("<tr>") == len(table.lines) + 2 and "not timed" in html
+
+
+def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
+    work = mistral.flops(lengths=[512])
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    one: dict[str, Any] = {"name": "a", "seconds": 0.1}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"component_times": TIMES, "trace": TRACE}, "component_times: is given beside trace"),
+        ({"component_times": TIMES, "modules": "a=b"}, "modules: is given without trace, whose modules it names"),
+        ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
+        ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
+        ({"trace": 3}, "trace: must be a path, got 3"),
+        ({"trace": tmp_path / "none.json"}, "trace: cannot read "),
+        ({"component_times": tmp_path / "none.json"}, "component_times: cannot be read from "),
+        ({"component_times": bad}, "component_times: cannot be read from "),
+        ({"component_times": 3}, "component_times: must be a JSON object, got 3"),
+        ({"component_times": {"time": []}}, "component_times.time: is no key of a file of times"),
+        ({"component_times": {"times": [{"name": "a"}]}}, "times[0].seconds: is missing"),
+        ({"component_times": {"times": [{**one, "seconds": float("nan")}]}}, "component_times: cannot be written as JSON"),
+        ({"component_times": {"times": [{**one, "components": ["mpl"]}]}, "seconds": 1}, 'times[0]: "a" is of "mpl"'),
+        ({"component_times": {"times": [one, one]}, "seconds": 1}, 'times[1]: "a" has two times'),
+        ({"component_times": {"times": [one]}}, "seconds: is missing; give it"),
+        ({"component_times": {"times": [{**one, "seconds": 2}]}, "seconds": 1}, 'times[0]: "a" must be from 0 to the 1'),
+    ]
+    for change, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            work.waterfall(gpus=1, peak_tflops=989, **change)
+        assert str(raised.value).startswith(text), (change, raised.value)
+
+
+def test_the_lines_of_the_page_of_bytes_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SOURCE)
+    blocks = re.findall(r"^```python\n(.*?)^```$", (SOURCE / "docs" / "bytes.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert sum(run(lines, f"docs/bytes.md, block {number}", {}) for number, lines in enumerate(blocks)) >= 5
