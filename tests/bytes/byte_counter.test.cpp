@@ -354,6 +354,15 @@ TEST_CASE("Batches add up, and a cleared counter counts nothing") {
           2 * layers * std::uint64_t{9 + 3} * 2 * kv_heads * head_dim);
     one.clear();
     CHECK(one.count().total() == 0);
+
+    // The same from a tally, with those of its sequences that have a past.
+    one.add_counted(both.total(), std::vector<sequence>{first[0], second[0]});
+    CHECK(one.count().total() == both.count().total());
+    CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
+          both.count()["attention.core"].total(byte_kind::cache));
+    const floptally::tally others(floptally::mask_set{mask::bidirectional(), mask::sliding_window(3)});
+    CHECK(error_of([&] { one.add_counted(others); }) == "masks: two tallies of different masks cannot be added");
+    CHECK(one.count().total() == both.count().total());
 }
 
 TEST_CASE("A recurrent state is read and written once for each sequence with a past") {

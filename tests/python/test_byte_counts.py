@@ -108,7 +108,7 @@ def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) 
     tally.add_padded(batch["lengths"], batch["row_length"])
     assert mistral.flops(tally=tally).bytes().to_json() == moved.to_json()
     meter = floptally.Meter(mistral, gpus=1, peak_tflops=989)
-    with meter.step() as step:
+    with meter.step(100.0) as step:
         step.add(**batch)
     assert meter.breakdown("run").bytes().total == moved.total
     with pytest.raises(floptally.Error, match="^tally: was counted before, as a tally or by a meter, so that the past"):
@@ -117,7 +117,9 @@ def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) 
     assert kept.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
     hstu = floptally.cost({"model_type": "hstu", "hidden_size": 32, "num_layers": 2, "num_attention_heads": 2,
                            "dim_per_head": 16})  # fmt: skip
-    assert hstu.bytes(sequences=[(3, 40, 5)]).components["attention.core"].total > 0
+    moved = hstu.bytes(sequences=[(3, 40, 5)])
+    assert moved.unsaid == ["hstu.qk", "hstu.pv"] and not moved.is_exact
+    assert moved.components["hstu.output"].kinds["weights"] == 2 * 2 * 2 * 32 * 32  # two passes of two layers, 16 bits each
 
 
 def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:

@@ -230,6 +230,28 @@ def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None
     assert lost == sum(int(one["gpu_nanoseconds"]) for one in made["lines"][1:])
 
 
+def test_a_waterfall_takes_a_timer() -> None:
+    config = {
+        "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
+    }  # fmt: skip
+    model = Model()
+    timer = ModuleTimer(model)
+    with timer.step():
+        model(IDS).backward()
+    work = floptally.flops(config, lengths=[4, 4])
+    made = work.waterfall(gpus=1, peak_tflops=1, component_times=timer)
+    timed = timer.times(work)
+    with timer.step():
+        model(IDS).backward()
+    assert made.seconds == timed["seconds"]
+    assert made.components is not None
+    lines = made.components.lines
+    assert [line.name for line in lines] == ["attn", "mlp", "lm_head", "not timed"]
+    assert [line.seconds for line in lines[:3]] == pytest.approx([one["seconds"] for one in timed["times"]], abs=2e-9)
+    assert lines[1].components == ["mlp"]
+
+
 def test_a_step_that_fails_is_not_counted_and_one_must_be_whole() -> None:
     model = Model()
     timer = ModuleTimer(model)
