@@ -788,12 +788,119 @@ def test_real_steps_count_what_the_data_decide():
         floptally.from_torch(empty, inputs, real=True)
 
 
-def test_nested_tensors_have_another_way():
-    samples = lambda batch, length: torch.nested.nested_tensor(
-        [torch.zeros(length, 6) for _ in range(batch)], layout=torch.jagged
+# Nested tensors.
+
+
+class Jagged(nn.Module):
+    """A transformer's layer over [batch, length], dense or nested."""
+
+    def __init__(self, causal=True, width=24, heads=3):
+        super().__init__()
+        self.causal, self.heads = causal, heads
+        self.embed = nn.Embedding(101, width)
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 40), nn.GELU(), nn.Linear(40, width))
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        parts = self.qkv(self.norm(x)).chunk(3, -1)
+        q, k, v = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in parts)
+        core = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        x = x + self.out(core.transpose(1, 2).flatten(-2))
+        return x + self.mlp(self.norm(x))
+
+
+def of_a_list(batch, length):
+    rows = [torch.zeros(length, dtype=torch.long) for _ in range(batch)]
+    return torch.nested.nested_tensor(rows, layout=torch.jagged)
+
+
+def of_boundaries(batch, length):
+    tokens = torch.zeros(batch * length, dtype=torch.long)
+    return torch.nested.nested_tensor_from_jagged(tokens, torch.arange(batch + 1) * length)
+
+
+@pytest.mark.parametrize("nested", [of_a_list, of_boundaries])
+@pytest.mark.parametrize("causal", [True, False])
+def test_nested_tensors_count_as_each_sequence_by_itself(causal, nested):
+    model = Jagged(causal)
+    cost = floptally.from_torch(model, nested)
+    assert cost.masks == [Mask.causal() if causal else Mask.bidirectional()]
+    lengths = [5, 21, 1, 40]
+    apart = [
+        counted_by_pytorch(model, {"ids": torch.zeros(1, n, dtype=torch.long)}, lambda out: out.sum()) for n in lengths
+    ]
+    assert by_phase(cost, "torch_flop_counter", lengths=lengths) == tuple(map(sum, zip(*apart)))
+    dense = floptally.from_torch(model, lambda batch, length: torch.zeros(batch, length, dtype=torch.long))
+    assert cost == dense
+
+
+def test_a_nested_tensor_attends_another_one():
+    class Cross(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv = nn.Linear(16, 16), nn.Linear(16, 32)
+
+        def forward(self, x, y):
+            k, v = self.kv(y).chunk(2, -1)
+            q, k, v = (one.unflatten(-1, (2, 8)).transpose(1, 2) for one in (self.q(x), k, v))
+            return F.scaled_dot_product_attention(q, k, v)
+
+    def nested(batch, length, keys):
+        made = [[torch.zeros(n, 16) for _ in range(batch)] for n in (length, keys)]
+        return tuple(torch.nested.nested_tensor(one, layout=torch.jagged) for one in made)
+
+    cost = floptally.from_torch(Cross(), nested)
+    sizes = [(5, 7), (21, 3)]
+    apart = [
+        counted_by_pytorch(Cross(), {"x": torch.zeros(1, n, 16), "y": torch.zeros(1, m, 16)}, lambda out: out.sum())
+        for n, m in sizes
+    ]
+    batch = {"lengths": [n for n, _ in sizes], "encoder_lengths": [m for _, m in sizes]}
+    assert by_phase(cost, "torch_flop_counter", **batch) == tuple(map(sum, zip(*apart)))
+
+
+def test_plain_products_of_nested_tensors_are_counted_too():
+    class Plain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x):
+            x = self.linear(x)
+            return (x @ x.transpose(1, 2)).softmax(-1) @ x if not x.is_nested else F.relu(x) * 2
+
+    cost = floptally.from_torch(
+        Plain(), lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, 6)] * batch, layout=torch.jagged)
     )
-    with pytest.raises(floptally.Error, match="^example_inputs: has nested tensors, .* give dense ones"):
-        floptally.from_torch(nn.Linear(6, 6), samples, real=True)
+    assert cost.flops(lengths=[5, 9]).total == 14 * 2 * 36 * 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "text"),
+    [
+        (of_a_list, {"real": True}, "^real: must be False where example_inputs has nested tensors"),
+        (of_a_list(2, 9), {}, r"^example_inputs: has nested tensors: give a callable \(batch, length\)"),
+        (
+            lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, dtype=torch.long)] * batch),
+            {},
+            "^example_inputs: has nested tensors of a strided layout, must have layout=torch.jagged",
+        ),
+        (
+            lambda batch, length: torch.nested.nested_tensor_from_jagged(
+                torch.zeros(batch * length, dtype=torch.long),
+                torch.cat((torch.zeros(1, dtype=torch.long), torch.arange(batch) * length + 1 + length * (batch == 2))),
+            ),
+            {},
+            r"^example_inputs: has a nested tensor of lengths \[.*\]: those of one batch must be equal",
+        ),
+    ],
+)
+def test_nested_tensors_that_cannot_be_counted_say_why(inputs, options, text):
+    with pytest.raises(floptally.Error, match=text):
+        floptally.from_torch(Jagged(), inputs, **options)
 
 
 # Other kernels.
@@ -903,6 +1010,119 @@ def test_an_operator_of_ones_own_is_counted_by_its_formula():
         of = cost.flops(lengths=[20] * 3, convention="torch_flop_counter").useful
         assert of.forward == 3 * (2 * 36 * 20 + 4 * 6 * 400)
         assert of.backward == 3 * (2 * 36 * 20 + 2 * passes * 6 * 400)
+
+
+def matmul_by_triton():
+    """A product of matrices whose forward and backward are one kernel of Triton's, and the kernel."""
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+    tl = triton.language  # noqa: F841
+
+    @triton.jit
+    def multiply(a, b, out, rows, inner, columns, BLOCK: tl.constexpr):
+        pass
+
+    def launch(a, b):
+        out = torch.empty(*a.shape[:-1], b.shape[-1])
+        torch.library.wrap_triton(multiply)[(4,)](a, b, out, a.shape[0], a.shape[-1], b.shape[-1], 16)
+        return out
+
+    class Multiply(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, weight):
+            context.save_for_backward(x, weight)
+            return launch(x, weight)
+
+        @staticmethod
+        def backward(context, gradient):
+            x, weight = context.saved_tensors
+            return launch(gradient, weight.t()), launch(x.t(), gradient)
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(6, 8)
+            self.weight = nn.Parameter(torch.zeros(8, 5))
+
+        def forward(self, x):
+            return Multiply.apply(self.first(x).flatten(0, 1), self.weight).tanh()
+
+    return Layer, multiply
+
+
+def test_a_kernel_of_triton_is_counted_by_its_formula():
+    Layer, multiply = matmul_by_triton()
+    inputs = lambda batch, length: torch.zeros(batch, length, 6)
+
+    def formula(*, kwargs, **_):  # as FlopCounterMode gives it: the shapes of the kernel's arguments by their names
+        return 2 * kwargs["a"][0] * kwargs["a"][1] * kwargs["b"][1]
+
+    wrapped = torch.library.wrap_triton(multiply)
+    for kernel in (multiply, wrapped):
+        cost = floptally.from_torch(Layer(), inputs, formulas={kernel: formula})
+        of = cost.flops(lengths=[7, 30]).useful
+        assert of.forward == 37 * 2 * (6 * 8 + 8 * 5)
+        assert of.backward == 37 * 2 * (6 * 8 + 2 * 8 * 5)
+        assert cost.parameters == 6 * 8 + 8 + 8 * 5
+    unknown = floptally.from_torch(Layer(), inputs)
+    assert any(note.startswith("multiply has no formula") and "in Layer" in note for note in unknown.notes)
+    assert unknown.flops(lengths=[37]).useful.forward == 37 * 2 * 6 * 8
+
+
+def test_an_operator_made_of_kernels_of_triton_is_one_operator():
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+    tl = triton.language  # noqa: F841
+
+    @triton.jit
+    def scale(a, out, n, BLOCK: tl.constexpr):
+        pass
+
+    @torch.library.triton_op("floptally_test::scaled", mutates_args={})
+    def scaled(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        out = torch.empty(*x.shape[:-1], weight.shape[1])
+        torch.library.wrap_triton(scale)[(4,)](x, out, x.numel(), 16)
+        return out
+
+    scaled.register_autograd(lambda context, gradient: (scaled(gradient, torch.empty(5, 8)), None))
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(6, 8)
+            self.weight = nn.Parameter(torch.zeros(8, 5))
+
+        def forward(self, x):
+            return scaled(self.first(x), self.weight)
+
+    def formula(x, weight, out_shape=None):
+        return 2 * x[0] * x[1] * weight[0] * weight[1]
+
+    inputs = lambda batch, length: torch.zeros(batch, length, 6)
+    cost = floptally.from_torch(Layer(), inputs, formulas={scaled: formula})
+    of = cost.flops(lengths=[7, 30]).useful
+    assert (of.forward, of.backward) == (37 * 2 * (48 + 40), 37 * 2 * (48 + 40))
+    unknown = floptally.from_torch(Layer(), inputs)
+    assert any(note.startswith("scaled has no formula") for note in unknown.notes)
+
+
+def test_a_kernel_of_triton_that_nobody_wrapped_names_the_way():
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+
+    @triton.jit
+    def nothing(a, n):
+        pass
+
+    class Raw(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x):
+            x = self.linear(x)
+            nothing[(1,)](x, x.numel())
+            return x
+
+    with pytest.raises(floptally.Error, match="^model: cannot run on fake tensors .*launch Triton's kernels by torch.library.wrap_triton"):
+        floptally.from_torch(Raw(), lambda batch, length: torch.zeros(batch, length, 6))
 
 
 class Checkpointed(HandWritten):
