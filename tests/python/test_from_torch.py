@@ -862,31 +862,32 @@ def test_a_nested_tensor_attends_another_one():
     assert by_phase(cost, "torch_flop_counter", **batch) == tuple(map(sum, zip(*apart)))
 
 
-def test_plain_products_of_nested_tensors_are_counted_too():
-    class Plain(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(6, 6)
+def test_frozen_weights_pass_a_gradient_through_nested_tensors():
+    def frozen():
+        model = Jagged()
+        for module in (model.qkv, model.mlp[2]):
+            module.requires_grad_(False)
+        return model
 
-        def forward(self, x):
-            x = self.linear(x)
-            return (x @ x.transpose(1, 2)).softmax(-1) @ x if not x.is_nested else F.relu(x) * 2
-
-    cost = floptally.from_torch(
-        Plain(), lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, 6)] * batch, layout=torch.jagged)
-    )
-    assert cost.flops(lengths=[5, 9]).total == 14 * 2 * 36 * 2
+    cost = floptally.from_torch(frozen(), of_a_list)
+    assert cost == floptally.from_torch(frozen(), lambda batch, length: torch.zeros(batch, length, dtype=torch.long))
+    assert {row.kind for row in cost.rows if row.component == "qkv"} == {"input_linear", "bias"}
 
 
 @pytest.mark.parametrize(
     ("inputs", "options", "text"),
     [
-        (of_a_list, {"real": True}, "^real: must be False where example_inputs has nested tensors"),
+        (
+            lambda batch, length: torch.nested.as_nested_tensor(torch.zeros(batch, length, dtype=torch.long)),
+            {},
+            "^model: cannot run on fake tensors .*; nested tensors must have layout=torch.jagged$",
+        ),
+        (of_a_list, {"real": True}, "^real: must be False with nested tensors, whose attention has no kernel on a CPU$"),
         (of_a_list(2, 9), {}, r"^example_inputs: has nested tensors: give a callable \(batch, length\)"),
         (
             lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, dtype=torch.long)] * batch),
             {},
-            "^example_inputs: has nested tensors of a strided layout, must have layout=torch.jagged",
+            "^model: cannot run on fake tensors .*; nested tensors must have layout=torch.jagged$",
         ),
         (
             lambda batch, length: torch.nested.nested_tensor_from_jagged(

@@ -103,7 +103,7 @@ def from_torch(
             "before it is wrapped, or one of fully_shard",
         )
     model = unwrapped(model)
-    mode = None if real else _torch_kernels.FakeMode(allow_non_fake_inputs=True)
+    mode = None if real else _torch_kernels.fake_mode()
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
@@ -156,6 +156,8 @@ def not_running(model: torch.nn.Module, problem: Exception, size: str, real: boo
     way = ""
     if "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__:
         way = "; what runs depends on data: real=True runs it on real tensors"
+    if re.search(r"aten\._nested_(tensor|view)_from", text):
+        way = "; nested tensors must have layout=torch.jagged"
     if ran_in(problem, "triton"):
         way = "; launch Triton's kernels by torch.library.wrap_triton: formulas={kernel: function} counts them"
     return Error(where, f"cannot run on fake tensors with {size}: {text}{way}")

@@ -25,14 +25,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)
 
 
-class FakeMode(FakeTensorMode):
-    """Fake tensors, of which a nested one may be made: its ragged size is equal to itself alone, as of a real one."""
+def fake_mode() -> FakeTensorMode:
+    """Fake tensors, of which a nested one may be made: its ragged size is equal to itself alone, as of a real one.
 
-    def create_symbolic_nested_int(self, *, nt_tensor_id: int | None = None) -> Any:
+    No class of its own: kernels are registered for the very class of PyTorch.
+    """
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def ragged_size(*, nt_tensor_id: int | None = None) -> Any:
         if nt_tensor_id is None:
-            nt_tensor_id = self.nt_tensor_id_counter
-            self.nt_tensor_id_counter += 1
+            nt_tensor_id = mode.nt_tensor_id_counter
+            mode.nt_tensor_id_counter += 1
         return torch.SymInt(NestedIntNode(nt_tensor_id, 1))
+
+    mode.create_symbolic_nested_int = ragged_size  # type: ignore[method-assign]
+    return mode
 
 
 class Unwrapping(TorchDispatchMode):
