@@ -15,13 +15,14 @@ from typing import Any
 
 import torch
 from torch._higher_order_ops import triton_kernel_wrap
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.nested._internal import sdpa
 from torch.nested._internal.nested_int import NestedIntNode
 from torch.nested._internal.nested_tensor import NestedTensor, _nt_view_dummy
 from torch.nn.attention import SDPBackend
 from torch.utils._python_dispatch import TorchDispatchMode
 
+ON_WHICH_DEVICE = torch.ops.prim.device.default
 LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)
 
 
@@ -56,6 +57,8 @@ class Unwrapping(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if func is ON_WHICH_DEVICE and type(args[0]) is FakeTensor and not args[0].fake_mode.in_kernel_invocation:
+            return args[0].fake_device  # asked twice as often as all else together, of every mode in turn
         if func in LAUNCHES:
             self.launched(kernel_of(triton_kernel_wrap.kernel_side_table.get_kernel(kwargs["kernel_idx"])), kwargs)
             return func(*args, **kwargs)

@@ -33,9 +33,10 @@ from ._torch_masks import (
     Constants,
     Pattern,
     Scores,
-    alive_of,
     both,
     is_dead,
+    is_false,
+    is_true,
     is_zero,
     pattern_in,
     pattern_of_function,
@@ -329,14 +330,12 @@ class Recorder(TorchDispatchMode):
         if name in ("masked_fill", "masked_fill_") and len(inputs) > 1:
             fill = args[2] if not isinstance(args[2], torch.Tensor) else self.constants.of(args[2])
             if fill is not None and (float(fill) < DEAD or float(fill) == 0):
-                pattern = both(pattern, self.alive(inputs[1], lambda value: value.bool()))
+                pattern = both(pattern, self.constants.alive(inputs[1], is_true))
         elif name == "where" and len(inputs) == 3:
             for taken, turn in ((inputs[2], False), (inputs[1], True)):
                 value = self.constants.of(taken)
                 if value is not None and value.numel() and bool(((value < DEAD) | (value == 0)).all()):
-                    pattern = both(
-                        pattern, self.alive(inputs[0], (lambda v: v.bool()) if turn else (lambda v: ~v.bool()))
-                    )
+                    pattern = both(pattern, self.constants.alive(inputs[0], is_true if turn else is_false))
                     break
         elif name in ("tril", "tril_", "triu", "triu_") and marks:
             ones = torch.ones(inputs[0].shape[-2:], dtype=torch.bool)
@@ -345,7 +344,7 @@ class Recorder(TorchDispatchMode):
             for one in inputs:
                 if not hasattr(one, "_floptally_scores") and one.dim() > 0 and (marks or dead is is_dead):
                     if tag_of(one) is NOTHING or (tag_of(one) is GIVEN and marks):
-                        pattern = both(pattern, self.alive(one, dead))
+                        pattern = both(pattern, self.constants.alive(one, dead))
         if not marks and (pattern is None or isinstance(pattern, str)):
             return None
         if name in ("_softmax", "_safe_softmax"):
@@ -353,9 +352,6 @@ class Recorder(TorchDispatchMode):
                 one.softmax = True
                 one.pattern = pattern
         return Scores(products, pattern)
-
-    def alive(self, one: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
-        return alive_of(self.constants.of(one), dead)
 
     def finish(self) -> Step:
         """Gives every backward product to its forward product."""
@@ -425,7 +421,7 @@ def product_of(
         elif mask is not None:
             pattern = getattr(mask, "_floptally_scores", Scores([], None)).pattern
             if tag_of(mask) is NOTHING:
-                pattern = alive_of(constants.of(mask), is_dead)
+                pattern = constants.alive(mask, is_dead)
             elif pattern is None and tag_of(mask).weights and not hasattr(mask, "_floptally_scores"):
                 pattern = FULL  # a bias that is learned
         if any(causal):
@@ -440,7 +436,7 @@ def product_of(
         tags = [tag_of(one) for one in operands]
         kind = "activations" if all(tag.data and not tag.weights for tag in tags) else "weight"
         if name == "baddbmm" and kind == "activations" and tag_of(args[0]) is NOTHING:
-            pattern = alive_of(constants.of(args[0]), is_dead)
+            pattern = constants.alive(args[0], is_dead)
     weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
     return Product("", name, kind, flops, dims, tuple(weights), 0, pattern, kind == "attention")
 
