@@ -26,8 +26,9 @@ FRAMEWORKS = "deepspeed lightning matplotlib pytorch_lightning torch transformer
 def mypy(folder: pathlib.Path, *arguments: str, skipped: list[str] = FRAMEWORKS) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("mypy", reason="mypy is not installed")
     config = folder / "mypy.ini"
-    names = ",".join(f"mypy-{name}.*" for name in skipped)
-    config.write_text(f"[mypy]\n[{names}]\nfollow_imports = skip\nignore_missing_imports = true\n")
+    names = ",".join(f"{name}.*" for name in skipped)
+    config.write_text(f"[mypy]\n[mypy-{names}]\nfollow_imports = skip\nignore_missing_imports = true\n"
+                      "[mypy-floptally.*]\nignore_errors = true\n")  # fmt: skip
     option = "--mypy-config-file" if arguments[0] == "mypy.stubtest" else "--config-file"
     return subprocess.run([sys.executable, "-m", *arguments, option, str(config)], capture_output=True, text=True,
                           check=False, cwd=folder)  # fmt: skip
@@ -35,7 +36,7 @@ def mypy(folder: pathlib.Path, *arguments: str, skipped: list[str] = FRAMEWORKS)
 
 def test_stubs_have_the_names_and_the_signatures_of_the_extension(tmp_path: pathlib.Path) -> None:
     allowed = SOURCE / "tests" / "python" / "stubtest_allowlist.txt"
-    result = mypy(tmp_path, "mypy.stubtest", "floptally", "--allowlist", str(allowed), "--ignore-unused-allowlist",
+    result = mypy(tmp_path, "mypy.stubtest", "floptally._core", "--allowlist", str(allowed),
                   skipped=[*FRAMEWORKS, "numpy"])  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
 
