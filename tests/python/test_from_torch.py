@@ -462,6 +462,29 @@ def test_the_values_of_a_mask_that_no_data_decide_are_read(of, mask, fused):
     assert cost.masks == [mask]
 
 
+def filled(length):
+    return torch.full((length, length), float("-inf")).masked_fill_(band(6, 0)(length), 0)
+
+
+def chosen(length):
+    return torch.where(band(6, 0)(length).logical_not(), -1e9, 0)
+
+
+def of_two(length):
+    return torch.where(band(6, 900)(length), chosen(length) + torch.full((length, length), -1e9).triu(1), -1e9)
+
+
+@pytest.mark.parametrize("of", [filled, chosen, of_two])
+def test_a_mask_that_is_added_is_read_off_its_values_however_it_was_made(of):
+    class Added(Attention):
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            return (q @ k.transpose(1, 2) + self.of(x.shape[1])).softmax(-1) @ v
+
+    for kind in (Added, lambda of: Attention(of, True)):
+        assert floptally.from_torch(kind(of), {"x": torch.zeros(2, 9, 8)}).masks == [Mask.sliding_window(7)]
+
+
 def test_a_mask_of_no_known_form_is_asked_for():
     holes = lambda length: torch.arange(length)[:, None] % 3 >= torch.arange(length)[None] % 3
     with pytest.raises(floptally.Error, match="^model: attends under a mask whose values are none of the known"):

@@ -241,7 +241,7 @@ def mask_of_patterns(patterns: Sequence[Pattern], said: Mask | None) -> Mask | N
             one = one[:, :-extra]  # or a sink
         if one.shape[0] == 1 and one.shape[1] > 1:
             return None  # keys that no query sees: padding
-        if one.shape[0] != one.shape[1]:
+        if one.shape[0] != one.shape[1] or not bool(one.any()):
             return None
         cut.append(one)
     if said is not None and all(said.pairs(one.shape[0]) == int(one.sum()) for one in cut):

@@ -321,6 +321,8 @@ class Recorder(TorchDispatchMode):
                     for one in mark.products:
                         one.pattern = mark.pattern
             return Scores([product], product.pattern) if product.kind == "activations" and not product.softmax else None
+        if all(self.constants.of(one) is not None for one in inputs):
+            return None  # its values say more than how they were made
         pattern: Pattern = FULL
         products: list[Product] = []
         for mark in marks:
