@@ -20,11 +20,12 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode, unset_fake_temporarily
+from torch.nested._internal.nested_tensor import NestedTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
-from ._torch_kernels import NestedTensor, Unwrapping, eager_kernels, name_of
+from ._torch_kernels import Unwrapping, eager_kernels, name_of
 from ._torch_masks import (
     CAUSAL,
     DEAD,
@@ -655,7 +656,7 @@ def give_values(
         for fake, real in zip(tensors_in(kwargs[key]), tensors_in(known.get(key))):
             fake._floptally_value = real  # type: ignore[attr-defined]
     for fake, real in zip(tensors_in((args, kwargs)), tensors_in((known_args, known))):
-        if isinstance(fake, NestedTensor):
+        if isinstance(fake, NestedTensor) and isinstance(real, NestedTensor):
             with unset_fake_temporarily():
                 lengths = real.offsets().diff().tolist()
             if real.lengths() is not None or len(set(lengths)) != 1:
