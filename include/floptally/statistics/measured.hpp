@@ -47,6 +47,10 @@ struct measured {
     [[nodiscard]] constexpr moment_form moments() const {
         return word() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }
+    /// "later_pairs" are those that tokens of images see besides a causal mask, where no grid says how many.
+    [[nodiscard]] constexpr pair_shape shape() const {
+        return word() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
+    }
     void write(std::string& to) const { to.append("measured(").append(word()).append(")"); }
     [[nodiscard]] static bool read(std::string_view text, measured& made) {
         const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';

@@ -209,6 +209,65 @@ def image_text_to_text(model, run, grid=None, patch=None):
             {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
 
 
+@feed((4, 2), (7, 3))
+def instructed(model, run, frames=0, decoded=0):
+    """instructblip: one image of the config's size in each text, or a clip of so many `frames`, and an instruction that
+    its queries are steered by. A run is (tokens of an instruction, texts); `decoded`: of a text of two sides."""
+    import torch
+    length, texts = run
+    config = model.config
+    images = max(frames, 1)
+    values, grids = image_batch(config, texts * images)
+    if frames:
+        values = values.unflatten(0, (texts, frames))
+    rows = [[images * config.num_query_tokens]] * texts
+    inputs, lengths = text_around(model, rows, placeholder_of(config, "video" if frames else "image"))
+    if decoded:
+        inputs["decoder_input_ids"] = words(config, texts, decoded)
+    asked = torch.randint(1, config.qformer_config.vocab_size, (texts, length))
+    record = {"lengths": [decoded or lengths[0]] * texts,
+              "grids": [[images, *grids[0][1:]]] * texts,
+              "measured": {"prompt_tokens": texts * images * length, "prompt_squares": texts * images * length ** 2}}
+    if decoded:
+        record["encoder_length"] = lengths[0]
+    return {**inputs, "pixel_values": values, "qformer_input_ids": asked}, record
+
+
+@feed(((2, 3), 4), ((3,), 9))
+def pooled_crops(model, run):
+    """molmo2: crops of the config's size, of which words of the text pool `slots` patches each, some of them none. A run
+    is (crops of each image, slots); an image is a grid of its crops."""
+    import torch
+    crops, slots = run
+    config = model.config
+    vision = config.vision_config
+    height, width = (side // vision.patch_size for side in vision.image_size)
+    values = torch.randn(sum(crops), height * width, vision.num_channels * vision.patch_size ** 2)
+    shapes = [[2, 3, 1, count] for count in crops]  # words of the whole image, and of its crops
+    tokens = [a * b + c * d for a, b, c, d in shapes]
+    pooling = torch.randint(-1, sum(crops) * height * width, (sum(tokens), slots))
+    pooling[:, 0] = 0
+    inputs, lengths = text_around(model, [tokens], placeholder_of(config))
+    measured = {"pooled_tokens": sum(tokens), "pooled_patches": pooling.numel(),
+                "later_pairs": sum(tokens) * (sum(tokens) - 1) // 2}
+    return ({**inputs, "pixel_values": values, "image_token_pooling": pooling, "image_grids": torch.tensor(shapes)},
+            {"lengths": lengths, "grids": [[count, height, width] for count in crops], "measured": measured})
+
+
+@feed((1, 2, 3), (2, 3, 1))
+def prompted(model, run):
+    """sam: images of the config's size, with prompts of so many points each, to which a padded one comes. A run is
+    (images, prompts of each, points of each)."""
+    import torch
+    images, prompts, points = run
+    values, grids = image_batch(model.config, images)
+    inputs = {"pixel_values": values, "input_points": torch.rand(images, prompts, points, 2) * 40,
+              "input_labels": torch.ones(images, prompts, points, dtype=torch.int)}
+    count, tokens = images * prompts, points + 1
+    return inputs, {"lengths": [], "grids": grids, "measured": {
+        "prompts": count, "prompt_points": count * tokens, "prompt_squares": count * tokens ** 2, "passes": 1}}
+
+
 @feed((11, 2), (7, 3))
 def captions(model, run, grid=None, patch=None):
     """vision-encoder-decoder: a text of each image, whose keys are what the tower leaves. A run is (length, texts)."""

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the other groups left out: lfm3_vl; t5gemma and its windows on both sides; aria; molmo2; instructblip; sam whole;
+gemma3n whole."""
+
+import feeds
+from cases.qwen_vl import RAGGED
+from cases.vision2026 import whole_windows
+from cases.vision_language_b import bias_of_text
+
+S, F, CONV = "sliding_attention", "full_attention", "conv"
+TOKEN = dict(image_token_id=7)
+
+
+def cases(case):
+    lfm(case)
+    t5gemma(case)
+    aria(case)
+    instructed(case)
+    molmo(case)
+    sam(case)
+    gemma3n(case)
+
+
+# ---- lfm3_vl: a tower of convolutions over rows and columns between layers of attention ----
+
+
+def grid_convolutions(config, batch, length, fused, grids, **_):
+    """The text's short convolutions pad (kernel - 1 positions too many); a depthwise weight gradient is taken as dense."""
+    vision = getattr(config, "vision_config", config)
+    patches = sum(t * h * w for t, h, w in grids)
+    layers = sum(kind == CONV for kind in vision.layer_types)
+    dense = 2 * layers * patches * vision.conv_kernel_size ** 2 * vision.hidden_size * (vision.hidden_size - 1)
+    found = {"grid_weights": {"forward": 0, "backward": dense,
+                              "why": "the counter takes a depthwise weight gradient as dense"}}
+    if vision is not config:
+        from cases.text2026 import short_convolution
+        found.update(short_convolution(config.text_config, batch, length, fused))
+    return found
+
+
+def lfm(case):
+    text = dict(model_type="lfm3", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=4,
+                num_attention_heads=6, num_key_value_heads=2, head_dim=10, sliding_window=5, pad_token_id=0)
+    tower = dict(hidden_size=40, intermediate_size=58, num_hidden_layers=4, num_attention_heads=5,
+                 num_key_value_heads=5, in_channels=2, patch_size=3)
+    shared = dict(tower, hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+                  layer_types=[F, CONV, F], conv_kernel_size=5)
+    whole = dict(text_config=text, image_token_id=7, video_token_id=8, vision_start_token_id=9, vision_end_token_id=10,
+                 _differences=grid_convolutions)
+    case("lfm3_vl/generation", "Lfm3VlForConditionalGeneration", **whole, vision_config=tower,
+         projector_hidden_size=66, _feed=feeds.patches)
+    case("lfm3_vl/untied-grouped", "Lfm3VlForConditionalGeneration", **whole, vision_config=shared,
+         projector_hidden_size=50, projector_bias=False, tie_word_embeddings=False, _feed=feeds.patches,
+         _samples=RAGGED)
+    case("lfm3_vl/model", "Lfm3VlModel", **whole, vision_config=tower, projector_hidden_size=66, _feed=feeds.patches)
+    case("lfm3_vl_vision/model", "Lfm3VlVisionModel", **tower, _differences=grid_convolutions,
+         _feed=feeds.variant(feeds.patches_alone, values_name="pixel_values", grid_name="grid_thw"))
+
+
+# ---- t5gemma: an encoder that sees windows to both sides ----
+
+
+def t5gemma(case):
+    side = dict(vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=3, num_attention_heads=6,
+                num_key_value_heads=2, head_dim=10, sliding_window=2, pad_token_id=0)
+    wider = dict(side, hidden_size=36, num_key_value_heads=3, intermediate_size=50,
+                 num_hidden_layers=4, layer_types=[F, S, S, F], attention_bias=True, vocab_size=71)
+    for name, built in (("generation", "T5GemmaForConditionalGeneration"), ("model", "T5GemmaModel"),
+                        ("classification", "T5GemmaForSequenceClassification"),
+                        ("tokens", "T5GemmaForTokenClassification")):
+        case(f"t5gemma/{name}", built, encoder=side, decoder=dict(side, vocab_size=61), pad_token_id=0)
+    case("t5gemma/two-widths", "T5GemmaForConditionalGeneration", encoder=wider, decoder=dict(side, sliding_window=4),
+         tie_word_embeddings=False, pad_token_id=0)
+
+
+# ---- aria: so many queries of an image as a table of its patches says ----
+
+
+def aria(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=22, num_hidden_layers=2, num_attention_heads=6,
+                num_key_value_heads=3, moe_num_experts=5, moe_topk=2, moe_num_shared_experts=2, pad_token_id=0)
+    tower = dict(model_type="idefics3_vision", hidden_size=40, num_hidden_layers=4, num_attention_heads=5,
+                 intermediate_size=66, image_size=28, patch_size=7, num_channels=2)
+    table = {"16": 3, "9": 5}
+    whole = dict(text_config=text, image_token_index=7, _feed=feeds.image_text, _differences=plain_queries)
+    case("aria/generation", "AriaForConditionalGeneration", **whole, vision_config=tower,
+         projector_patch_to_query_dict=table)
+    case("aria/other-entry", "AriaForConditionalGeneration", **whole, vision_config=dict(tower, image_size=21),
+         projector_patch_to_query_dict=table, vision_feature_layer=-2)
+    case("aria/one-entry", "AriaModel", **whole, vision_config=tower, projector_patch_to_query_dict={"16": 4})
+
+
+def plain_queries(config, batch, length, fused, grids):
+    """nn.MultiheadAttention returns its weights, for which it runs the plain products, whatever the towers run."""
+    table, width = config.projector_patch_to_query_dict, config.vision_config.hidden_size
+    product = sum(2 * t * h * w * table[h * w] * width for t, h, w in grids)
+    return {"plain_core": {"forward": 0, "backward": -product if fused else 0,
+                           "why": "the queries' attention is not fused: its backward runs QKᵀ no second time"}}
+
+
+# ---- instructblip: queries beside the words of an instruction ----
+
+
+def instructed(case):
+    vision = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=21,
+                  patch_size=7)
+    former = dict(hidden_size=36, num_hidden_layers=3, num_attention_heads=4, intermediate_size=50, vocab_size=71,
+                  max_position_embeddings=20, encoder_hidden_size=40)
+    opt = dict(model_type="opt", vocab_size=101, hidden_size=48, ffn_dim=70, num_hidden_layers=2,
+               num_attention_heads=6, word_embed_proj_dim=48, max_position_embeddings=64)
+    llama = dict(model_type="llama", vocab_size=101, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+                 num_attention_heads=6, num_key_value_heads=3)
+    t5 = dict(model_type="t5", vocab_size=101, d_model=48, d_kv=7, d_ff=70, num_layers=2, num_decoder_layers=3,
+              num_heads=6, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+    case("instructblip/generation", "InstructBlipForConditionalGeneration", vision_config=vision, num_query_tokens=5,
+         qformer_config=former, text_config=opt, image_token_index=7, _feed=feeds.instructed)
+    case("instructblip/each-layer", "InstructBlipForConditionalGeneration", vision_config=dict(vision, qkv_bias=False), text_config=llama,
+         qformer_config=dict(former, cross_attention_frequency=1), num_query_tokens=3, image_token_index=7,
+         _feed=feeds.instructed)
+    case("instructblip/text-to-text", "InstructBlipForConditionalGeneration", vision_config=vision, text_config=t5,
+         qformer_config=former, num_query_tokens=5, image_token_index=7,
+         _feed=feeds.variant(feeds.instructed, decoded=11), _differences=lambda *shape, measured, **more: bias_of_text(
+             *shape, **more))
+    case("instructblipvideo/generation", "InstructBlipVideoForConditionalGeneration", vision_config=vision,
+         qformer_config=former, text_config=opt, num_query_tokens=5, video_token_index=7,
+         _feed=feeds.variant(feeds.instructed, frames=3))
+
+
+# ---- molmo2: words that pool patches of crops, as the processor chooses ----
+
+
+def molmo(case):
+    text = dict(vocab_size=101, additional_vocab_size=7, hidden_size=48, intermediate_size=70, num_hidden_layers=2,
+                num_attention_heads=6, num_key_value_heads=3, head_dim=10)
+    tower = dict(hidden_size=40, num_hidden_layers=4, num_attention_heads=5, num_key_value_heads=5, head_dim=8,
+                 intermediate_size=66, image_size=[21, 28], patch_size=7, num_channels=2)
+    adapter = dict(hidden_size=40, num_attention_heads=5, num_key_value_heads=5, head_dim=8, intermediate_size=38,
+                   text_hidden_size=48, vision_feature_layer=[3, 1])
+    tokens = dict(image_patch_id=7, image_start_token_id=8, low_res_image_start_token_id=9, image_end_token_id=10,
+                  frame_start_token_id=11, frame_end_token_id=12)
+    case("molmo2/generation", "Molmo2ForConditionalGeneration", text_config=text, vision_config=tower,
+         adapter_config=adapter, **tokens, _feed=feeds.pooled_crops)
+    case("molmo2/one-layer-before-the-last", "Molmo2Model", **tokens, _feed=feeds.pooled_crops,
+         text_config=dict(text, qk_norm_type="olmo", norm_after=True, attention_bias=True),
+         vision_config=dict(tower, attention_bias=False, num_key_value_heads=1),
+         adapter_config=dict(adapter, vision_feature_layer=[-2], attention_bias=False, mlp_bias=True))
+    case("molmo2_text/model", "Molmo2TextModel", **text)
+    case("molmo2_text/full-norms", "Molmo2TextModel", **dict(text, additional_vocab_size=0), qk_norm_type="olmo")
+
+
+# ---- sam: a mask for each prompt, whose points see the cells of an image and are seen ----
+
+
+def sam(case):
+    tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, mlp_dim=58, output_channels=32,
+                 image_size=48, patch_size=8, num_channels=2, window_size=4, global_attn_indexes=[1], num_pos_feats=16)
+    prompts = dict(hidden_size=32, image_size=48, patch_size=8, mask_input_channels=8)
+    decoder = dict(hidden_size=32, mlp_dim=50, num_hidden_layers=2, num_attention_heads=4, iou_head_hidden_dim=22)
+    case("sam/points", "SamModel", vision_config=tower, prompt_encoder_config=prompts, mask_decoder_config=decoder,
+         _feed=feeds.prompted, _loss=["pred_masks", "iou_scores"], _differences=padded_windows, _attention=("eager",))
+    case("sam/deeper", "SamModel", vision_config=dict(tower, window_size=3), prompt_encoder_config=prompts,
+         mask_decoder_config=dict(decoder, num_hidden_layers=3, num_multimask_outputs=4, iou_head_depth=4,
+                                  attention_downsample_rate=1), _feed=feeds.prompted,
+         _loss=["pred_masks", "iou_scores"], _differences=padded_windows, _attention=("eager",))
+
+
+def padded_windows(config, batch, length, fused, grids, measured):
+    return whole_windows(config.vision_config, batch, length, fused, grids)
+
+
+# ---- gemma3n whole: timm's MobileNet-V5, as the library builds it ----
+
+
+def gemma3n(case):
+    pass
