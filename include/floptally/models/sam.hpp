@@ -18,6 +18,7 @@ with mask_decoder_config.num_multimask_outputs 3, mask_decoder_config.iou_head_d
 with mask_decoder_config.iou_head_hidden_dim 256
 inner vision .vision_config: sam_vision_model, always
 h      = .mask_decoder_config.hidden_size
+half   = h / 2                                    # of the layers' own looks, whatever the config says
 d      = h / .mask_decoder_config.attention_downsample_rate
 heads  = .mask_decoder_config.num_attention_heads
 layers = .mask_decoder_config.num_hidden_layers
@@ -50,26 +51,35 @@ class Model:
   core heads heads, dim h / heads, as decoder.self, pairs own*own, over n, times layers
   core heads heads, dim h / heads, as decoder.self, pairs 2*own, over points, times layers
   core heads heads, dim h / heads, as decoder.self, pairs 1, over pairs, times layers
-  # They look at the cells, a last time behind the layers.
-  linear in h, out d, applied own, stored 1, as decoder.cross q_proj, over n, times layers + 1, bias d
-  linear in h, out d, as decoder.cross q_proj, shared_weights, over points, times layers + 1
-  linear in h, out d, applied c, stored 1, as decoder.cross k_proj, over n, times layers + 1, bias d
-  linear in h, out d, applied c, stored 1, as decoder.cross v_proj, over n, times layers + 1, bias d
-  core heads heads, dim d / heads, as decoder.cross, pairs own*c, over n, times layers + 1
-  core heads heads, dim d / heads, as decoder.cross, pairs c, over points, times layers + 1
-  linear in d, out h, applied own, stored 1, as decoder.cross o_proj, over n, times layers + 1, bias h, norm 2*h
-  linear in d, out h, as decoder.cross o_proj, shared_weights, over points, times layers + 1
+  # They look at the cells.
+  linear in h, out half, applied own, stored 1, as decoder.cross q_proj, over n, times layers, bias half
+  linear in h, out half, as decoder.cross q_proj, shared_weights, over points, times layers
+  linear in h, out half, applied c, stored 1, as decoder.cross k_proj, over n, times layers, bias half
+  linear in h, out half, applied c, stored 1, as decoder.cross v_proj, over n, times layers, bias half
+  core heads heads, dim half / heads, as decoder.cross, pairs own*c, over n, times layers
+  core heads heads, dim half / heads, as decoder.cross, pairs c, over points, times layers
+  linear in half, out h, applied own, stored 1, as decoder.cross o_proj, over n, times layers, bias h, norm 2*h
+  linear in half, out h, as decoder.cross o_proj, shared_weights, over points, times layers
   linear in h, out f, applied own, stored 1, as decoder.mlp up_proj, over n, times layers, bias f
   linear in f, out h, applied own, stored 1, as decoder.mlp down_proj, over n, times layers, bias h, norm 2*h
   linear in h, out f, applied 2, as decoder.mlp, shared_weights, over points, times layers
   # The cells look at them.
-  linear in h, out d, applied c, stored 1, as decoder.cells q_proj, over n, times layers, bias d
-  linear in h, out d, applied own, stored 1, as decoder.cells k_proj, over n, times layers, bias d
-  linear in h, out d, applied own, stored 1, as decoder.cells v_proj, over n, times layers, bias d
-  linear in h, out d, applied 2, as decoder.cells, shared_weights, over points, times layers
-  core heads heads, dim d / heads, as decoder.cells, pairs own*c, over n, times layers
-  core heads heads, dim d / heads, as decoder.cells, pairs c, over points, times layers
-  linear in d, out h, applied c, stored 1, as decoder.cells o_proj, over n, times layers, bias h, norm 2*h
+  linear in h, out half, applied c, stored 1, as decoder.cells q_proj, over n, times layers, bias half
+  linear in h, out half, applied own, stored 1, as decoder.cells k_proj, over n, times layers, bias half
+  linear in h, out half, applied own, stored 1, as decoder.cells v_proj, over n, times layers, bias half
+  linear in h, out half, applied 2, as decoder.cells, shared_weights, over points, times layers
+  core heads heads, dim half / heads, as decoder.cells, pairs own*c, over n, times layers
+  core heads heads, dim half / heads, as decoder.cells, pairs c, over points, times layers
+  linear in half, out h, applied c, stored 1, as decoder.cells o_proj, over n, times layers, bias h, norm 2*h
+  # The tokens look at the cells a last time.
+  linear in h, out d, applied own, stored 1, as decoder.last q_proj, over n, bias d
+  linear in h, out d, as decoder.last q_proj, shared_weights, over points
+  linear in h, out d, applied c, stored 1, as decoder.last k_proj, over n, bias d
+  linear in h, out d, applied c, stored 1, as decoder.last v_proj, over n, bias d
+  core heads heads, dim d / heads, as decoder.last, pairs own*c, over n
+  core heads heads, dim d / heads, as decoder.last, pairs c, over points
+  linear in d, out h, applied own, stored 1, as decoder.last o_proj, over n, bias h, norm 2*h
+  linear in d, out h, as decoder.last o_proj, shared_weights, over points
   # Cells of a quarter of the side, times a vector of each mask.
   linear in h, out h, applied c, stored 1, as masks upscale_conv1, over n, no_lora, bias h / 4, norm h / 2
   linear in h / 2, out h / 4, applied 4*c, stored 1, as masks upscale_conv2, over n, no_lora, bias h / 8
@@ -81,6 +91,7 @@ class Model:
   linear in iou, out masks, as quality proj_out, over n, bias masks
 require h == .prompt_encoder_config.hidden_size and h == .vision_config.output_channels: .mask_decoder_config.hidden_size must be the prompts' and what the tower leaves ({.vision_config.output_channels})
 require h % 8 == 0 and 2 * angles == h: .vision_config.num_pos_feats must be half of the hidden_size, a multiple of 8 ({h})
+require half % heads == 0: .mask_decoder_config.num_attention_heads must divide half of hidden_size ({half})
 require d % heads == 0: .mask_decoder_config.num_attention_heads must divide hidden_size / attention_downsample_rate ({d})
 note yes: prompts are measured: add_measured("prompts", …) their number, "prompt_points" the points of all, padded ones too, "prompt_squares" their squares, "passes" the passes of the model; a mask given as a prompt is not counted
 )page";
