@@ -14,6 +14,7 @@
 #include <floptally/models/altclip_vision_model.hpp>
 #include <floptally/models/apertus.hpp>
 #include <floptally/models/arcee.hpp>
+#include <floptally/models/aria.hpp>
 #include <floptally/models/aria_text.hpp>
 #include <floptally/models/audio-spectrogram-transformer.hpp>
 #include <floptally/models/audioflamingo3.hpp>
@@ -28,15 +29,15 @@
 #include <floptally/models/base.hpp>
 #include <floptally/models/beam.hpp>
 #include <floptally/models/beit.hpp>
-#include <floptally/models/bert-generation.hpp>
 #include <floptally/models/bert.hpp>
+#include <floptally/models/bert-generation.hpp>
 #include <floptally/models/big_bird.hpp>
 #include <floptally/models/biogpt.hpp>
 #include <floptally/models/bitnet.hpp>
-#include <floptally/models/blenderbot-small.hpp>
 #include <floptally/models/blenderbot.hpp>
-#include <floptally/models/blip-2.hpp>
+#include <floptally/models/blenderbot-small.hpp>
 #include <floptally/models/blip.hpp>
+#include <floptally/models/blip-2.hpp>
 #include <floptally/models/blip_2_vision_model.hpp>
 #include <floptally/models/blip_vision_model.hpp>
 #include <floptally/models/bloom.hpp>
@@ -72,8 +73,8 @@
 #include <floptally/models/data2vec-text.hpp>
 #include <floptally/models/data2vec-vision.hpp>
 #include <floptally/models/dbrx.hpp>
-#include <floptally/models/deberta-v2.hpp>
 #include <floptally/models/deberta.hpp>
+#include <floptally/models/deberta-v2.hpp>
 #include <floptally/models/deepseek.hpp>
 #include <floptally/models/deepseek_ocr2.hpp>
 #include <floptally/models/deepseek_ocr2_text.hpp>
@@ -130,8 +131,10 @@
 #include <floptally/models/gemma2.hpp>
 #include <floptally/models/gemma3.hpp>
 #include <floptally/models/gemma3_text.hpp>
+#include <floptally/models/gemma3n.hpp>
 #include <floptally/models/gemma3n_audio.hpp>
 #include <floptally/models/gemma3n_text.hpp>
+#include <floptally/models/gemma3n_vision.hpp>
 #include <floptally/models/gemma4.hpp>
 #include <floptally/models/gemma4_audio.hpp>
 #include <floptally/models/gemma4_text.hpp>
@@ -204,7 +207,9 @@
 #include <floptally/models/idefics3_vision.hpp>
 #include <floptally/models/ijepa.hpp>
 #include <floptally/models/imagegpt.hpp>
+#include <floptally/models/instructblip.hpp>
 #include <floptally/models/instructblip_vision_model.hpp>
+#include <floptally/models/instructblipvideo.hpp>
 #include <floptally/models/instructblipvideo_vision_model.hpp>
 #include <floptally/models/internlm.hpp>
 #include <floptally/models/internlm2.hpp>
@@ -224,8 +229,8 @@
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
-#include <floptally/models/kosmos-2.5.hpp>
 #include <floptally/models/kosmos-2.hpp>
+#include <floptally/models/kosmos-2.5.hpp>
 #include <floptally/models/kyutai_speech_to_text.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lasr_ctc.hpp>
@@ -235,6 +240,8 @@
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
 #include <floptally/models/lfm3.hpp>
+#include <floptally/models/lfm3_vl.hpp>
+#include <floptally/models/lfm3_vl_vision.hpp>
 #include <floptally/models/lighton_ocr.hpp>
 #include <floptally/models/lilt.hpp>
 #include <floptally/models/llama.hpp>
@@ -285,9 +292,11 @@
 #include <floptally/models/mllama_text_model.hpp>
 #include <floptally/models/mllama_vision_model.hpp>
 #include <floptally/models/mobilebert.hpp>
-#include <floptally/models/modernbert-decoder.hpp>
 #include <floptally/models/modernbert.hpp>
+#include <floptally/models/modernbert-decoder.hpp>
 #include <floptally/models/modernvbert.hpp>
+#include <floptally/models/molmo2.hpp>
+#include <floptally/models/molmo2_text.hpp>
 #include <floptally/models/moonshine.hpp>
 #include <floptally/models/moonshine_streaming.hpp>
 #include <floptally/models/moshi.hpp>
@@ -390,11 +399,12 @@
 #include <floptally/models/regnet.hpp>
 #include <floptally/models/rembert.hpp>
 #include <floptally/models/resnet.hpp>
-#include <floptally/models/roberta-prelayernorm.hpp>
 #include <floptally/models/roberta.hpp>
+#include <floptally/models/roberta-prelayernorm.hpp>
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
+#include <floptally/models/sam.hpp>
 #include <floptally/models/sam_hq_vision_model.hpp>
 #include <floptally/models/sam_vision_model.hpp>
 #include <floptally/models/sapiens2.hpp>
@@ -422,6 +432,7 @@
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
+#include <floptally/models/t5gemma.hpp>
 #include <floptally/models/tapas.hpp>
 #include <floptally/models/timesformer.hpp>
 #include <floptally/models/tipsv2.hpp>
@@ -430,8 +441,8 @@
 #include <floptally/models/trocr.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
-#include <floptally/models/unispeech-sat.hpp>
 #include <floptally/models/unispeech.hpp>
+#include <floptally/models/unispeech-sat.hpp>
 #include <floptally/models/vaultgemma.hpp>
 #include <floptally/models/video_llama_3.hpp>
 #include <floptally/models/video_llama_3_vision.hpp>
@@ -451,15 +462,15 @@
 #include <floptally/models/voxtral_realtime.hpp>
 #include <floptally/models/voxtral_realtime_encoder.hpp>
 #include <floptally/models/voxtral_realtime_text.hpp>
+#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wav2vec2-bert.hpp>
 #include <floptally/models/wav2vec2-conformer.hpp>
-#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wavlm.hpp>
 #include <floptally/models/whisper.hpp>
 #include <floptally/models/xglm.hpp>
-#include <floptally/models/xlm-roberta-xl.hpp>
-#include <floptally/models/xlm-roberta.hpp>
 #include <floptally/models/xlm.hpp>
+#include <floptally/models/xlm-roberta.hpp>
+#include <floptally/models/xlm-roberta-xl.hpp>
 #include <floptally/models/xlnet.hpp>
 #include <floptally/models/xlstm.hpp>
 #include <floptally/models/xmod.hpp>
@@ -490,9 +501,9 @@ inline constexpr model_page model_pages[] = {
     {"altclip_vision_model", {models::altclip_vision_model, sizeof models::altclip_vision_model - 1}},
     {"apertus", {models::apertus, sizeof models::apertus - 1}},
     {"arcee", {models::arcee, sizeof models::arcee - 1}},
+    {"aria", {models::aria, sizeof models::aria - 1}},
     {"aria_text", {models::aria_text, sizeof models::aria_text - 1}},
-    {"audio-spectrogram-transformer",
-     {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
+    {"audio-spectrogram-transformer", {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
     {"audioflamingo3", {models::audioflamingo3, sizeof models::audioflamingo3 - 1}},
     {"audioflamingo3_encoder", {models::audioflamingo3_encoder, sizeof models::audioflamingo3_encoder - 1}},
     {"axk1", {models::axk1, sizeof models::axk1 - 1}},
@@ -607,8 +618,10 @@ inline constexpr model_page model_pages[] = {
     {"gemma2", {models::gemma2, sizeof models::gemma2 - 1}},
     {"gemma3", {models::gemma3, sizeof models::gemma3 - 1}},
     {"gemma3_text", {models::gemma3_text, sizeof models::gemma3_text - 1}},
+    {"gemma3n", {models::gemma3n, sizeof models::gemma3n - 1}},
     {"gemma3n_audio", {models::gemma3n_audio, sizeof models::gemma3n_audio - 1}},
     {"gemma3n_text", {models::gemma3n_text, sizeof models::gemma3n_text - 1}},
+    {"gemma3n_vision", {models::gemma3n_vision, sizeof models::gemma3n_vision - 1}},
     {"gemma4", {models::gemma4, sizeof models::gemma4 - 1}},
     {"gemma4_audio", {models::gemma4_audio, sizeof models::gemma4_audio - 1}},
     {"gemma4_text", {models::gemma4_text, sizeof models::gemma4_text - 1}},
@@ -655,8 +668,7 @@ inline constexpr model_page model_pages[] = {
     {"granite_speech", {models::granite_speech, sizeof models::granite_speech - 1}},
     {"granite_speech_encoder", {models::granite_speech_encoder, sizeof models::granite_speech_encoder - 1}},
     {"granite_speech_plus", {models::granite_speech_plus, sizeof models::granite_speech_plus - 1}},
-    {"granite_speech_plus_encoder",
-     {models::granite_speech_plus_encoder, sizeof models::granite_speech_plus_encoder - 1}},
+    {"granite_speech_plus_encoder", {models::granite_speech_plus_encoder, sizeof models::granite_speech_plus_encoder - 1}},
     {"granite_swa", {models::granite_swa, sizeof models::granite_swa - 1}},
     {"granitemoe", {models::granitemoe, sizeof models::granitemoe - 1}},
     {"granitemoe_swa", {models::granitemoe_swa, sizeof models::granitemoe_swa - 1}},
@@ -682,9 +694,10 @@ inline constexpr model_page model_pages[] = {
     {"idefics3_vision", {models::idefics3_vision, sizeof models::idefics3_vision - 1}},
     {"ijepa", {models::ijepa, sizeof models::ijepa - 1}},
     {"imagegpt", {models::imagegpt, sizeof models::imagegpt - 1}},
+    {"instructblip", {models::instructblip, sizeof models::instructblip - 1}},
     {"instructblip_vision_model", {models::instructblip_vision_model, sizeof models::instructblip_vision_model - 1}},
-    {"instructblipvideo_vision_model",
-     {models::instructblipvideo_vision_model, sizeof models::instructblipvideo_vision_model - 1}},
+    {"instructblipvideo", {models::instructblipvideo, sizeof models::instructblipvideo - 1}},
+    {"instructblipvideo_vision_model", {models::instructblipvideo_vision_model, sizeof models::instructblipvideo_vision_model - 1}},
     {"internlm", {models::internlm, sizeof models::internlm - 1}},
     {"internlm2", {models::internlm2, sizeof models::internlm2 - 1}},
     {"internlm3", {models::internlm3, sizeof models::internlm3 - 1}},
@@ -714,6 +727,8 @@ inline constexpr model_page model_pages[] = {
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
     {"lfm3", {models::lfm3, sizeof models::lfm3 - 1}},
+    {"lfm3_vl", {models::lfm3_vl, sizeof models::lfm3_vl - 1}},
+    {"lfm3_vl_vision", {models::lfm3_vl_vision, sizeof models::lfm3_vl_vision - 1}},
     {"lighton_ocr", {models::lighton_ocr, sizeof models::lighton_ocr - 1}},
     {"lilt", {models::lilt, sizeof models::lilt - 1}},
     {"llama", {models::llama, sizeof models::llama - 1}},
@@ -767,12 +782,13 @@ inline constexpr model_page model_pages[] = {
     {"modernbert", {models::modernbert, sizeof models::modernbert - 1}},
     {"modernbert-decoder", {models::modernbert_decoder, sizeof models::modernbert_decoder - 1}},
     {"modernvbert", {models::modernvbert, sizeof models::modernvbert - 1}},
+    {"molmo2", {models::molmo2, sizeof models::molmo2 - 1}},
+    {"molmo2_text", {models::molmo2_text, sizeof models::molmo2_text - 1}},
     {"moonshine", {models::moonshine, sizeof models::moonshine - 1}},
     {"moonshine_streaming", {models::moonshine_streaming, sizeof models::moonshine_streaming - 1}},
     {"moshi", {models::moshi, sizeof models::moshi - 1}},
     {"moss_transcribe_diarize", {models::moss_transcribe_diarize, sizeof models::moss_transcribe_diarize - 1}},
-    {"moss_transcribe_diarize_audio",
-     {models::moss_transcribe_diarize_audio, sizeof models::moss_transcribe_diarize_audio - 1}},
+    {"moss_transcribe_diarize_audio", {models::moss_transcribe_diarize_audio, sizeof models::moss_transcribe_diarize_audio - 1}},
     {"mpnet", {models::mpnet, sizeof models::mpnet - 1}},
     {"mpt", {models::mpt, sizeof models::mpt - 1}},
     {"mt5", {models::mt5, sizeof models::mt5 - 1}},
@@ -831,8 +847,7 @@ inline constexpr model_page model_pages[] = {
     {"qwen2_5_omni_audio_encoder", {models::qwen2_5_omni_audio_encoder, sizeof models::qwen2_5_omni_audio_encoder - 1}},
     {"qwen2_5_omni_text", {models::qwen2_5_omni_text, sizeof models::qwen2_5_omni_text - 1}},
     {"qwen2_5_omni_thinker", {models::qwen2_5_omni_thinker, sizeof models::qwen2_5_omni_thinker - 1}},
-    {"qwen2_5_omni_vision_encoder",
-     {models::qwen2_5_omni_vision_encoder, sizeof models::qwen2_5_omni_vision_encoder - 1}},
+    {"qwen2_5_omni_vision_encoder", {models::qwen2_5_omni_vision_encoder, sizeof models::qwen2_5_omni_vision_encoder - 1}},
     {"qwen2_5_vl", {models::qwen2_5_vl, sizeof models::qwen2_5_vl - 1}},
     {"qwen2_5_vl_text", {models::qwen2_5_vl_text, sizeof models::qwen2_5_vl_text - 1}},
     {"qwen2_5_vl_vision", {models::qwen2_5_vl_vision, sizeof models::qwen2_5_vl_vision - 1}},
@@ -853,12 +868,10 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
     {"qwen3_omni_moe", {models::qwen3_omni_moe, sizeof models::qwen3_omni_moe - 1}},
-    {"qwen3_omni_moe_audio_encoder",
-     {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
+    {"qwen3_omni_moe_audio_encoder", {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
     {"qwen3_omni_moe_text", {models::qwen3_omni_moe_text, sizeof models::qwen3_omni_moe_text - 1}},
     {"qwen3_omni_moe_thinker", {models::qwen3_omni_moe_thinker, sizeof models::qwen3_omni_moe_thinker - 1}},
-    {"qwen3_omni_moe_vision_encoder",
-     {models::qwen3_omni_moe_vision_encoder, sizeof models::qwen3_omni_moe_vision_encoder - 1}},
+    {"qwen3_omni_moe_vision_encoder", {models::qwen3_omni_moe_vision_encoder, sizeof models::qwen3_omni_moe_vision_encoder - 1}},
     {"qwen3_vl", {models::qwen3_vl, sizeof models::qwen3_vl - 1}},
     {"qwen3_vl_moe", {models::qwen3_vl_moe, sizeof models::qwen3_vl_moe - 1}},
     {"qwen3_vl_moe_text", {models::qwen3_vl_moe_text, sizeof models::qwen3_vl_moe_text - 1}},
@@ -878,6 +891,7 @@ inline constexpr model_page model_pages[] = {
     {"roc_bert", {models::roc_bert, sizeof models::roc_bert - 1}},
     {"roformer", {models::roformer, sizeof models::roformer - 1}},
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
+    {"sam", {models::sam, sizeof models::sam - 1}},
     {"sam_hq_vision_model", {models::sam_hq_vision_model, sizeof models::sam_hq_vision_model - 1}},
     {"sam_vision_model", {models::sam_vision_model, sizeof models::sam_vision_model - 1}},
     {"sapiens2", {models::sapiens2, sizeof models::sapiens2 - 1}},
@@ -905,6 +919,7 @@ inline constexpr model_page model_pages[] = {
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
+    {"t5gemma", {models::t5gemma, sizeof models::t5gemma - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
     {"tipsv2", {models::tipsv2, sizeof models::tipsv2 - 1}},

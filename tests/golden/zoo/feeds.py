@@ -254,6 +254,30 @@ def pooled_crops(model, run):
             {"lengths": lengths, "grids": [[count, height, width] for count in crops], "measured": measured})
 
 
+@feed(((1, 1), 8, 8, None), ((2,), 8, 16, None), ((1,), 8, 8, 61))
+def cells_and_sound(model, run):
+    """gemma3n: images of `height` x `width` cells of 16 pixels, and clips of so many mel frames, one for each image. A run
+    is (images of each text, height, width, frames or None)."""
+    import torch
+    counts, height, width, frames = run
+    config = model.config
+    inputs = {"pixel_values": torch.randn(sum(counts), 3, 16 * height, 16 * width)}
+    rows = [[config.vision_soft_tokens_per_image] * count for count in counts]
+    sound = [[config.audio_soft_tokens_per_image] * count if frames else [] for count in counts]
+    ids, lengths = text_around(model, [a + b for a, b in zip(rows, sound)], config.image_token_id)
+    for sample, count in enumerate(counts):
+        start = 1 + count * (config.vision_soft_tokens_per_image + 1)
+        for _ in sound[sample]:
+            ids["input_ids"][sample, start:start + config.audio_soft_tokens_per_image] = config.audio_token_id
+            start += config.audio_soft_tokens_per_image + 1
+    record = {"lengths": lengths, "grids": [[1, height, width]] * sum(counts)}
+    if frames:
+        inputs["input_features"] = torch.randn(sum(counts), frames, config.audio_config.input_feat_size)
+        inputs["input_features_mask"] = torch.ones(sum(counts), frames, dtype=torch.bool)
+        record["audio_frames"] = [frames] * sum(counts)
+    return {**ids, **inputs}, record
+
+
 @feed((1, 2, 3), (2, 3, 1))
 def prompted(model, run):
     """sam: images of the config's size, with prompts of so many points each, to which a padded one comes. A run is

@@ -4,6 +4,8 @@ gemma3n whole."""
 
 import feeds
 from cases.qwen_vl import RAGGED
+from cases.speech2026 import of_gemma3n
+from cases.text2026 import short_convolution
 from cases.vision2026 import whole_windows
 from cases.vision_language_b import bias_of_text
 
@@ -33,7 +35,6 @@ def grid_convolutions(config, batch, length, fused, grids, **_):
     found = {"grid_weights": {"forward": 0, "backward": dense,
                               "why": "the counter takes a depthwise weight gradient as dense"}}
     if vision is not config:
-        from cases.text2026 import short_convolution
         found.update(short_convolution(config.text_config, batch, length, fused))
     return found
 
@@ -172,4 +173,41 @@ def padded_windows(config, batch, length, fused, grids, measured):
 
 
 def gemma3n(case):
-    pass
+    text = dict(vocab_size=115, vocab_size_per_layer_input=101, hidden_size=48, intermediate_size=70,
+                num_hidden_layers=3, num_attention_heads=6, num_key_value_heads=2, head_dim=8, num_kv_shared_layers=1,
+                hidden_size_per_layer_input=6, altup_num_inputs=3, laurel_rank=4, sliding_window=9,
+                layer_types=[S, F, S], pad_token_id=0)
+    sound = dict(hidden_size=40, conf_num_hidden_layers=2, conf_num_attention_heads=5, sscp_conv_channel_size=[12, 6],
+                 conf_attention_chunk_size=4, conf_attention_context_left=5, input_feat_size=14, vocab_size=5,
+                 vocab_offset=110)
+    case("gemma3n/generation", "Gemma3nForConditionalGeneration", text_config=text, audio_config=sound,
+         vision_config=dict(vocab_size=9, vocab_offset=101), image_token_id=105, audio_token_id=112, boi_token_id=90,
+         eoi_token_id=103, boa_token_id=91, eoa_token_id=111, _feed=feeds.cells_and_sound, _attention=("eager",),
+         _differences=of_gemma3n_whole, _pairs=False)
+
+
+def of_gemma3n_whole(config, batch, length, fused, grids, audio_frames=()):
+    """Every word of the text passes the tables of both towers' words, and one of those is kept; the rest is the towers'."""
+    wide, sound, text = config.vision_config.hidden_size, config.audio_config.hidden_size, config.text_config.hidden_size
+    words = 2 * batch * length * text * (wide + sound) + (2 * text * sound if audio_frames else 0)
+    cells = sum(t * h * w for t, h, w in grids)
+    # (side of the kernel, channels, cells of the level by cells of the grid): each channel by itself
+    kernels = ([(3, 128, 16), (5, 768, 4)] + [(5, 256, 4), (3, 256, 4)] * 2 + [(5, 256, 4), (5, 1536, 1)]
+               + [(5, 640, 1)] * 7 + [(3, 640, 1 / 4)] * 28 + [(5, 640, 1), (5, 3840, 1 / 4)])
+    dense = sum(int(2 * side ** 2 * channels * (channels - 1) * share * cells) for side, channels, share in kernels)
+    found = {"hard_words": {"forward": words, "backward": 2 * words,
+                            "why": "all words are looked up among those of images and of sound, projected, and left out"},
+             "depthwise": {"forward": 0, "backward": dense,
+                           "why": "the counter takes a depthwise weight gradient as dense"}}
+    inner = config.text_config
+    scores = 2 * batch * length ** 2 * inner.num_hidden_layers * inner.num_attention_heads * inner.head_dim
+    if audio_frames:
+        audio = config.audio_config
+        found.update(of_gemma3n(audio, batch, length, fused, audio_frames))
+        frames, reach = ((audio_frames[0] - 1) // 2 + 1 - 1) // 2 + 1, audio.conf_attention_context_left
+        pairs = sum(query - key < reach for query in range(frames) for key in range(query + 1))
+        scores += 2 * 2 * pairs * audio.hidden_size * audio.conf_num_hidden_layers * len(audio_frames)
+    # Only the images' attention is in a fused kernel.
+    found["plain_cores"] = {"forward": 0, "backward": -scores,
+                            "why": "words and frames attend by plain products: their backward runs QKᵀ no second time"}
+    return found
