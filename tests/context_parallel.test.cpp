@@ -88,7 +88,8 @@ u64 enumerated_pairs(const definition& which, const sequence& s, const std::func
     u64 pairs = 0;
     for (u64 row = 0; row < rows; ++row) {
         for (u64 key = 0; key < keys; ++key) {
-            pairs += held(row) && which.attends(s.past + row, key) ? 1U : 0U;
+            const u64 query = of_other_side(which.made) ? row : s.past + row;
+            pairs += held(row) && which.attends(query, key) ? 1U : 0U;
         }
     }
     return pairs;

@@ -349,7 +349,7 @@ TEST_CASE("what has no form on the other side is an error that names it", "[cost
     CHECK(problem(mask::bidirectional()) == "no error");
     CHECK(problem(mask::window(4, 4)) == "no error");
     CHECK(problem(mask::chunked(4)) == "masks: chunked(4)" + rest);
-    CHECK(problem(mask::top_k(8)) == "masks: sliding_window(8)" + rest);
+    CHECK(problem(mask::top_k(8)) == "masks: top_k(8)" + rest);
     CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
     CHECK(error_of([] {
               return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();

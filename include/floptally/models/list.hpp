@@ -314,6 +314,7 @@
 #include <floptally/models/nanochat.hpp>
 #include <floptally/models/nemotron.hpp>
 #include <floptally/models/nemotron_h.hpp>
+#include <floptally/models/neomme.hpp>
 #include <floptally/models/nomic_bert.hpp>
 #include <floptally/models/olmo.hpp>
 #include <floptally/models/olmo2.hpp>
@@ -349,6 +350,7 @@
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
 #include <floptally/models/poolformer.hpp>
+#include <floptally/models/pop2piano.hpp>
 #include <floptally/models/pp_chart2table.hpp>
 #include <floptally/models/pvt.hpp>
 #include <floptally/models/pvt_v2.hpp>
@@ -801,6 +803,7 @@ inline constexpr model_page model_pages[] = {
     {"nanochat", {models::nanochat, sizeof models::nanochat - 1}},
     {"nemotron", {models::nemotron, sizeof models::nemotron - 1}},
     {"nemotron_h", {models::nemotron_h, sizeof models::nemotron_h - 1}},
+    {"neomme", {models::neomme, sizeof models::neomme - 1}},
     {"nomic_bert", {models::nomic_bert, sizeof models::nomic_bert - 1}},
     {"olmo", {models::olmo, sizeof models::olmo - 1}},
     {"olmo2", {models::olmo2, sizeof models::olmo2 - 1}},
@@ -836,6 +839,7 @@ inline constexpr model_page model_pages[] = {
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
     {"poolformer", {models::poolformer, sizeof models::poolformer - 1}},
+    {"pop2piano", {models::pop2piano, sizeof models::pop2piano - 1}},
     {"pp_chart2table", {models::pp_chart2table, sizeof models::pp_chart2table - 1}},
     {"pvt", {models::pvt, sizeof models::pvt - 1}},
     {"pvt_v2", {models::pvt_v2, sizeof models::pvt_v2 - 1}},

@@ -60,11 +60,12 @@ struct encoder_window {
     static constexpr bool is_of_other_side = true;
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return band{left, right}.of_length(s.keys);
+        return own().of_length(s.keys);
     }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr band own() const { return {left, right}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
-        band{left, right}.add_keys({.length = s.keys}, first, end, keys);
+        own().add_keys({.length = s.keys}, first, end, keys);
     }
 };
 

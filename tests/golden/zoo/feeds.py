@@ -254,6 +254,17 @@ def pooled_crops(model, run):
             {"lengths": lengths, "grids": [[count, height, width] for count in crops], "measured": measured})
 
 
+@feed(((1, 4, 6), (1, 4, 6)), ((1, 3, 5),))
+def documents(model, grids):
+    """neomme: one document in each text, its patches as they are. A run is the grid of each, all alike."""
+    import torch
+    config = model.config
+    _, rows, columns = grids[0]
+    values = torch.randn(len(grids) * rows * columns, config.patch_dim)
+    inputs, lengths = text_around(model, [[rows * columns]] * len(grids), config.image_token_id)
+    return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
 @feed(((1, 1), 8, 8, None), ((2,), 8, 16, None), ((1,), 8, 8, 61))
 def cells_and_sound(model, run):
     """gemma3n: images of `height` x `width` cells of 16 pixels, and clips of so many mel frames, one for each image. A run

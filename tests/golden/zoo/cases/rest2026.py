@@ -3,6 +3,7 @@
 gemma3n whole."""
 
 import feeds
+from cases.encoder_decoders import relative_bias
 from cases.qwen_vl import RAGGED
 from cases.speech2026 import of_gemma3n
 from cases.text2026 import short_convolution
@@ -21,6 +22,8 @@ def cases(case):
     molmo(case)
     sam(case)
     gemma3n(case)
+    neomme(case)
+    piano(case)
 
 
 # ---- lfm3_vl: a tower of convolutions over rows and columns between layers of attention ----
@@ -211,3 +214,34 @@ def of_gemma3n_whole(config, batch, length, fused, grids, audio_frames=()):
     found["plain_cores"] = {"forward": 0, "backward": -scores,
                             "why": "words and frames attend by plain products: their backward runs QKᵀ no second time"}
     return found
+
+
+# ---- neomme: words and patches in one encoder ----
+
+
+def neomme(case):
+    text = dict(vocab_size=101, embedding_rank=12, hidden_size=48, intermediate_size=70, num_hidden_layers=7,
+                num_attention_heads=4, num_key_value_heads=2, head_dim=16, sliding_window=3, patch_size=3,
+                image_token_id=7, embedding_dim=10)
+    case("neomme/masked-words", "NeoMMEForMaskedLM", **text, _feed=feeds.documents)
+    case("neomme/untied-biases", "NeoMMEForMaskedLM", **dict(text, num_hidden_layers=4), layer_types=[S, S, F, S],
+         attention_bias=True, mlp_bias=True, tie_word_embeddings=False, _feed=feeds.documents)
+    case("neomme/retrieval", "NeoMMEForRetrieval", **dict(text, num_hidden_layers=3), _feed=feeds.documents,
+         _loss=["embeddings"])
+    case("neomme/model", "NeoMMEModel", **text, _feed=feeds.documents)
+
+
+# ---- pop2piano: T5 from frames of a spectrogram ----
+
+
+def piano(case):
+    t5 = dict(vocab_size=101, composer_vocab_size=7, d_model=40, d_kv=7, d_ff=66, num_layers=2, num_decoder_layers=3,
+              num_heads=6)
+    for name, more in (("generation", {}), ("plain", {"feed_forward_proj": "relu", "num_decoder_layers": None})):
+        case(f"pop2piano/{name}", "Pop2PianoForConditionalGeneration", **dict(t5, **more), _inputs=spectrogram,
+             _differences=relative_bias)
+
+
+def spectrogram(config, batch, length, encoder_length):
+    import torch
+    return {"input_ids": None, "input_features": torch.randn(batch, encoder_length, config.d_model)}
