@@ -445,6 +445,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"owlvit_text_model", 63134720},
         {"pix2struct_text_model", 190449792},
         {"t5gemma", 5596853760},
+        {"pop2piano", 59108352},
         {"tapas", 110703930},
         {"tipsv2_text_model", 109632000},
         {"trocr", 253559808},

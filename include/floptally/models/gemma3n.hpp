@@ -5,7 +5,7 @@ namespace floptally::models {
 
 inline constexpr char gemma3n[] = R"page(
 page gemma3n : base.composite prefix Gemma3n
-with vision_soft_tokens_per_image 256, audio_soft_tokens_per_image 188, tie_word_embeddings yes
+with vision_soft_tokens_per_image 256, audio_soft_tokens_per_image any?, tie_word_embeddings yes
 inner text .text_config: gemma3n_text, always
 inner vision .vision_config: gemma3n_vision, always
 inner audio .audio_config: gemma3n_audio, always

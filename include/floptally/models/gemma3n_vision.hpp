@@ -8,7 +8,7 @@ inline constexpr char gemma3n_vision[] = R"page(
 # 48 x 48 of the images that the processor makes, where the third level stands; sides must be even.
 page gemma3n_vision : base.tower prefix Gemma3n
 with architecture "mobilenetv5_300m_enc", hidden_size 2048, vocab_size 128, vocab_offset any?, do_pooling any?, model_args object?
-with num_classes any?, label_names list?, num_features any?
+with num_classes any?, label_names any?, num_features any?
 without num_hidden_layers, num_attention_heads, intermediate_size
 layers = 84
 rows   = 48

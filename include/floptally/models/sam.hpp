@@ -8,8 +8,8 @@ inline constexpr char sam[] = R"page(
 # them. How many prompts there are is measured: n their number, the points of all (one more to each without a box), the
 # squares of the points of each.
 page sam : base.composite prefix Sam
-with initializer_range any?, vision_config object?, vision_config.num_pos_feats 128, vision_config.image_size 1024
-with vision_config.patch_size 16, vision_config.output_channels 256
+with initializer_range any?, vision_config object?, vision_config.num_pos_feats 128
+with vision_config.output_channels 256
 with prompt_encoder_config.hidden_size 256, prompt_encoder_config.image_size any?, prompt_encoder_config.patch_size any?
 with prompt_encoder_config.mask_input_channels 16 from 4, prompt_encoder_config.num_point_embeddings 4 from 4
 with mask_decoder_config.hidden_size 256, mask_decoder_config.mlp_dim 2048, mask_decoder_config.num_hidden_layers 2

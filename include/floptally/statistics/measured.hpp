@@ -67,6 +67,8 @@ struct measured {
 /// The word of what runs once in each pass of a model, whatever its batch: products of parameters alone. Its number is
 /// not summed over layers, as visits to experts are, so that rows over it add up and scale as rows over tokens do.
 inline constexpr std::string_view passes_word = "passes";
-[[nodiscard]] constexpr bool counts_passes(const rule& word) { return word == measured(passes_word); }
+[[nodiscard]] constexpr bool counts_passes(const rule& word) {
+    return word.is<unit_rules::measured>() && word.as<unit_rules::measured>().word() == passes_word;
+}
 
 }  // namespace floptally

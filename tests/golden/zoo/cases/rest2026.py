@@ -91,6 +91,8 @@ def aria(case):
          projector_patch_to_query_dict=table)
     case("aria/other-entry", "AriaForConditionalGeneration", **whole, vision_config=dict(tower, image_size=21),
          projector_patch_to_query_dict=table, vision_feature_layer=-2)
+    case("aria/table-absent", "AriaModel", **dict(whole, _attention=("eager",)), vision_config=dict(
+        tower, image_size=70, patch_size=2))
     case("aria/one-entry", "AriaModel", **whole, vision_config=tower, projector_patch_to_query_dict={"16": 4})
 
 
@@ -148,6 +150,10 @@ def molmo(case):
          text_config=dict(text, qk_norm_type="olmo", norm_after=True, attention_bias=True),
          vision_config=dict(tower, attention_bias=False, num_key_value_heads=1),
          adapter_config=dict(adapter, vision_feature_layer=[-2], attention_bias=False, mlp_bias=True))
+    case("molmo2/layers-and-size-absent", "Molmo2Model", text_config=text, **tokens, _feed=feeds.pooled_crops,
+         vision_config=dict({key: value for key, value in tower.items() if key != "image_size"}, patch_size=126,
+                            num_hidden_layers=25),
+         adapter_config={key: value for key, value in adapter.items() if key != "vision_feature_layer"})
     case("molmo2_text/model", "Molmo2TextModel", **text)
     case("molmo2_text/full-norms", "Molmo2TextModel", **dict(text, additional_vocab_size=0), qk_norm_type="olmo")
 
@@ -162,6 +168,9 @@ def sam(case):
     decoder = dict(hidden_size=32, mlp_dim=50, num_hidden_layers=2, num_attention_heads=4, iou_head_hidden_dim=22)
     case("sam/points", "SamModel", vision_config=tower, prompt_encoder_config=prompts, mask_decoder_config=decoder,
          _feed=feeds.prompted, _loss=["pred_masks", "iou_scores"], _differences=padded_windows, _attention=("eager",))
+    case("sam/shallow", "SamModel", vision_config=tower, prompt_encoder_config=prompts, mask_decoder_config=dict(
+        decoder, iou_head_depth=2, num_hidden_layers=1), _feed=feeds.prompted, _loss=["pred_masks", "iou_scores"],
+         _differences=padded_windows, _attention=("eager",))
     case("sam/deeper", "SamModel", vision_config=dict(tower, window_size=3), prompt_encoder_config=prompts,
          mask_decoder_config=dict(decoder, num_hidden_layers=3, num_multimask_outputs=4, iou_head_depth=4,
                                   attention_downsample_rate=1), _feed=feeds.prompted,
