@@ -433,6 +433,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"gemma4_unified_text", 3010758400},
         {"hrm_text", 1447822848},
         {"imagegpt", 76682240},
+        {"inkling_text", 975340270146},
         {"kolibri1", 78103055360},
         {"layoutlm", 113250618},
         {"lfm3", 1728801536},

@@ -207,6 +207,7 @@
 #include <floptally/models/idefics3_vision.hpp>
 #include <floptally/models/ijepa.hpp>
 #include <floptally/models/imagegpt.hpp>
+#include <floptally/models/inkling_text.hpp>
 #include <floptally/models/instructblip.hpp>
 #include <floptally/models/instructblip_vision_model.hpp>
 #include <floptally/models/instructblipvideo.hpp>
@@ -696,6 +697,7 @@ inline constexpr model_page model_pages[] = {
     {"idefics3_vision", {models::idefics3_vision, sizeof models::idefics3_vision - 1}},
     {"ijepa", {models::ijepa, sizeof models::ijepa - 1}},
     {"imagegpt", {models::imagegpt, sizeof models::imagegpt - 1}},
+    {"inkling_text", {models::inkling_text, sizeof models::inkling_text - 1}},
     {"instructblip", {models::instructblip, sizeof models::instructblip - 1}},
     {"instructblip_vision_model", {models::instructblip_vision_model, sizeof models::instructblip_vision_model - 1}},
     {"instructblipvideo", {models::instructblipvideo, sizeof models::instructblipvideo - 1}},

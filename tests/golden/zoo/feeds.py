@@ -265,6 +265,15 @@ def documents(model, grids):
     return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
 
 
+@feed((2, 8, 8), (1, 8, 12))
+def cells_of_pixels(model, run):
+    """gemma3n's tower: images of `height` x `width` cells of 16 pixels. A run is (images, height, width)."""
+    import torch
+    images, height, width = run
+    return ({"pixel_values": torch.randn(images, 3, 16 * height, 16 * width)},
+            {"lengths": [], "grids": [[1, height, width]] * images})
+
+
 @feed(((1, 1), 8, 8, None), ((2,), 8, 16, None), ((1,), 8, 8, 61))
 def cells_and_sound(model, run):
     """gemma3n: images of `height` x `width` cells of 16 pixels, and clips of so many mel frames, one for each image. A run

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the other groups left out: lfm3_vl; t5gemma and its windows on both sides; aria; molmo2; instructblip; sam whole;
-gemma3n whole."""
+"""What the other groups left out: lfm3_vl; t5gemma and its windows on both sides; aria; molmo2; instructblip; sam and
+gemma3n whole; neomme; pop2piano; inkling_text."""
 
 import feeds
 from cases.encoder_decoders import relative_bias
@@ -24,6 +24,7 @@ def cases(case):
     gemma3n(case)
     neomme(case)
     piano(case)
+    inkling(case)
 
 
 # ---- lfm3_vl: a tower of convolutions over rows and columns between layers of attention ----
@@ -196,21 +197,27 @@ def gemma3n(case):
          vision_config=dict(vocab_size=9, vocab_offset=101), image_token_id=105, audio_token_id=112, boi_token_id=90,
          eoi_token_id=103, boa_token_id=91, eoa_token_id=111, _feed=feeds.cells_and_sound, _attention=("eager",),
          _differences=of_gemma3n_whole, _pairs=False)
+    case("gemma3n_vision/model", None, _class="TimmWrapperModel", num_classes=2, _feed=feeds.cells_of_pixels, _attention=("eager",),
+         _differences=lambda config, *shape, grids: depthwise(grids))
+
+
+def depthwise(grids):
+    """The weight gradients of MobileNet-V5's convolutions of each channel by itself."""
+    cells = sum(t * h * w for t, h, w in grids)
+    # (side of the kernel, channels, cells of the level by cells of the grid): each channel by itself
+    kernels = ([(3, 128, 16), (5, 768, 4)] + [(5, 256, 4), (3, 256, 4)] * 2 + [(5, 256, 4), (5, 1536, 1)]
+               + [(5, 640, 1)] * 7 + [(3, 640, 1 / 4)] * 28 + [(5, 640, 1), (5, 3840, 1 / 4)])
+    dense = sum(int(2 * side ** 2 * channels * (channels - 1) * share * cells) for side, channels, share in kernels)
+    return {"depthwise": {"forward": 0, "backward": dense,
+                          "why": "the counter takes a depthwise weight gradient as dense"}}
 
 
 def of_gemma3n_whole(config, batch, length, fused, grids, audio_frames=()):
     """Every word of the text passes the tables of both towers' words, and one of those is kept; the rest is the towers'."""
     wide, sound, text = config.vision_config.hidden_size, config.audio_config.hidden_size, config.text_config.hidden_size
     words = 2 * batch * length * text * (wide + sound) + (2 * text * sound if audio_frames else 0)
-    cells = sum(t * h * w for t, h, w in grids)
-    # (side of the kernel, channels, cells of the level by cells of the grid): each channel by itself
-    kernels = ([(3, 128, 16), (5, 768, 4)] + [(5, 256, 4), (3, 256, 4)] * 2 + [(5, 256, 4), (5, 1536, 1)]
-               + [(5, 640, 1)] * 7 + [(3, 640, 1 / 4)] * 28 + [(5, 640, 1), (5, 3840, 1 / 4)])
-    dense = sum(int(2 * side ** 2 * channels * (channels - 1) * share * cells) for side, channels, share in kernels)
     found = {"hard_words": {"forward": words, "backward": 2 * words,
-                            "why": "all words are looked up among those of images and of sound, projected, and left out"},
-             "depthwise": {"forward": 0, "backward": dense,
-                           "why": "the counter takes a depthwise weight gradient as dense"}}
+                            "why": "all words are looked up among those of images and of sound, projected, and left out"}, **depthwise(grids)}
     inner = config.text_config
     scores = 2 * batch * length ** 2 * inner.num_hidden_layers * inner.num_attention_heads * inner.head_dim
     if audio_frames:
@@ -254,3 +261,36 @@ def piano(case):
 def spectrogram(config, batch, length, encoder_length):
     import torch
     return {"input_ids": None, "input_features": torch.randn(batch, encoder_length, config.d_model)}
+
+
+# ---- inkling: four short convolutions in a layer ----
+
+
+def inkling(case):
+    text = dict(vocab_size=101, hidden_size=48, intermediate_size=70, moe_intermediate_size=22, num_hidden_layers=3,
+                num_attention_heads=4, num_key_value_heads=2, head_dim=10, swa_num_attention_heads=4,
+                swa_num_key_value_heads=4, swa_head_dim=10, sliding_window_size=5, d_rel=3, rel_extent=6,
+                n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2, pad_token_id=0,
+                layer_types=["hybrid", "hybrid_sliding", "hybrid"], _differences=four_convolutions)
+    case("inkling_text/plain", "InklingForCausalLM", **text)
+    case("inkling_text/dense-first", "InklingForCausalLM", **dict(text, layer_types=None, num_hidden_layers=7),
+         mlp_layer_types=["dense"] + ["sparse"] * 6)
+    case("inkling_text/older-names", "InklingForCausalLM", **dict(text, layer_types=None), local_layer_ids=[0, 2],
+         dense_mlp_idx=2, dense_intermediate_size=58, sconv_kernel_size=3, num_local_experts=4)
+    case("inkling_text/model", "InklingTextModel", **dict(text, swa_num_attention_heads=2, swa_num_key_value_heads=1,
+                                                       swa_head_dim=20))
+
+
+def four_convolutions(config, batch, length, fused):
+    """Convolutions over kernel - 1 positions too many, whose weight gradient the counter takes as dense."""
+    kernel, padding, weights = config.conv_kernel_size, 0, 0
+    for kind in config.layer_types:
+        keys = (config.swa_num_key_value_heads * config.swa_head_dim if kind == "hybrid_sliding"
+                else config.num_key_value_heads * config.head_dim)
+        for channels in (keys, keys, config.hidden_size, config.hidden_size):
+            padding += 2 * batch * kernel * channels * (kernel - 1)
+            weights += 2 * batch * kernel * channels * (length + kernel - 1) * (channels - 1)
+    return {"padding": {"forward": padding, "backward": 2 * padding,
+                        "why": "the convolutions run over kernel - 1 positions too many, cut off afterwards"},
+            "conv_groups": {"forward": 0, "backward": weights,
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
