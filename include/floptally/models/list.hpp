@@ -29,15 +29,15 @@
 #include <floptally/models/base.hpp>
 #include <floptally/models/beam.hpp>
 #include <floptally/models/beit.hpp>
-#include <floptally/models/bert.hpp>
 #include <floptally/models/bert-generation.hpp>
+#include <floptally/models/bert.hpp>
 #include <floptally/models/big_bird.hpp>
 #include <floptally/models/biogpt.hpp>
 #include <floptally/models/bitnet.hpp>
-#include <floptally/models/blenderbot.hpp>
 #include <floptally/models/blenderbot-small.hpp>
-#include <floptally/models/blip.hpp>
+#include <floptally/models/blenderbot.hpp>
 #include <floptally/models/blip-2.hpp>
+#include <floptally/models/blip.hpp>
 #include <floptally/models/blip_2_vision_model.hpp>
 #include <floptally/models/blip_vision_model.hpp>
 #include <floptally/models/bloom.hpp>
@@ -73,8 +73,8 @@
 #include <floptally/models/data2vec-text.hpp>
 #include <floptally/models/data2vec-vision.hpp>
 #include <floptally/models/dbrx.hpp>
-#include <floptally/models/deberta.hpp>
 #include <floptally/models/deberta-v2.hpp>
+#include <floptally/models/deberta.hpp>
 #include <floptally/models/deepseek.hpp>
 #include <floptally/models/deepseek_ocr2.hpp>
 #include <floptally/models/deepseek_ocr2_text.hpp>
@@ -230,8 +230,8 @@
 #include <floptally/models/kimi_linear.hpp>
 #include <floptally/models/kimi_vl.hpp>
 #include <floptally/models/kolibri1.hpp>
-#include <floptally/models/kosmos-2.hpp>
 #include <floptally/models/kosmos-2.5.hpp>
+#include <floptally/models/kosmos-2.hpp>
 #include <floptally/models/kyutai_speech_to_text.hpp>
 #include <floptally/models/laguna.hpp>
 #include <floptally/models/lasr_ctc.hpp>
@@ -293,8 +293,8 @@
 #include <floptally/models/mllama_text_model.hpp>
 #include <floptally/models/mllama_vision_model.hpp>
 #include <floptally/models/mobilebert.hpp>
-#include <floptally/models/modernbert.hpp>
 #include <floptally/models/modernbert-decoder.hpp>
+#include <floptally/models/modernbert.hpp>
 #include <floptally/models/modernvbert.hpp>
 #include <floptally/models/molmo2.hpp>
 #include <floptally/models/molmo2_text.hpp>
@@ -402,8 +402,8 @@
 #include <floptally/models/regnet.hpp>
 #include <floptally/models/rembert.hpp>
 #include <floptally/models/resnet.hpp>
-#include <floptally/models/roberta.hpp>
 #include <floptally/models/roberta-prelayernorm.hpp>
+#include <floptally/models/roberta.hpp>
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
@@ -444,8 +444,8 @@
 #include <floptally/models/trocr.hpp>
 #include <floptally/models/ultrabert.hpp>
 #include <floptally/models/umt5.hpp>
-#include <floptally/models/unispeech.hpp>
 #include <floptally/models/unispeech-sat.hpp>
+#include <floptally/models/unispeech.hpp>
 #include <floptally/models/vaultgemma.hpp>
 #include <floptally/models/video_llama_3.hpp>
 #include <floptally/models/video_llama_3_vision.hpp>
@@ -465,15 +465,15 @@
 #include <floptally/models/voxtral_realtime.hpp>
 #include <floptally/models/voxtral_realtime_encoder.hpp>
 #include <floptally/models/voxtral_realtime_text.hpp>
-#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wav2vec2-bert.hpp>
 #include <floptally/models/wav2vec2-conformer.hpp>
+#include <floptally/models/wav2vec2.hpp>
 #include <floptally/models/wavlm.hpp>
 #include <floptally/models/whisper.hpp>
 #include <floptally/models/xglm.hpp>
-#include <floptally/models/xlm.hpp>
-#include <floptally/models/xlm-roberta.hpp>
 #include <floptally/models/xlm-roberta-xl.hpp>
+#include <floptally/models/xlm-roberta.hpp>
+#include <floptally/models/xlm.hpp>
 #include <floptally/models/xlnet.hpp>
 #include <floptally/models/xlstm.hpp>
 #include <floptally/models/xmod.hpp>
@@ -506,7 +506,8 @@ inline constexpr model_page model_pages[] = {
     {"arcee", {models::arcee, sizeof models::arcee - 1}},
     {"aria", {models::aria, sizeof models::aria - 1}},
     {"aria_text", {models::aria_text, sizeof models::aria_text - 1}},
-    {"audio-spectrogram-transformer", {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
+    {"audio-spectrogram-transformer",
+     {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
     {"audioflamingo3", {models::audioflamingo3, sizeof models::audioflamingo3 - 1}},
     {"audioflamingo3_encoder", {models::audioflamingo3_encoder, sizeof models::audioflamingo3_encoder - 1}},
     {"axk1", {models::axk1, sizeof models::axk1 - 1}},
@@ -671,7 +672,8 @@ inline constexpr model_page model_pages[] = {
     {"granite_speech", {models::granite_speech, sizeof models::granite_speech - 1}},
     {"granite_speech_encoder", {models::granite_speech_encoder, sizeof models::granite_speech_encoder - 1}},
     {"granite_speech_plus", {models::granite_speech_plus, sizeof models::granite_speech_plus - 1}},
-    {"granite_speech_plus_encoder", {models::granite_speech_plus_encoder, sizeof models::granite_speech_plus_encoder - 1}},
+    {"granite_speech_plus_encoder",
+     {models::granite_speech_plus_encoder, sizeof models::granite_speech_plus_encoder - 1}},
     {"granite_swa", {models::granite_swa, sizeof models::granite_swa - 1}},
     {"granitemoe", {models::granitemoe, sizeof models::granitemoe - 1}},
     {"granitemoe_swa", {models::granitemoe_swa, sizeof models::granitemoe_swa - 1}},
@@ -701,7 +703,8 @@ inline constexpr model_page model_pages[] = {
     {"instructblip", {models::instructblip, sizeof models::instructblip - 1}},
     {"instructblip_vision_model", {models::instructblip_vision_model, sizeof models::instructblip_vision_model - 1}},
     {"instructblipvideo", {models::instructblipvideo, sizeof models::instructblipvideo - 1}},
-    {"instructblipvideo_vision_model", {models::instructblipvideo_vision_model, sizeof models::instructblipvideo_vision_model - 1}},
+    {"instructblipvideo_vision_model",
+     {models::instructblipvideo_vision_model, sizeof models::instructblipvideo_vision_model - 1}},
     {"internlm", {models::internlm, sizeof models::internlm - 1}},
     {"internlm2", {models::internlm2, sizeof models::internlm2 - 1}},
     {"internlm3", {models::internlm3, sizeof models::internlm3 - 1}},
@@ -792,7 +795,8 @@ inline constexpr model_page model_pages[] = {
     {"moonshine_streaming", {models::moonshine_streaming, sizeof models::moonshine_streaming - 1}},
     {"moshi", {models::moshi, sizeof models::moshi - 1}},
     {"moss_transcribe_diarize", {models::moss_transcribe_diarize, sizeof models::moss_transcribe_diarize - 1}},
-    {"moss_transcribe_diarize_audio", {models::moss_transcribe_diarize_audio, sizeof models::moss_transcribe_diarize_audio - 1}},
+    {"moss_transcribe_diarize_audio",
+     {models::moss_transcribe_diarize_audio, sizeof models::moss_transcribe_diarize_audio - 1}},
     {"mpnet", {models::mpnet, sizeof models::mpnet - 1}},
     {"mpt", {models::mpt, sizeof models::mpt - 1}},
     {"mt5", {models::mt5, sizeof models::mt5 - 1}},
@@ -853,7 +857,8 @@ inline constexpr model_page model_pages[] = {
     {"qwen2_5_omni_audio_encoder", {models::qwen2_5_omni_audio_encoder, sizeof models::qwen2_5_omni_audio_encoder - 1}},
     {"qwen2_5_omni_text", {models::qwen2_5_omni_text, sizeof models::qwen2_5_omni_text - 1}},
     {"qwen2_5_omni_thinker", {models::qwen2_5_omni_thinker, sizeof models::qwen2_5_omni_thinker - 1}},
-    {"qwen2_5_omni_vision_encoder", {models::qwen2_5_omni_vision_encoder, sizeof models::qwen2_5_omni_vision_encoder - 1}},
+    {"qwen2_5_omni_vision_encoder",
+     {models::qwen2_5_omni_vision_encoder, sizeof models::qwen2_5_omni_vision_encoder - 1}},
     {"qwen2_5_vl", {models::qwen2_5_vl, sizeof models::qwen2_5_vl - 1}},
     {"qwen2_5_vl_text", {models::qwen2_5_vl_text, sizeof models::qwen2_5_vl_text - 1}},
     {"qwen2_5_vl_vision", {models::qwen2_5_vl_vision, sizeof models::qwen2_5_vl_vision - 1}},
@@ -874,10 +879,12 @@ inline constexpr model_page model_pages[] = {
     {"qwen3_moe", {models::qwen3_moe, sizeof models::qwen3_moe - 1}},
     {"qwen3_next", {models::qwen3_next, sizeof models::qwen3_next - 1}},
     {"qwen3_omni_moe", {models::qwen3_omni_moe, sizeof models::qwen3_omni_moe - 1}},
-    {"qwen3_omni_moe_audio_encoder", {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
+    {"qwen3_omni_moe_audio_encoder",
+     {models::qwen3_omni_moe_audio_encoder, sizeof models::qwen3_omni_moe_audio_encoder - 1}},
     {"qwen3_omni_moe_text", {models::qwen3_omni_moe_text, sizeof models::qwen3_omni_moe_text - 1}},
     {"qwen3_omni_moe_thinker", {models::qwen3_omni_moe_thinker, sizeof models::qwen3_omni_moe_thinker - 1}},
-    {"qwen3_omni_moe_vision_encoder", {models::qwen3_omni_moe_vision_encoder, sizeof models::qwen3_omni_moe_vision_encoder - 1}},
+    {"qwen3_omni_moe_vision_encoder",
+     {models::qwen3_omni_moe_vision_encoder, sizeof models::qwen3_omni_moe_vision_encoder - 1}},
     {"qwen3_vl", {models::qwen3_vl, sizeof models::qwen3_vl - 1}},
     {"qwen3_vl_moe", {models::qwen3_vl_moe, sizeof models::qwen3_vl_moe - 1}},
     {"qwen3_vl_moe_text", {models::qwen3_vl_moe_text, sizeof models::qwen3_vl_moe_text - 1}},
