@@ -189,6 +189,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"sapiens2", 395450368},
         {"seamless_m4t", 1526945088},
         {"seamless_m4t_v2", 1501842240},
+        {"sew-d", 93614240},
         {"sew", 93221024},
         {"siglip", 203155970},
         {"siglip2", 203202050},

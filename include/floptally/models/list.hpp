@@ -415,6 +415,7 @@
 #include <floptally/models/seamless_m4t_v2.hpp>
 #include <floptally/models/seed_oss.hpp>
 #include <floptally/models/segformer.hpp>
+#include <floptally/models/sew-d.hpp>
 #include <floptally/models/sew.hpp>
 #include <floptally/models/shieldgemma2.hpp>
 #include <floptally/models/siglip.hpp>
@@ -913,6 +914,7 @@ inline constexpr model_page model_pages[] = {
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
     {"segformer", {models::segformer, sizeof models::segformer - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
+    {"sew-d", {models::sew_d, sizeof models::sew_d - 1}},
     {"shieldgemma2", {models::shieldgemma2, sizeof models::shieldgemma2 - 1}},
     {"siglip", {models::siglip, sizeof models::siglip - 1}},
     {"siglip2", {models::siglip2, sizeof models::siglip2 - 1}},

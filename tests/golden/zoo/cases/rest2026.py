@@ -3,6 +3,7 @@
 gemma3n whole; neomme; pop2piano; inkling_text."""
 
 import feeds
+from cases.audio import of_waveform
 from cases.encoder_decoders import relative_bias
 from cases.qwen_vl import RAGGED
 from cases.speech2026 import of_gemma3n
@@ -25,6 +26,7 @@ def cases(case):
     neomme(case)
     piano(case)
     inkling(case)
+    sewd(case)
 
 
 # ---- lfm3_vl: a tower of convolutions over rows and columns between layers of attention ----
@@ -294,3 +296,31 @@ def four_convolutions(config, batch, length, fused):
                         "why": "the convolutions run over kernel - 1 positions too many, cut off afterwards"},
             "conv_groups": {"forward": 0, "backward": weights,
                             "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+# ---- sew-d: SEW with DeBERTa's layers ----
+
+
+def sewd(case):
+    sizes = dict(vocab_size=31, hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70,
+                 conv_dim=[12, 14, 20], conv_kernel=[10, 3, 2], conv_stride=[5, 2, 2], num_feat_extract_layers=3,
+                 num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=4, classifier_proj_size=22,
+                 position_buckets=5, _feed=feeds.waveform, _differences=of_sewd, _attention=("eager",))
+    for name, built in (("ctc", "SEWDForCTC"), ("model", "SEWDModel"), ("classification", "SEWDForSequenceClassification")):
+        case(f"sew-d/{name}", built, **sizes)
+    case("sew-d/keys-of-their-own", "SEWDModel", **dict(sizes, share_att_key=False, pos_att_type=["c2p"]),
+         norm_rel_ebd="none")
+    case("sew-d/without-positions", "SEWDModel", **dict(sizes, position_buckets=-1), relative_attention=False,
+         mask_time_prob=0.0, mask_feature_prob=0.0)
+    case("sew-d/every-distance", "SEWDForSequenceClassification", **dict(sizes, position_buckets=-1),
+         max_position_embeddings=9)
+
+
+def of_sewd(config, batch, length, fused, audio_frames):
+    found = of_waveform(config, batch, length, fused, audio_frames)
+    terms = len(config.pos_att_type) if config.relative_attention else 0
+    span = config.position_buckets if config.position_buckets > 0 else config.max_position_embeddings
+    once = 2 * config.num_hidden_layers * terms * 2 * span * config.hidden_size ** 2
+    found["positions"] = {"forward": once, "backward": 2 * once,
+                          "why": "the table of relative positions, projected once a step"}
+    return found
