@@ -312,6 +312,7 @@ def sewd(case):
          norm_rel_ebd="none")
     case("sew-d/without-positions", "SEWDModel", **dict(sizes, position_buckets=-1), relative_attention=False,
          mask_time_prob=0.0, mask_feature_prob=0.0)
+    case("sew-d/so-many-distances", "SEWDModel", **dict(sizes, position_buckets=-1), max_relative_positions=7)
     case("sew-d/every-distance", "SEWDForSequenceClassification", **dict(sizes, position_buckets=-1),
          max_position_embeddings=9)
 
@@ -319,7 +320,8 @@ def sewd(case):
 def of_sewd(config, batch, length, fused, audio_frames):
     found = of_waveform(config, batch, length, fused, audio_frames)
     terms = len(config.pos_att_type) if config.relative_attention else 0
-    span = config.position_buckets if config.position_buckets > 0 else config.max_position_embeddings
+    far = getattr(config, "max_relative_positions", -1)
+    span = config.position_buckets if config.position_buckets > 0 else far if far > 0 else config.max_position_embeddings
     once = 2 * config.num_hidden_layers * terms * 2 * span * config.hidden_size ** 2
     found["positions"] = {"forward": once, "backward": 2 * once,
                           "why": "the table of relative positions, projected once a step"}
