@@ -234,7 +234,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
     }
     CHECK(error_of([] {
               return floptally::read_config(json{{"model_type", "sew-d"}, {"use_weighted_layer_sum", true}});
-          }) == "use_weighted_layer_sum: is not supported; must be false or absent, got true");
+          }) == "use_weighted_layer_sum: is not supported for model_type sew-d; must be false or absent, got true");
     // Its class has an adapter of another width than its text's.
     CHECK(floptally::read_config(json{{"model_type", "molmo2"}, {"adapter_config", {{"text_hidden_size", 4096}}}})
               .cost.parameters() == 8704301520);
