@@ -61,6 +61,17 @@ inline value reduced_of(const function_call& c) {
 }
 inline value lines_of(const function_call& c) { return mask_value_of(mask::window_lines(c.number_or(0, 0))); }
 inline value across_frames_of(const function_call&) { return mask_value_of(mask::across_frames()); }
+/// listed(entries): units of a frame by its patches; entries are patches, units, and maybe another two.
+inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::int64_t, std::int64_t, std::int64_t)) {
+    const array_of<std::int64_t> all = c.numbers(0);
+    if (all.size() != 2 && all.size() != 4) {
+        c.fail("takes one or two entries of two numbers, got " + std::to_string(all.size()) + " numbers");
+    }
+    const std::size_t other = all.size() - 2;
+    return made(all[0], all[1], all[other], all[other + 1]);
+}
+inline value listed_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_units)); }
+inline value listed_pairs_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_pairs)); }
 inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
 inline value kept_squares_of(const function_call& c) {
     return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
