@@ -14,10 +14,10 @@
 #include <floptally/detail/floptally_format.hpp>
 #include <floptally/detail/hstu_format.hpp>
 #include <floptally/detail/json_form.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/from_nlohmann.hpp>
 #include <floptally/detail/pages/json_text.hpp>
 #include <floptally/detail/pages/read.hpp>
-#include <floptally/error.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
 
@@ -33,8 +33,7 @@ namespace detail {
     const pages::config_node* type = config.find("model_type");
     const std::string_view own = type == nullptr ? std::string_view() : std::string_view(type->text);
     if ((own == "floptally" || own == "hstu") && !options.pages.empty()) {
-        throw error("pages",
-                    "read no config of model_type \"" + std::string(own) + "\", which says itself what it multiplies");
+        refuse("pages", {"read no config of model_type \"", own, "\", which says itself what it multiplies"});
     }
     model_config model;
     if (own == "floptally") {
@@ -49,7 +48,7 @@ namespace detail {
         model = pages::read_pages(tree, options, known);
     }
     if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
-        throw error("mla", model.model_type + " has no latent attention to absorb");
+        refuse("mla", {model.model_type, " has no latent attention to absorb"});
     }
     return model;
 }
@@ -79,7 +78,7 @@ FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path
     const std::filesystem::path file = folder ? path / "config.json" : path;
     std::ifstream text(file);
     if (!text) {
-        throw error("config", "cannot read \"" + file.string() + "\"");
+        detail::refuse("config", {"cannot read \"", file.string(), "\""});
     }
     return read_config(text, options);
 }

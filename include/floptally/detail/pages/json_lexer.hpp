@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally::detail::pages {
 
@@ -61,7 +61,7 @@ class json_lexer {
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail() const {
-        throw error("config", "must be a JSON object, cannot be parsed at byte " + std::to_string(at_));
+        refuse("config", {"must be a JSON object, cannot be parsed at byte ", at_});
     }
 
   private:

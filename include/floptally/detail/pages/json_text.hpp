@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/detail/pages/json_lexer.hpp>
-#include <floptally/error.hpp>
 
 /// @file
 /// The text of a config, read into the reader's own tree. A JSON library would be half of what a unit that reads a
@@ -179,7 +179,7 @@ class json_text {
         }
         made.is = config_node::kind::real;
         if (std::from_chars(from_.number.data(), end, made.real).ec != std::errc{} && is_large()) {
-            throw error("config", "must be a JSON object, has a number that no double holds");
+            refuse("config", {"must be a JSON object, has a number that no double holds"});
         }
     }
     /// Of a number that is too large or too small for a double, which then is 0: digits before the point, less zeros

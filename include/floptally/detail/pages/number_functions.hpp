@@ -22,7 +22,7 @@ inline value ceil_of(const function_call& c) {
         return c.whole(std::ceil(c.real(0)));
     }
     if (c.number(1) < 1 || c.number(0) < 0) {
-        c.fail("must divide by a number of at least 1");
+        c.fail({"must divide by a number of at least 1"});
     }
     return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
 }
@@ -39,7 +39,7 @@ inline value power_of(const function_call& c) {
     std::int64_t power = 1;
     for (std::int64_t k = 0; k < c.number(1); ++k) {
         if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
-            c.fail("beyond 2^62");
+            c.fail({"beyond 2^62"});
         }
     }
     return number_value(power);
