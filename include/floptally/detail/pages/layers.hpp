@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
@@ -16,7 +17,6 @@
 #include <floptally/detail/pages/part_table.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/part_list.hpp>
-#include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 
 namespace floptally::detail::pages {
@@ -71,7 +71,7 @@ class block_reader {
     [[nodiscard]] bool holds(const part_line& line) {
         const value one = in_.evaluate(*from_.where, line.condition);
         if (!one.counts() && !one.is_none()) {
-            page_error(from_.where->name, line.line, "expected yes or no after \"if\", got " + in_.shown(one));
+            page_error(from_.where->name, line.line, {"expected yes or no after \"if\", got ", in_.shown(one)});
         }
         return one.on();
     }
@@ -140,8 +140,7 @@ class layer_reader {
     void read(std::uint64_t used, cost& sum, part_list& parts) {
         const std::uint64_t layers = in_.number("layers");
         if (layers == 0 || layers > 10'000) {
-            throw error(in_.config().field("num_hidden_layers"),
-                        "must be an integer from 1 to 10000, got " + std::to_string(layers));
+            refuse(in_.config().field("num_hidden_layers"), {"must be an integer from 1 to 10000, got ", layers});
         }
         run now;
         std::uint64_t norms = 0;

@@ -65,7 +65,7 @@ inline value across_frames_of(const function_call&) { return mask_value_of(mask:
 inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::int64_t, std::int64_t, std::int64_t)) {
     const array_of<std::int64_t> all = c.numbers(0);
     if (all.size() != 2 && all.size() != 4) {
-        c.fail("takes one or two entries of two numbers, got " + std::to_string(all.size()) + " numbers");
+        c.fail({"takes one or two entries of two numbers, got ", std::to_string(all.size()), " numbers"});
     }
     const std::size_t other = all.size() - 2;
     return made(all[0], all[1], all[other], all[other + 1]);
@@ -79,7 +79,7 @@ inline value kept_squares_of(const function_call& c) {
 /// measured("text_visits"): what no config and no sample says, but the caller, by tally::add_measured.
 inline value measured_of(const function_call& c) {
     if (c.given[0].is != value::kind::text) {
-        c.fail("takes the name of a word");
+        c.fail({"takes the name of a word"});
     }
     return mask_value_of(measured(c.given[0].text));
 }
@@ -106,20 +106,20 @@ inline value field_of(const function_call& c) {
     const array_of<std::int64_t> dilations =
         c.has(3) ? c.numbers(3, kernels.size()) : array_of<std::int64_t>(kernels.size(), 1);
     if (strides.size() != kernels.size() || paddings.size() != kernels.size() || dilations.size() != kernels.size()) {
-        c.fail("lists of different sizes");
+        c.fail({"lists of different sizes"});
     }
     std::int64_t field = 1;
     std::int64_t stride = 1;
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         for (const std::int64_t one : {kernels[k], strides[k], paddings[k], dilations[k]}) {
             if (one < 0 || one > 0xFFFF) {
-                c.fail("numbers must be from 0 to 65535, got " + std::to_string(one));
+                c.fail({"numbers must be from 0 to 65535, got ", one});
             }
         }
         field += ((kernels[k] - 1) * dilations[k] - 2 * paddings[k]) * stride;
         stride *= strides[k];
         if (stride > 0x7FFF'FFFF) {
-            c.fail("strides multiply beyond 2^31");
+            c.fail({"strides multiply beyond 2^31"});
         }
     }
     return number_value(field);

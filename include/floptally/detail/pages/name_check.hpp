@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/nearest.hpp>
@@ -133,8 +134,7 @@ class name_check {
                                                               const array_of<std::string_view>& known) {
         const std::string_view near = nearest(name, known);
         page_error(where.name, line,
-                   std::string(what) + " \"" + std::string(name) + "\"" +
-                       (near.empty() ? std::string() : "; nearest: " + std::string(near)));
+                   {what, " \"", name, "\"", (near.empty() ? std::string() : "; nearest: " + std::string(near))});
     }
 
     array_of<std::string_view> asked_;

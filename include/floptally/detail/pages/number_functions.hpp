@@ -25,7 +25,7 @@ inline value ceil_of(const function_call& c) {
         return c.whole(std::ceil(c.real(0)));
     }
     if (c.number(1) < 1 || c.number(0) < 0) {
-        c.fail("must divide by a number of at least 1");
+        c.fail({"must divide by a number of at least 1"});
     }
     return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
 }
@@ -42,7 +42,7 @@ inline value power_of(const function_call& c) {
     std::int64_t power = 1;
     for (std::int64_t k = 0; k < c.number(1); ++k) {
         if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
-            c.fail("beyond 2^62");
+            c.fail({"beyond 2^62"});
         }
     }
     return number_value(power);
@@ -61,7 +61,7 @@ inline value root_of(const function_call& c) {
 inline value entries_of(const function_call& c) {
     const config_node* object = c.given[0].given;
     if (object == nullptr || object->is != config_node::kind::object) {
-        c.fail("takes an object, got " + c.in.shown(c.given[0]));
+        c.fail({"takes an object, got ", c.in.shown(c.given[0])});
     }
     const array_of<std::int64_t> values = c.numbers(0);
     array_of<value> all;
