@@ -64,12 +64,12 @@ divides = yes
 # A model of a text and towers.
 page base.composite
 with tie_word_embeddings no, num_labels number absent, id2label object?
-with vocab_size number?, transformers_version text?
+with vocab_size number?, transformers_version text?, text_config.tie_word_embeddings flag?
 labels = .num_labels ?? (given(.id2label) ? size(.id2label) : 2)
 tied   = .tie_word_embeddings
-# Of a class that ties unless it is told, and whose config does not say. In a file of version 4, what its text does: that version
-# tied as the text, and such a checkpoint has both matrices.
-tied_unsaid = .transformers_version begins "4." ? text.tied : yes
+# Of a class that ties unless it is told, and whose config does not say: what its text_config says. In a file of version 4, what
+# the class of its text does: that version tied as the text, and such a checkpoint has both matrices.
+tied_unsaid = given(.text_config.tie_word_embeddings) or .transformers_version begins "4." ? text.tied : yes
 note given(.vocab_size) and .vocab_size != text.v: vocab_size ({.vocab_size}) is not that of the text ({text.v}), which counts
 class ForConditionalGeneration: text ForCausalLM
 class Model: text Model

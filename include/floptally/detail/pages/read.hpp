@@ -31,7 +31,7 @@ namespace floptally::detail::pages {
     }
     refuse(config.field("model_type"),
            {"unknown type \"", type, "\"", hint,
-            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
+            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n",
             "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module"});
 }
 
