@@ -226,9 +226,14 @@ class tensor_share {
                         "q, k and v are one row that does not say how many heads each has: give another rule in "
                         "tensor_options::rules");
         }
-        const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
-        const cost_row evenly = divided(row, own.units, place.field("num_attention_heads"));
-        return replicas ? overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads) : evenly;
+        const std::string heads = place.field("num_attention_heads");
+        if (kv_heads == own.units || !requires_replicas(kv_heads, place)) {
+            return divided(row, own.units, heads);
+        }
+        if (own.units % tp_ != 0) {
+            throw error(heads, must_be("a multiple of", own.units));
+        }
+        return overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads);
     }
 
     /// Slices of the padded vocabulary, of which the last ones may have no real row.

@@ -9,6 +9,7 @@ with vocab_size 42384, hidden_size 1024, intermediate_size 4096, num_hidden_laye
 with max_position_embeddings 1024, tie_word_embeddings yes
 without attention_bias
 bias   = 4*h
+fused_qkv = no
 positions = .max_position_embeddings
 once:  positions count 2*h        # rows that are never used: positions start at 2
 classes ForCausalLM Model ForSequenceClassification ForTokenClassification

@@ -13,6 +13,7 @@ layers = .num_hidden_layers // .num_layers
 heads  = .num_attention_heads // .num_heads
 f      = .intermediate_size ?? 4*h
 bias   = h                        # of the output alone
+fused_qkv = no
 positions = .max_position_embeddings
 kinds  = .attention_layers ?? repeated(.attention_types)
 sees   = kinds[i] == "local" ? window(.window_size) : causal

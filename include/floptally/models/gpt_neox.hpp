@@ -14,6 +14,7 @@ mtp_norms = norms + 6*h
 bias   = .attention_bias ? (heads + 2*kv) * dim + h : 0
 feed:  mlp inner f, bias f + h
 divides = yes
+fused_qkv = yes
 )page";
 
 }  // namespace floptally::models

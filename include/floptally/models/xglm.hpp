@@ -12,6 +12,7 @@ layers = .num_hidden_layers // .num_layers
 heads  = .num_attention_heads // .attention_heads
 f      = .ffn_dim
 bias   = 4*h
+fused_qkv = no
 classes ForCausalLM Model
 )page";
 
