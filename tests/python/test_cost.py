@@ -271,11 +271,26 @@ FUSED = [
     ("glm4", GROUPED, ["gate_up_proj"]),
     ("glm4", GROUPED, ["q_proj", "k_proj", "gate_up_proj", "down_proj"]),
 ]
+#: Types whose feed-forward reads what entered the layer, so that an adapter of the first layer's attention is not below it.
+SIDE_BY_SIDE = [
+    ("gpt_neox", SIZES, ["query_key_value"]),
+    ("falcon", SIZES, ["query_key_value"]),
+    ("falcon", {**SIZES, "new_decoder_architecture": True, "num_kv_heads": 2}, ["query_key_value", "dense"]),
+    ("gptj", {**GPT, "rotary_dim": 4}, ["q_proj", "v_proj"]),
+    ("gptj", {**GPT, "rotary_dim": 4}, ["fc_in"]),
+    ("codegen", {**GPT, "rotary_dim": 4}, ["qkv_proj"]),
+    ("phi", SIZES, ["v_proj"]),
+    ("cohere", {**SIZES, "pad_token_id": 0}, ["q_proj", "up_proj"]),
+    ("cohere2", {**SIZES, "pad_token_id": 0}, ["o_proj"]),
+    ("stablelm", {**SIZES, "num_key_value_heads": 4, "use_parallel_residual": True}, ["k_proj"]),
+    ("stablelm", {**SIZES, "num_key_value_heads": 4}, ["k_proj"]),
+]
+ADAPTED = FUSED + SIDE_BY_SIDE
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:fan_in_fan_out")
-@pytest.mark.parametrize(("kind", "config", "modules"), FUSED, ids=[f"{kind}: {' '.join(of)}" for kind, _, of in FUSED])
-def test_one_matrix_of_several_has_one_adapter(kind, config, modules):
+@pytest.mark.parametrize(("kind", "config", "modules"), ADAPTED, ids=[f"{kind}: {' '.join(of)}" for kind, _, of in ADAPTED])
+def test_adapters_of_other_types_are_counted_as_they_run(kind, config, modules):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     peft = pytest.importorskip("peft", reason="peft is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -10,6 +10,7 @@ without n_positions, summary_type, summary_use_proj, summary_proj_to_labels
 norms  = 2*h                      # attention and MLP side by side share one
 bias   = 0
 fused_qkv = no
+beside = yes
 positions = 0
 class ForCausalLM: head out v, bias, words
 class Model:
