@@ -226,14 +226,9 @@ class tensor_share {
                         "q, k and v are one row that does not say how many heads each has: give another rule in "
                         "tensor_options::rules");
         }
-        const std::string heads = place.field("num_attention_heads");
-        if (kv_heads == own.units || !requires_replicas(kv_heads, place)) {
-            return divided(row, own.units, heads);
-        }
-        if (own.units % tp_ != 0) {
-            throw error(heads, must_be("a multiple of", own.units));
-        }
-        return overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads);
+        const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
+        return replicas && own.units % tp_ == 0 ? overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads)
+                                                : divided(row, own.units, place.field("num_attention_heads"));
     }
 
     /// Slices of the padded vocabulary, of which the last ones may have no real row.
