@@ -18,6 +18,8 @@ namespace floptally::detail {
 /// Collects the stages of a config in whatever order it is read.
 class part_list {
   public:
+    static constexpr std::size_t no_part = ~std::size_t{0};
+
     /// What stands outside the layers; a cost without rows is no stage.
     [[gnu::noinline]] void add(const component_name& name, part_role role, const cost& one) {
         if (!one.rows().empty()) {
@@ -34,11 +36,13 @@ class part_list {
     /// The parts of one layer; equal layers that follow each other become one run.
     void add_layer(std::uint64_t index, std::vector<cost> parts) { add_layers(index, 1, std::move(parts)); }
 
-    [[gnu::noinline]] void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts) {
-        if (!runs_.empty() && runs_.back().parts == parts) {
+    /// `beside`: the part that reads what entered the layer, if any does.
+    [[gnu::noinline]] void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts,
+                                      std::size_t beside = no_part) {
+        if (!runs_.empty() && runs_.back().parts == parts && runs_.back().beside == beside) {
             runs_.back().repeat += repeat;
         } else {
-            runs_.push_back({index, repeat, std::move(parts)});
+            runs_.push_back({index, repeat, std::move(parts), beside});
         }
     }
 
@@ -78,6 +82,7 @@ class part_list {
         std::uint64_t first = 0;
         std::uint64_t repeat = 1;
         std::vector<cost> parts;
+        std::size_t beside = no_part;
     };
 
     /// Every cost that is there.
@@ -107,8 +112,13 @@ class part_list {
         std::vector<model_part> stages = inputs_;
         stages.insert(stages.end(), encoder_.begin(), encoder_.end());
         for (const run& layers : runs_) {
-            for (const cost& part : layers.parts) {
-                stages.push_back({name, role, part, layers.first, layers.repeat});
+            for (std::size_t i = 0; i < layers.parts.size(); ++i) {
+                stages.push_back({.name = name,
+                                  .role = role,
+                                  .cost = layers.parts[i],
+                                  .first_layer = layers.first,
+                                  .repeat = layers.repeat,
+                                  .beside = i == layers.beside});
             }
         }
         stages.insert(stages.end(), after_.begin(), after_.end());

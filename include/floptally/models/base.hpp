@@ -19,9 +19,11 @@ f      = .intermediate_size
 norms  = 2*h                      # parameters of the norms of one layer
 final_norm = h                    # of the norm after the last layer
 qk_norm = 0
+beside = no                       # whether the feed-forward reads what entered the layer, and not what the attention made
+fused_qkv = no                    # whether the class has one matrix of queries, keys and values
 bias   = 0                        # of the attention
 sees   = causal
-mixer: gqa heads heads, kv kv, dim dim, norm qk_norm, bias bias, sees sees
+mixer: gqa heads heads, kv kv, dim dim, norm qk_norm, bias bias, sees sees, fused fused_qkv
 feed:  gated inner f
 both_ways = .use_bidirectional_attention == yes or .use_bidirectional_attention == "all"
 honours_both_ways = no

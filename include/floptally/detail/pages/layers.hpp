@@ -131,6 +131,7 @@ class layer_reader {
     layer_reader(scope& in, mla_core latent_core) : in_(in) {
         for (const char* name : {"before", "into_mixer", "mixer", "cross", "into_feed", "feed", "more"}) {
             if (const scope::found_block found = in.find_block(name); found.is != nullptr) {
+                feed_ = std::string_view(name) == "feed" ? blocks_.size() : feed_;
                 blocks_.push_back({block_reader(in, found, latent_core), {}});
             }
         }
@@ -244,17 +245,20 @@ class layer_reader {
         }
         std::vector<cost> all(1);
         all[0].add_parameters("norm", term::norm, layers.norms);
+        std::size_t beside = part_list::no_part;
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (layers.variants[b] != block_reader::nothing) {
+                beside = b == feed_ && in_.on("beside") ? all.size() : beside;
                 const cost& made = blocks_[b].reader.made(layers.variants[b]);
                 all.push_back(layers.detached ? made.detached() : made);
             }
         }
-        parts.add_layers(layers.first, layers.repeat, std::move(all));
+        parts.add_layers(layers.first, layers.repeat, std::move(all), beside);
     }
 
     scope& in_;
     array_of<entry> blocks_;
+    std::size_t feed_ = block_reader::nothing;
     run last_;
 };
 

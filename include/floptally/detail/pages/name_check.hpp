@@ -20,10 +20,10 @@ namespace floptally::detail::pages {
 
 /// What the reader asks a page for; a composite besides for `NAME_units` and the like of each model inside.
 inline constexpr std::string_view reader_names[] = {
-    "h",      "layers",    "v",         "norms",        "final_norm", "first_norm", "sees",
-    "tied",   "positions", "embedding", "always_tied",  "mtp",        "mtp_norms",  "no_mtp",
-    "stands", "units",     "attends",   "class_tokens", "last_units", "rows",       "columns",
-    "frames", "clip",      "input",     "tokens_for",   "per_unit",   "per_frame",  "per_token"};
+    "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",   "tied",
+    "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands", "units",
+    "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",   "input",
+    "tokens_for", "per_unit",     "per_frame",   "per_token", "beside"};
 inline constexpr std::string_view inner_names[] = {"_layers", "_units", "_per_unit", "_per_frame", "_per_token"};
 inline constexpr std::string_view block_names[] = {"before", "into_mixer", "mixer", "cross", "into_feed", "feed",
                                                    "more",   "once",       "stem",  "after", "mtp",       "text_after"};
