@@ -67,6 +67,7 @@ const std::vector<definition> masks_by_definition{
     {mask::cross_attention(), [](u64, u64) { return true; }},
     {mask::prefix_lm(5), [](u64 i, u64 j) { return j <= i || j < 5; }},
     {mask::encoder(), [](u64, u64) { return true; }},
+    {mask::encoder_window(2, 3), [](u64 i, u64 j) { return i <= j + 2 && j <= i + 3; }},
 };
 
 mask_set all_masks() {
@@ -77,7 +78,7 @@ mask_set all_masks() {
     return set;
 }
 
-bool of_other_side(const mask& which) { return which == mask::encoder(); }
+bool of_other_side(const mask& which) { return which.is_of_other_side(); }
 
 /// Every (query, key) of rows that a token for token `held` says are there.
 u64 enumerated_pairs(const definition& which, const sequence& s, const std::function<bool(u64 row)>& held) {
@@ -87,7 +88,8 @@ u64 enumerated_pairs(const definition& which, const sequence& s, const std::func
     u64 pairs = 0;
     for (u64 row = 0; row < rows; ++row) {
         for (u64 key = 0; key < keys; ++key) {
-            pairs += held(row) && which.attends(s.past + row, key) ? 1U : 0U;
+            const u64 query = of_other_side(which.made) ? row : s.past + row;
+            pairs += held(row) && which.attends(query, key) ? 1U : 0U;
         }
     }
     return pairs;

@@ -464,6 +464,28 @@ TEST_CASE("an encoder's mask attends every pair of the other side, whatever this
     CHECK(mask::encoder().pairs(sequence{0, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
+TEST_CASE("an encoder's window attends the pairs of the other side that are near enough") {
+    for (const std::int64_t left : {-1, 0, 1, 4, 30}) {
+        for (const std::int64_t right : {-1, 0, 2, 9}) {
+            const mask near = mask::encoder_window(left, right);
+            for (std::uint32_t keys = 0; keys <= 25; ++keys) {
+                std::uint64_t pairs = 0;
+                for (std::int64_t i = 0; i < keys; ++i) {
+                    for (std::int64_t j = 0; j < keys; ++j) {
+                        pairs += (left < 0 || i - j <= left) && (right < 0 || j - i <= right) ? 1 : 0;
+                    }
+                }
+                REQUIRE(near.pairs(sequence{.length = 3, .past = 2, .keys = keys}) == pairs);
+            }
+        }
+    }
+    CHECK(mask::encoder_window(3, -1).is_of_other_side());
+    CHECK(mask::encoder_window(3, -1).name() == "encoder_window(3,-1)");
+    CHECK(mask::window(3, -1).on_encoder() == mask::encoder_window(3, -1));
+    CHECK(mask::causal().on_encoder() == mask::encoder_window(-1, 0));
+    CHECK(mask::bidirectional().on_encoder() == mask::encoder());
+}
+
 TEST_CASE("no mask but cross attention and an encoder's looks at the keys of the other side") {
     for (const definition& d : every_definition(6)) {
         if (d.which != rule::cross_attention && d.which != rule::encoder) {

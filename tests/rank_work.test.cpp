@@ -302,6 +302,26 @@ TEST_CASE("One fused matrix of q, k and v is split by heads") {
     }
 }
 
+TEST_CASE("A fused matrix of q, k and v whose products do not divide by tp splits where three matrices do") {
+    const auto of_ranks = [](bool fused) {
+        const gqa attention{.num_heads = 4, .num_kv_heads = 1, .head_dim = 1, .fused_qkv = fused};
+        const std::vector<model_part> whole{{.name = "layer", .cost = attention.cost({.hidden_size = 5})}};
+        cost all;
+        for (std::uint64_t rank = 0; rank < 4; ++rank) {
+            const std::vector<model_part> own = tensor_stages(whole, 4, rank);
+            all += cost_of({own.data(), own.size()});
+        }
+        return all;
+    };
+    const cost fused = of_ranks(true);
+    const cost separate = of_ranks(false);
+    tally batch(fused.masks());
+    batch.add_lengths(std::vector<int>{7});
+    CHECK(fused.parameters() == separate.parameters());
+    CHECK(evaluate(fused, batch).total(view::padded) == evaluate(separate, batch).total(view::padded));
+    CHECK(evaluate(fused, batch).total(view::useful) == evaluate(separate, batch).total(view::useful));
+}
+
 TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and under every convention") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());

@@ -88,6 +88,7 @@ TEST_CASE("H11: tiles of the masks of a sequence", "[tile_bound]") {
         all.push_back({mask::compressed_keys(n), [n](auto i, auto j) { return j * n + n - 1 <= i; }});
         all.push_back({mask::prefix_lm(n), [n](auto i, auto j) { return j <= i || j < n; }});
         all.push_back({mask::window(n, 2), [n](auto i, auto j) { return i - j <= n && j - i <= 2; }});
+        all.push_back({mask::encoder_window(n, 2), [n](auto i, auto j) { return i - j <= n && j - i <= 2; }});
         all.push_back({mask::window(-1, n), [n](auto i, auto j) { return j - i <= n; }});
         all.push_back({mask::window(n, -1), [n](auto i, auto j) { return i - j <= n; }});
     }

@@ -23,6 +23,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"aimv2_vision_model", 312345600},
         {"altclip", 648265729},
         {"altclip_vision_model", 87456000},
+        {"aria", 18701885824},
         {"audio-spectrogram-transformer", 86190338},
         {"audioflamingo3", 12708843520},
         {"audioflamingo3_encoder", 636968960},
@@ -105,6 +106,14 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"lasr_ctc", 105265408},
         {"lasr_encoder", 105002752},
         {"lfm2_vl", 2812857088},
+        {"lfm3_vl", 1918181888},
+        {"lfm3_vl_vision", 164206336},
+        {"instructblip", 1297466112},
+        {"instructblipvideo", 1297466112},
+        {"neomme", 262937906},
+        {"sam", 93735728},
+        {"gemma3n", 7818517072},
+        {"gemma3n_vision", 294126912},
         {"lighton_ocr", 1005647872},
         {"llava", 7062902784},
         {"llava_next", 7062906880},
@@ -180,6 +189,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"sapiens2", 395450368},
         {"seamless_m4t", 1526945088},
         {"seamless_m4t_v2", 1501842240},
+        {"sew-d", 93614240},
         {"sew", 93221024},
         {"siglip", 203155970},
         {"siglip2", 203202050},
@@ -222,6 +232,12 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         INFO(type);
         CHECK(floptally::read_config(json{{"model_type", type}}).cost.parameters() == count);
     }
+    CHECK(error_of([] {
+              return floptally::read_config(json{{"model_type", "sew-d"}, {"use_weighted_layer_sum", true}});
+          }) == "use_weighted_layer_sum: is not supported for model_type sew-d; must be false or absent, got true");
+    // Its class has an adapter of another width than its text's.
+    CHECK(floptally::read_config(json{{"model_type", "molmo2"}, {"adapter_config", {{"text_hidden_size", 4096}}}})
+              .cost.parameters() == 8704301520);
     // The classes of these have no default vocabulary.
     for (const auto& [type, bare, count] :
          {std::tuple{"wav2vec2-conformer", "Wav2Vec2ConformerModel", std::uint64_t{179730304}},
@@ -241,7 +257,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         INFO(type);
         try {
             if (floptally::read_config(config).cost.masks().has_towers()) {
-                CHECK((parameters.count(type) == 1 || type.starts_with("wav2vec2-")));
+                CHECK((parameters.count(type) == 1 || type.starts_with("wav2vec2-") || type == "molmo2"));
             }
         } catch (const floptally::error&) {
             // a type whose sizes are not of these names: not one with towers, or it is listed

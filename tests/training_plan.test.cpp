@@ -132,6 +132,33 @@ test_model llama() {
             all_of({gqa_weights, mlp_weights, outer_weights})};
 }
 
+/// Attention and feed-forward side by side: both read what entered the layer.
+test_model side_by_side() {
+    constexpr transformer<gqa, gated_mlp> model{.hidden_size = h,
+                                                .num_layers = 4,
+                                                .attention = {4, 2, 3},
+                                                .feed_forward = {20},
+                                                .vocab = words,
+                                                .layer_elementwise = {.norm = h},
+                                                .final_elementwise = {.norm = h}};
+    std::vector<model_part> parts = parts_of(model);
+    for (model_part& one : parts) {
+        one.beside = one.cost.components().find("mlp") < one.cost.components().size();
+    }
+    return {"side by side", parts,
+            [](tape& t, const batch_sums& b) {
+                tensor x = t.mix({t.input(), t.table("embedding")});
+                for (int i = 0; i < 4; ++i) {
+                    t.enter_layer(i);
+                    const tensor normed = t.mix({x}, "norm");
+                    const tensor attended = self_attention(t, b.tokens, b.causal, normed, 4, 2, 3);
+                    x = t.mix({x, attended, swiglu(t, "mlp", b.tokens, 1, h, 20, normed)});
+                }
+                t.loss(head(t, b, x));
+            },
+            all_of({gqa_weights, mlp_weights, outer_weights})};
+}
+
 test_model experts() {
     constexpr transformer<gqa, dense_first<gated_mlp, moe>> model{
         .hidden_size = h,
@@ -431,8 +458,8 @@ test_model streams() {
 }
 
 const std::vector<test_model>& models() {
-    static const std::vector<test_model> all{llama(),           experts(),     latent(), hybrid(),
-                                             encoder_decoder(), multi_token(), streams()};
+    static const std::vector<test_model> all{llama(),  side_by_side(),    experts(),     latent(),
+                                             hybrid(), encoder_decoder(), multi_token(), streams()};
     return all;
 }
 

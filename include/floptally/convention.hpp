@@ -8,6 +8,7 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/statistics/moments.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
@@ -116,7 +117,10 @@ struct convention {
 constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
                                          const attention_context& /*model*/) {
     const auto square = [&] { return counted_statistics(moment_rules::squares{}).also(moment_rules::cached{}); };
-    switch (attends.shape()) {
+    if (attends.is_of_other_side() && attends.shape() == pair_shape::full && how.windows == window_pairs::ignored) {
+        return counted_statistics(mask_rules::encoder{});  // whose square is not of this side's length
+    }
+    switch (attends.is_of_other_side() ? pair_shape::units : attends.shape()) {
         case pair_shape::units:
             break;
         case pair_shape::beyond_causal:

@@ -200,23 +200,23 @@ class cost {
     }
 
     /// The same layers on the other side of an encoder-decoder: over `keys` in place of `tokens`, each token of the
-    /// other side seeing every other. Components become "encoder.…", but for norm, bias, embedding and rows over routed
-    /// visits. A mask other than bidirectional has no such form.
+    /// other side seeing every other, or those within a window. Components become "encoder.…", but for norm, bias,
+    /// embedding and rows over routed visits. A mask other than bidirectional and windows has no such form.
     [[nodiscard]] constexpr cost on_encoder() const {
         cost sum;
         for (cost_row row : table_.rows) {
+            mask attends;
             if (row.what == statistic::tokens) {
                 row.what = statistic::keys;
-            } else if (row.what == statistic::pairs && !(table_.masks[row.mask] == mask::bidirectional())) {
-                throw error("masks",
-                            table_.masks[row.mask].name() + " has no form on an encoder's side: only bidirectional");
-            } else if (row.what != statistic::pairs && row.what != statistic::count && row.what != statistic::routed) {
+            } else if (row.what == statistic::pairs || row.what == statistic::routed) {
+                attends = table_.masks[row.mask];
+            } else if (row.what != statistic::count) {
                 throw error(table_.components[row.component].view(), "an encoder has no other side to attend");
             }
             const component_name& own = table_.components[row.component];
-            const bool routed = row.what == statistic::routed;
-            sum.add_row(routed ? own : own.on_encoder(), weight_name(row), row,
-                        routed ? table_.masks[row.mask] : mask::encoder());
+            const bool pairs = row.what == statistic::pairs;
+            sum.add_row(row.what == statistic::routed ? own : own.on_encoder(), weight_name(row), row,
+                        pairs ? attends.on_encoder() : attends);
         }
         return sum;
     }

@@ -15,7 +15,7 @@ namespace floptally {
 /// ("cu_seqlens[2]"), a statistic ("squares").
 class error : public std::runtime_error {
   public:
-    error(std::string_view field, std::string_view problem)
+    [[gnu::cold, gnu::noinline]] error(std::string_view field, std::string_view problem)
         : std::runtime_error(std::string(field).append(": ").append(problem)), field_length_(field.size()) {}
 
     [[nodiscard]] std::string_view field() const noexcept { return std::string_view(what()).substr(0, field_length_); }

@@ -164,7 +164,7 @@ class flop_counter {
         const std::uint64_t* of_mask = of_word + detail::tally_words::before_masks(counted_.masks);
         for (std::size_t i = 0; i < counted_.masks.size() && i < counted_.needs.counted; ++i) {
             const rule& m = counted_.masks[i];
-            if (m.is_measured() && counted_.needs.words && sample.length != 0) {
+            if (m.is_measured() && m.in() == modality::text && counted_.needs.words && sample.length != 0) {
                 detail::word_table::refuse_unmeasured(m);
             }
             sum += (m.in() == modality::text ? detail::amount_of(m, sample) : 0) * *of_mask++;

@@ -8,6 +8,8 @@
 #define FLOPTALLY_SEPARATE_COMPILATION
 #endif
 
+#include <nlohmann/json.hpp>
+
 #include <floptally/json.hpp>
 
 /// @file

@@ -9,6 +9,8 @@
 #include <floptally/statistics/clip_rules.hpp>
 #include <floptally/statistics/grid_rules.hpp>
 #include <floptally/statistics/hstu_rules.hpp>
+#include <floptally/statistics/listed_rules.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/sequence_masks.hpp>
 #include <floptally/statistics/sparse_masks.hpp>
@@ -84,6 +86,10 @@ class mask : public rule {
     [[nodiscard]] static constexpr mask cross_attention() { return mask_rules::cross_attention{}; }
     /// Every token of the other side sees every other: k².
     [[nodiscard]] static constexpr mask encoder() { return mask_rules::encoder{}; }
+    /// Every token of the other side sees `left` before it and `right` behind it (−1: all).
+    [[nodiscard]] static constexpr mask encoder_window(std::int64_t left, std::int64_t right) {
+        return make_rule<mask_rules::encoder_window>(left, right);
+    }
     /// Causal, but the first `tokens` keys are seen by every query.
     [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) {
         return make_rule<mask_rules::prefix_lm>(tokens);
@@ -171,6 +177,16 @@ class mask : public rule {
     }
     /// Patches at one place of all frames.
     [[nodiscard]] static constexpr mask across_frames() { return make_rule<mask_rules::across_frames>(); }
+    /// So many units of a frame of so many patches, by a table of two; another frame is an error.
+    [[nodiscard]] static constexpr mask listed_units(std::int64_t patches, std::int64_t units,
+                                                     std::int64_t other_patches, std::int64_t other_units) {
+        return make_rule<unit_rules::listed_units>(patches, units, other_patches, other_units);
+    }
+    /// Each of these with every patch of its frame.
+    [[nodiscard]] static constexpr mask listed_pairs(std::int64_t patches, std::int64_t units,
+                                                     std::int64_t other_patches, std::int64_t other_units) {
+        return make_rule<mask_rules::listed_pairs>(patches, units, other_patches, other_units);
+    }
     /// What is left of a frame's patches where a share of them, in parts per million, is left out at random.
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
         return make_rule<unit_rules::kept_patches>(millionths, prefix);
@@ -182,6 +198,14 @@ class mask : public rule {
 
     using rule::in;
     [[nodiscard]] constexpr mask in(modality which) const { return rule::in(which); }
+    /// What a band is among the tokens of the other side; another mask has no form there.
+    [[nodiscard]] constexpr mask on_encoder() const {
+        if (!is<mask_rules::band>()) {
+            throw error("masks", name() + " has no form on an encoder's side: only bidirectional and windows");
+        }
+        const mask_rules::band& own = as<mask_rules::band>();
+        return own.left < 0 && own.right < 0 ? encoder() : encoder_window(own.left, own.right);
+    }
 };
 
 }  // namespace floptally

@@ -131,7 +131,10 @@ class tally : public adds_batches<tally> {
         if (padded < useful) {
             throw error(name, std::to_string(padded) + " padded are fewer than " + std::to_string(useful));
         }
-        const std::size_t index = masks().find(word);
+        std::size_t index = masks().find(word);
+        for (const modality in : {modality::vision, modality::audio}) {  // of a tower: its word is as unique
+            index = index == masks().size() ? masks().find(word.in(in)) : index;
+        }
         if (index == masks().size()) {
             throw error(name, "this tally has no such word: build it with masks() that have measured(\"" +
                                   std::string(name) + "\")");

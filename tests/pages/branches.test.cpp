@@ -268,7 +268,7 @@ TEST_CASE("Every way that a choice of a page can go is taken by a config that is
         {"internlm2:4 ?? null", remote},
         {"minicpm:5 ?? null", remote},
         {"minicpm:6 ? yes", remote},
-        {"base:21 or right yes", "no class that attends both ways where it is asked takes the word \"all\""},
+        {"base:23 or right yes", "no class that attends both ways where it is asked takes the word \"all\""},
         {"deepseek_v4:21 left and no", "of layers that predict further tokens, which a test of their own counts"},
         {"deepseek_v4:22 left and no", "likewise"},
         {"gemma3n_audio:35 left and no", refused},

@@ -220,10 +220,11 @@ TEST_CASE("The type of a config chooses among the pages that are given and the l
 
 TEST_CASE("A page stands between another and its base without its own base") {
     // What `wide` says of llama, of a llama with other layers: own lines first, then those, then the base's.
-    const std::string pages = "page my : small as wide\n"
-                              "page small : llama\nlayers = 3\nf = 100\n"
-                              "page wide : other\nf = 200\nh = 64\n"
-                              "page other : llama\nlayers = 5\n";
+    const std::string pages =
+        "page my : small as wide\n"
+        "page small : llama\nlayers = 3\nf = 100\n"
+        "page wide : other\nf = 200\nh = 64\n"
+        "page other : llama\nlayers = 5\n";
     const std::string alone = "page my : llama\nlayers = 3\nf = 200\nh = 64\n";
     CHECK(read_by(pages).cost == read_by(alone).cost);
     CHECK_FALSE(read_by(pages).cost == read_by("page my : llama\nlayers = 3\nf = 100\nh = 64\n").cost);

@@ -362,6 +362,48 @@ def merged_patches(height, width, side, line_ends):
     return height // side * (width // side + U64(line_ends))
 
 
+def reduced_pairs(height, width, field, stride, keys_field, keys_stride):
+    """mask_rules::reduced_pairs, of a frame"""
+    queries = strided(height, field, stride) * strided(width, field, stride)
+    return queries * (strided(height, keys_field, keys_stride) * strided(width, keys_field, keys_stride))
+
+
+@running_sum(
+    "side",
+    given=lambda side: within(1, side, LONGEST),
+    term=lambda cell, side: 2 * rest(cell, side) + 1,
+    hints=lambda n, side: [product_of(n, LONGEST - n)],
+)
+def line_squares(cells, side):
+    """window_lines::squares, of a side above 0"""
+    return cells // side * side * side + cells % side * (cells % side)
+
+
+def whole_line(cells):
+    """window_lines::squares, of a side of 0: the axis is one piece"""
+    return when(cells == 0, lambda: U64(0), lambda: cells // cells * cells * cells + cells % cells * (cells % cells))
+
+
+def window_lines(height, width, rows, columns):
+    """mask_rules::window_lines, of a frame; `rows` and `columns` are the squares of its axes"""
+    return width * rows + height * columns
+
+
+def across_frames(frames, frame_patches):
+    """mask_rules::across_frames, of 128 bits"""
+    return frames * frames * frame_patches
+
+
+def merged_pairs(frames, frame_units):
+    """unit_rules::merged_pairs"""
+    return frame_units * when(frames > 1, lambda: frames // 2, lambda: U64(frames))
+
+
+def merged_squares(frame_units):
+    """unit_rules::merged_squares, of a frame"""
+    return frame_units * frame_units
+
+
 def level_frame(height, width, window, level, shrinking, shifted):
     """level_frame: mask::level_windows"""
     stride = I64(2**level)
@@ -395,7 +437,34 @@ def windowed_sound(frames, window):
     return chunk_square_rows(frames, window)
 
 
+def strided_band(cells, field, stride, left, right):
+    """mask_rules::strided_band"""
+    frames = strided(cells, field, stride)
+    return frames + capped_ramp(frames, left) + capped_ramp(frames, right)
+
+
 # ---- sparse_masks.hpp ----
+
+
+def compressed_box(length, past, ratio, keys):
+    """mask_rules::compressed_box"""
+    return length * smaller((past + length) // ratio, U64(keys))
+
+
+@running_sum(
+    "best ratio",
+    given=lambda best, ratio: z3.And(within(1, best, PARAMETER), within(1, ratio, PARAMETER)),
+    term=lambda i, best, ratio: 2 * z3.If(quotient(i, ratio) < best, quotient(i, ratio), best)
+    + z3.If(z3.And(rest(i + 1, ratio) == 0, quotient(i + 1, ratio) <= best), ratio, 0),
+    hints=lambda n, best, ratio: [product_of(n, LONGEST - n), product_of(quotient(n, ratio), ratio - 1),
+                                  product_of(quotient(n, ratio), ratio), product_of(best, ratio),
+                                  product_of(quotient(n, ratio) - best, ratio),
+                                  product_of(quotient(n, ratio) - best, best)],
+)
+def best_compressed_square_rows(rows, best, ratio):
+    """maxtext::best_compressed_squares, of the first rows"""
+    keys = smaller(rows // ratio, U64(best))
+    return keys * (rows * U64(2) - keys * U64(ratio))
 
 
 @running_sum(

@@ -4,10 +4,18 @@
 import z3
 
 from formulas import (
+    across_frames,
+    chunk_square_rows,
     clip_squares,
     later_within,
+    line_squares,
+    merged_pairs,
     merged_patches,
+    merged_squares,
+    reduced_pairs,
     strided,
+    whole_line,
+    window_lines,
     window_pieces,
     window_start,
     windowed_frame,
@@ -122,8 +130,94 @@ def prove_clips():
                             product_of(LONGEST - tokens, LONGEST + tokens))
 
 
+def prove_lines():
+    """A patch's rows and columns of its window: pieces of an axis squared, once for each line of the other."""
+    line_squares.prove()
+    n, side = z3.Ints("n side")
+    with Scene(0 <= n, n <= LONGEST, within(1, side, PARAMETER)) as scene:
+        scene.prove("window_lines: what chunks have of an axis",
+                    value_of(line_squares(U64(n), U64(side))) == value_of(chunk_square_rows(U64(n), U64(side))))
+    with Scene(1 <= n, n <= LONGEST) as scene:
+        scene.prove("window_lines: without windows, all of an axis", value_of(whole_line(U64(n))) == n * n,
+                    product_of(n, n))
+    height, width, rows, columns, line = z3.Ints("height width rows columns line")
+    decide("window_lines: a column more adds the pairs of rows, and its own row in every line", [],
+           (width + 1) * rows + height * (columns + line) - (width * rows + height * columns) == rows + height * line)
+    with Scene(1 <= height, 1 <= width, height * width <= LONGEST, height <= LONGEST, width <= LONGEST, 0 <= rows,
+               0 <= columns, rows <= height * height, columns <= width * width) as scene:  # proven with line_squares
+        U64(value_of(window_lines(variable("height"), variable("width"), variable("rows"), variable("columns"))))
+        scene.prove_no_wrap("window_lines", product_of(width, height * height - rows),
+                            product_of(height, width * width - columns), product_of(height - 1, width - 1),
+                            product_of(LONGEST - height * width, height + width),
+                            product_of(LONGEST, LONGEST + 1 - height - width), product_of(width, rows),
+                            product_of(height, columns))
+
+
+def prove_reduced():
+    """Each cell that is left sees every cell that further convolutions leave: `prove_strides` counts both."""
+    lines, columns, keys = z3.Ints("lines columns keys")
+    decide("reduced_pairs: a line of cells more adds as many rows of keys", [],
+           (lines + 1) * columns * keys - lines * columns * keys == columns * keys)
+    height, width, field, stride, keys_field, keys_stride = z3.Ints("height width field stride keys_field keys_stride")
+    sizes = [within(1, one, PARAMETER) for one in (field, stride, keys_field, keys_stride)]
+    frame = [0 <= height, 0 <= width, height <= LONGEST, width <= LONGEST, height * width <= LONGEST]
+    with Scene(*frame, *sizes) as scene:
+        named = lambda name: variable(name, I64)
+        kernels = [(named("field"), named("stride")), (named("keys_field"), named("keys_stride"))]
+        left = [value_of(strided(variable(axis), *kernel)) for kernel in kernels for axis in ("height", "width")]
+        pairs = value_of(reduced_pairs(variable("height"), variable("width"), *kernels[0], *kernels[1]))
+        scene.prove("reduced_pairs: the cells times the keys", pairs == left[0] * left[1] * (left[2] * left[3]))
+        fits = [0 <= one for one in left]
+        for cells, axis, one in zip((height, width) * 2, "hwhw", left):
+            kernel = field if one is left[0] or one is left[1] else keys_field
+            step = stride if one is left[0] or one is left[1] else keys_stride
+            scene.prove(f"reduced_pairs: no more cells of an axis than there are ({axis})",
+                        z3.And(0 <= one, one <= cells), product_of(step - 1, quotient(cells - kernel, step)))
+    queries, all_keys, patches = z3.Ints("queries all_keys patches")
+    decide("reduced_pairs: fewer cells of both axes are fewer cells of a frame",
+           [0 <= lines, lines <= height, 0 <= columns, columns <= width, product_of(height - lines, width),
+            product_of(lines, width - columns)], lines * columns <= height * width)
+    decide("reduced_pairs: their pairs fit 64 bits",
+           [0 <= queries, queries <= patches, 0 <= all_keys, all_keys <= patches, patches <= LONGEST,
+            product_of(patches - queries, all_keys), product_of(patches, patches - all_keys),
+            product_of(LONGEST - patches, LONGEST + patches)], queries * all_keys <= 2**64 - 1)
+
+
+def prove_frames():
+    """Across frames, pairs of frames, and merged patches that see each other."""
+    t, patches, units = z3.Ints("t patches units")
+    bounds = [0 <= t, t < LONGEST, 0 <= patches, patches <= LONGEST]
+    seen = lambda frames: across_frames(frames, patches)
+    decide("across_frames: 0 of no frames", bounds, seen(z3.IntVal(0)) == 0)
+    decide("across_frames: a frame more adds the row, the column and itself of each place", bounds,
+           seen(t + 1) - seen(t) == patches * (2 * t + 1))
+    decide("across_frames: fits 128 bits", [*bounds, product_of(LONGEST - t, LONGEST + t),
+                                            product_of(LONGEST * LONGEST - t * t, patches),
+                                            product_of(LONGEST * LONGEST, LONGEST - patches)], seen(t) < 2**128)
+    with Scene(2 <= t, t <= LONGEST, 0 <= units, units <= LONGEST) as scene:
+        pairs = value_of(merged_pairs(variable("t"), variable("units")))
+        whole = prove_count("merged_pairs: two frames each, of which both are there", scene,
+                            lambda j, _: 2 * j + 1 < t, (0, t), (z3.IntVal(0), quotient(t, 2)))
+        scene.prove("merged_pairs: of each the merged patches of one", pairs == units * whole)
+        U64(pairs)
+        scene.prove_no_wrap("merged_pairs", product_of(units, t - whole), product_of(LONGEST - units, t),
+                            product_of(LONGEST, LONGEST - t), whole <= t)
+    with Scene(0 <= t, t <= 1, 0 <= units, units <= LONGEST) as scene:
+        scene.prove("merged_pairs: an image is one frame", value_of(merged_pairs(variable("t"), variable("units")))
+                    == z3.If(t == 1, units, 0))
+    with Scene(0 <= units, units < LONGEST) as scene:
+        of = lambda n: value_of(merged_squares(U64(n)))
+        scene.prove("merged_squares: one more adds its row, its column and itself",
+                    of(units + 1) - of(units) == 2 * units + 1)
+        U64(of(units + 1))
+        scene.prove_no_wrap("merged_squares", product_of(LONGEST - units - 1, LONGEST + units + 1))
+
+
 def prove():
     prove_windows()
+    prove_lines()
+    prove_reduced()
+    prove_frames()
     prove_blocks()
     prove_strides()
     prove_images()

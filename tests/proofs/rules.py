@@ -57,6 +57,11 @@ SEQUENCES = {
     "best_pools": (lambda s, a, b, c: f.difference(lambda n: f.best_pool_rows(n, b, a), s), (1, 1)),
     "cross_attention": (lambda s, a, b, c: f.cross_attention(s.length, s.keys), ()),
     "encoder": (lambda s, a, b, c: f.encoder(s.keys), ()),
+    # A window of the other side, which is proven as any window is.
+    "encoder_window": (lambda s, a, b, c: f.band(s.keys, U64(0), I64(a), I64(b)), (-1, -1)),
+    "compressed_box": (lambda s, a, b, c: f.compressed_box(s.length, s.past, a, b), (1, 1)),
+    "best_compressed_squares": (
+        lambda s, a, b, c: f.difference(lambda n: f.best_compressed_square_rows(n, b, a), s), (1, 1)),
     "prefix_lm": (lambda s, a, b, c: f.prefix_lm(s.length, s.past, a), (0,)),
     "box": (lambda s, a, b, c: f.box(s.length, s.past, I64(a)), (1,)),
     "window_squares": (lambda s, a, b, c: f.window_squares(s.length, s.past, a), (1,)),
@@ -69,10 +74,14 @@ SEQUENCES = {
     "hstu_part": (lambda s, a, b, c: hstu_part(s, a, b, c), (0, 1)),
 }
 
-def pieces_squared(cells, side):
-    """Of the pieces that windows of a side make of an axis."""
-    side = side or cells
-    return cells // side * side**2 + (cells % side) ** 2 if side else 0
+
+def line(cells, side):
+    """window_lines::squares"""
+    return f.line_squares(U64(cells), U64(side)) if side else f.whole_line(U64(cells))
+
+
+def reduced(h, w, a, b, c, d):
+    return f.reduced_pairs(U64(h), U64(w), *map(I64, (a, b, c, d)))
 
 
 # Of a grid of t frames of h x w: the formula of (t, h, w, a, b, c, d).
@@ -81,17 +90,15 @@ GRIDS = {
     "merged_patches": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, b).value,
     "pooled_patches": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value if t else 0,
     "pooled_clips": lambda t, h, w, a, b, c, d: t * (f.merged_patches(U64(h), U64(w), a, 0).value if t > 1 else h * w),
-    "merged_pairs": lambda t, h, w, a, b, c, d: f.merged_patches(U64(h), U64(w), a, 0).value * (t // 2 if t > 1 else t),
-    "merged_squares": lambda t, h, w, a, b, c, d: t * f.merged_patches(U64(h), U64(w), a, 0).value ** 2,
+    "merged_pairs": lambda t, h, w, a, b, c, d: f.merged_pairs(U64(t), f.merged_patches(U64(h), U64(w), a, 0)).value,
+    "merged_squares": lambda t, h, w, a, b, c, d: t * f.merged_squares(f.merged_patches(U64(h), U64(w), a, 0)).value,
     "clip_squares": lambda t, h, w, a, b, c, d: f.clip_squares(U64(t), U64(h * w), a).value,
     "later_image_tokens": lambda t, h, w, a, b, c, d: t * f.later_within(U64(h // a * (w // a)), I64(b)).value,
     "strided_cells": lambda t, h, w, a, b, c, d: t * (
         f.strided(U64(h), I64(a), I64(b)).value * f.strided(U64(w), I64(a), I64(b)).value),
-    "reduced_pairs": lambda t, h, w, a, b, c, d: t * (
-        f.strided(U64(h), I64(a), I64(b)).value * f.strided(U64(w), I64(a), I64(b)).value
-        * f.strided(U64(h), I64(c), I64(d)).value * f.strided(U64(w), I64(c), I64(d)).value),
-    "window_lines": lambda t, h, w, a, b, c, d: t * (w * pieces_squared(h, a) + h * pieces_squared(w, a)),
-    "across_frames": lambda t, h, w, a, b, c, d: t * t * h * w,
+    "reduced_pairs": lambda t, h, w, a, b, c, d: t * reduced(h, w, a, b, c, d).value,
+    "window_lines": lambda t, h, w, a, b, c, d: t * f.window_lines(U64(h), U64(w), line(h, a), line(w, a)).value,
+    "across_frames": lambda t, h, w, a, b, c, d: f.across_frames(t, h * w),
     "level_windows": lambda t, h, w, a, b, c, d: t * f.level_frame(U64(h), U64(w), a, b, bool(d), bool(c)).value,
 }
 
@@ -99,7 +106,7 @@ GRIDS = {
 SOUND = {
     "strided_frames": lambda n, a, b, c, d: frames_left(n, a, b, c).value,
     "strided_squares": lambda n, a, b, c, d: squares_left(frames_left(n, a, b, c), d).value,
-    "strided_band": lambda n, a, b, c, d: f.band(frames_left(n, a, b, 0), U64(0), I64(c), I64(d)).value,
+    "strided_band": lambda n, a, b, c, d: f.strided_band(U64(n), *map(I64, (a, b, c, d))).value,
 }
 
 

@@ -3,14 +3,39 @@
 
 import z3
 
-from formulas import chunk_square_rows, strided, strided_chunks, within
+from formulas import band, capped_ramp, chunk_square_rows, strided, strided_band, strided_chunks, within
 from solver import I64, LONGEST, PARAMETER, Scene, U64, product_of, prove_count, quotient, rest, value_of, variable
 
 CHUNK = 2**16 - 1
 
 
+def prove_bands():
+    """What is left of frames sees what a window sees (`bands`), for all that a sequence may be long: a frame more leaves
+    as many, or one more, which adds its row and its column."""
+    n, field, stride, left, right = z3.Ints("n field stride left right")
+    given = [within(1, stride, PARAMETER), within(-PARAMETER, field, PARAMETER), within(-1, left, PARAMETER),
+             within(-1, right, PARAMETER)]
+    ends = lambda: (variable("left", I64), variable("right", I64))
+    of = lambda cells: value_of(strided_band(U64(cells), I64(field), I64(stride), *ends()))
+    remaining = lambda cells: value_of(strided(U64(cells), I64(field), I64(stride)))
+    with Scene(*given) as scene:
+        scene.prove("strided_band: 0 of no frames", of(z3.IntVal(0)) == 0)
+    with Scene(*given, 1 <= n, n < LONGEST) as scene:
+        now, after = remaining(n), remaining(n + 1)
+        scene.prove("strided_band: a frame more leaves as many or one more", z3.Or(after == now, after == now + 1))
+    with Scene(*given, 1 <= n, n <= LONGEST, opaque=(capped_ramp,)) as scene:
+        now = remaining(n)
+        scene.prove("strided_band: what a window sees of so many",
+                    of(n) == value_of(band(U64(now), U64(0), *ends())))
+    with Scene(*given, 0 <= n, n < LONGEST, opaque=(capped_ramp,)) as scene:
+        whole, longer = (value_of(band(U64(cells), U64(0), *ends())) for cells in (n, n + 1))
+        seen = sum(z3.If(z3.And(cap >= 0, cap < n), cap, n) for cap in (left, right))
+        scene.prove("strided_band: one more adds its row and its column, and itself", longer - whole == 1 + seen)
+
+
 def prove():
     """A frame more makes the last chunk longer, or is the first of a new one; the other chunks stay as they are."""
+    prove_bands()
     n, chunk, field, stride = z3.Ints("n chunk field stride")
     given = [within(1, chunk, CHUNK), within(1, stride, PARAMETER), within(-PARAMETER, field, PARAMETER)]
     left = lambda cells: strided(U64(cells), variable("field", I64), variable("stride", I64))

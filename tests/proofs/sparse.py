@@ -3,8 +3,16 @@
 
 import z3
 
-from formulas import best_block_rows, best_compressed_rows, best_pool_rows, left_over_rows, within
-from solver import LONGEST, PARAMETER, Scene, prove_count, product_of, quotient
+from formulas import (
+    best_block_rows,
+    best_compressed_rows,
+    best_compressed_square_rows,
+    best_pool_rows,
+    compressed_box,
+    left_over_rows,
+    within,
+)
+from solver import LONGEST, PARAMETER, I64, Scene, U64, prove_count, product_of, quotient, value_of, variable
 
 
 def prove_blocks():
@@ -22,8 +30,30 @@ def prove_blocks():
                     product_of(chosen, size))
 
 
+def prove_box():
+    """Whole blocks of ratio keys of all that stands there, or as many as are best: each new query sees so many."""
+    n, past, ratio, keys = z3.Ints("length past ratio keys")
+    end = past + n
+    with Scene(0 <= n, 0 <= past, end <= LONGEST, within(1, ratio, PARAMETER), within(1, keys, PARAMETER)) as scene:
+        pairs = value_of(compressed_box(variable("length"), variable("past"), variable("ratio", I64),
+                                        variable("keys", I64)))
+        whole = quotient(end, ratio)
+        best = z3.If(whole < keys, whole, keys)
+        seen = prove_count("compressed_box: keys of a query, by rank", scene,
+                           lambda j, _: z3.And((j + 1) * ratio <= end, j + 1 <= keys), (0, end), (z3.IntVal(0), best),
+                           hints=[lambda j: product_of(ratio - 1, j + 1), lambda j: product_of(ratio - 1, best),
+                                  lambda j: product_of(j - whole, ratio), lambda j: product_of(whole - j - 1, ratio)])
+        scene.prove("compressed_box: as many of every query", pairs == n * seen)
+        U64(pairs)
+        scene.prove_no_wrap("compressed_box", product_of(ratio - 1, whole), product_of(n, end - best),
+                            product_of(LONGEST - n, LONGEST), product_of(n, LONGEST - end), seen <= end)
+
+
 def prove():
     prove_blocks()
+    prove_box()
+    # Two for each query behind a key's block, and the block itself as half of its square.
+    best_compressed_square_rows.prove()
     best_compressed_rows.prove()
     best_block_rows.prove()
     left_over_rows.prove()

@@ -67,6 +67,12 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::cross_attention();
     if (name == "encoder")
         return mask::encoder();
+    if (name == "encoder_window")
+        return mask::encoder_window(p.a, p.b);
+    if (name == "compressed_box")
+        return floptally::make_rule<floptally::mask_rules::compressed_box>(p.a, p.b);
+    if (name == "best_compressed_squares")
+        return floptally::make_rule<floptally::maxtext::best_compressed_squares>(p.a, p.b);
     if (name == "prefix_lm")
         return mask::prefix_lm(p.a);
     if (name == "box")

@@ -247,13 +247,72 @@ def test_what_no_rule_says_is_counted_as_it_runs(make, text):
         floptally.cost(model)
 
 
+SIZES = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+GPT = {"vocab_size": 61, "n_embd": 32, "n_layer": 2, "n_head": 4}
+GROUPED = {**SIZES, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0}
+#: Types whose class multiplies one matrix where others have two or three: (type, configuration, modules with adapters).
+FUSED = [
+    ("phi3", GROUPED, ["qkv_proj", "gate_up_proj"]),
+    ("phi3", GROUPED, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]),
+    ("gpt_neox", {**SIZES, "use_parallel_residual": False}, ["query_key_value"]),
+    ("gpt_neox_japanese", {**SIZES, "intermediate_multiple_size": 2}, ["query_key_value", "dense"]),
+    ("persimmon", SIZES, ["query_key_value", "dense"]),
+    ("bloom", {**GPT, "hidden_size": 32}, ["query_key_value", "dense_h_to_4h"]),
+    ("falcon", {**SIZES, "parallel_attn": False}, ["query_key_value"]),
+    ("falcon", {**SIZES, "parallel_attn": False, "multi_query": False}, ["query_key_value", "dense_4h_to_h"]),
+    ("gpt2", GPT, ["c_attn"]),
+    ("gpt2", GPT, ["c_attn", "c_fc"]),
+    ("gpt_bigcode", GPT, ["c_attn"]),
+    ("gpt_bigcode", {**GPT, "multi_query": False}, ["c_attn", "c_fc"]),
+    ("openai-gpt", GPT, ["c_attn"]),
+    ("mpt", {"vocab_size": 61, "d_model": 32, "n_layers": 2, "n_heads": 4}, ["Wqkv", "up_proj"]),
+    ("modernbert-decoder", {**SIZES, "pad_token_id": 0}, ["q_proj", "Wi", "Wo"]),
+    ("glm", GROUPED, ["gate_up_proj", "q_proj"]),
+    ("glm4", GROUPED, ["gate_up_proj"]),
+    ("glm4", GROUPED, ["q_proj", "k_proj", "gate_up_proj", "down_proj"]),
+]
+#: Types whose feed-forward reads what entered the layer, so that an adapter of the first layer's attention is not below it.
+SIDE_BY_SIDE = [
+    ("gpt_neox", SIZES, ["query_key_value"]),
+    ("falcon", SIZES, ["query_key_value"]),
+    ("falcon", {**SIZES, "new_decoder_architecture": True, "num_kv_heads": 2}, ["query_key_value", "dense"]),
+    ("gptj", {**GPT, "rotary_dim": 4}, ["q_proj", "v_proj"]),
+    ("gptj", {**GPT, "rotary_dim": 4}, ["fc_in"]),
+    ("codegen", {**GPT, "rotary_dim": 4}, ["qkv_proj"]),
+    ("phi", SIZES, ["v_proj"]),
+    ("cohere", {**SIZES, "pad_token_id": 0}, ["q_proj", "up_proj"]),
+    ("cohere2", {**SIZES, "pad_token_id": 0}, ["o_proj"]),
+    ("stablelm", {**SIZES, "num_key_value_heads": 4, "use_parallel_residual": True}, ["k_proj"]),
+    ("stablelm", {**SIZES, "num_key_value_heads": 4}, ["k_proj"]),
+]
+ADAPTED = FUSED + SIDE_BY_SIDE
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:fan_in_fan_out")
-def test_one_matrix_that_the_reader_counts_as_three_has_no_rule():
+@pytest.mark.parametrize(("kind", "config", "modules"), ADAPTED, ids=[f"{kind}: {' '.join(of)}" for kind, _, of in ADAPTED])
+def test_adapters_of_other_types_are_counted_as_they_run(kind, config, modules):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     peft = pytest.importorskip("peft", reason="peft is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=24, n_head=4, vocab_size=101))
-    adapters = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["c_attn"]))
-    with pytest.raises(floptally.Error, match=r"^transformer\.h\.0\.attn\.c_attn: has an adapter, .*from_torch"):
+    whole = transformers.AutoModelForCausalLM.from_config(
+        transformers.AutoConfig.for_model(kind, **config), attn_implementation="eager"
+    )
+    model = peft.get_peft_model(whole, peft.LoraConfig(r=4, target_modules=modules))
+    tokens = {"input_ids": torch.ones(3, 21, dtype=torch.long)}
+    cost = floptally.cost(model)
+    adapters = [one for one in cost.plan.rules if one.rank]
+    assert {one.rank for one in adapters} == {4} and len(adapters) >= len(modules)
+    counted = cost.flops(lengths=[21] * 3, convention="torch_flop_counter_eager").useful
+    assert (counted.forward, counted.backward) == by_pytorch(model, tokens)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_an_adapter_of_a_matrix_that_the_reader_does_not_know_has_no_rule():
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    model = transformers.CTRLLMHeadModel(transformers.CTRLConfig(**GPT, dff=48))
+    adapters = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["Wq"]))
+    with pytest.raises(floptally.Error, match=r"^transformer\.h\.0\.multi_head_attention\.Wq: has an adapter, .*from_torch"):
         floptally.cost(adapters)
 
 

@@ -172,25 +172,28 @@ def test_a_model_of_transformers_costs_what_its_config_says(name):
     assert by_phase(cost, counted_as, **of_pytorch) == counted_by_pytorch(model, inputs, logits)
 
 
-def test_a_full_size_model_costs_no_memory():
+def test_a_model_of_full_width_costs_no_memory():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     config = transformers.LlamaConfig(
-        hidden_size=4096,
-        num_hidden_layers=32,
-        num_attention_heads=32,
+        hidden_size=16384,
+        num_hidden_layers=3,
+        num_attention_heads=128,
         num_key_value_heads=8,
-        intermediate_size=14336,
+        intermediate_size=53248,
         vocab_size=128256,
         max_position_embeddings=8192,
     )
     with torch.device("meta"):
         model = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa", dtype=torch.bfloat16)
     cost = floptally.from_torch(model, tokens)
-    assert cost.parameters == 8030261248
-    assert cost.flops(convention="torch_flop_counter", lengths=[8192]).total == 492014273560576
-    assert cost.flops(convention="torch_flop_counter_eager", lengths=[8192]).total == 474422087516160
-    assert cost.flops(lengths=[8192]).total == 421651971833856
-    assert cost.flops(lengths=[512] * 16).total == 372173948583936
+    # Three layers of Llama-3.1-405B, its table and its head.
+    assert cost.parameters == 3 * (2 * 16384 * (16384 + 1024) + 3 * 16384 * 53248 + 2 * 16384) + 2 * 128256 * 16384 + 16384
+    config.architectures = ["LlamaForCausalLM"]
+    reader = floptally.cost(config)
+    for convention in ("exact", "torch_flop_counter", "torch_flop_counter_eager", "megatron"):
+        for lengths in ([8192], [512] * 16):
+            batch = {"convention": convention, "lengths": lengths}
+            assert cost.flops(**batch).total == reader.flops(**batch).total
     assert all(one.is_meta for one in model.parameters())
 
 
@@ -459,6 +462,29 @@ def test_the_values_of_a_mask_that_no_data_decide_are_read(of, mask, fused):
     assert cost.masks == [mask]
 
 
+def filled(length):
+    return torch.full((length, length), float("-inf")).masked_fill_(band(6, 0)(length), 0)
+
+
+def chosen(length):
+    return torch.where(band(6, 0)(length).logical_not(), -1e9, 0)
+
+
+def of_two(length):
+    return torch.where(band(6, 900)(length), chosen(length) + torch.full((length, length), -1e9).triu(1), -1e9)
+
+
+@pytest.mark.parametrize("of", [filled, chosen, of_two])
+def test_a_mask_that_is_added_is_read_off_its_values_however_it_was_made(of):
+    class Added(Attention):
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            return (q @ k.transpose(1, 2) + self.of(x.shape[1])).softmax(-1) @ v
+
+    for kind in (Added, lambda of: Attention(of, True)):
+        assert floptally.from_torch(kind(of), {"x": torch.zeros(2, 9, 8)}).masks == [Mask.sliding_window(7)]
+
+
 def test_a_mask_of_no_known_form_is_asked_for():
     holes = lambda length: torch.arange(length)[:, None] % 3 >= torch.arange(length)[None] % 3
     with pytest.raises(floptally.Error, match="^model: attends under a mask whose values are none of the known"):
@@ -543,17 +569,17 @@ def test_long_names_lose_their_first_parts():
 
 def test_a_model_has_as_many_components_and_weights_as_modules():
     class Wide(nn.Module):
-        def __init__(self):
+        def __init__(self, parts):
             super().__init__()
-            for i in range(160):
+            for i in range(parts):
                 self.add_module(f"part{i}", nn.Linear(4, 4))
 
         def forward(self, x):
             return sum(part(x) for part in self.children())
 
-    whole = floptally.from_torch(Wide(), {"x": torch.zeros(2, 9, 4)})
-    assert len(whole.components) == 160
-    cost = floptally.from_torch(Wide(), {"x": torch.zeros(2, 9, 4)}, components={"part*": "parts"})
+    whole = floptally.from_torch(Wide(100), {"x": torch.zeros(2, 9, 4)})
+    assert len(whole.components) == 100 and len(whole.rows) == 200
+    cost = floptally.from_torch(Wide(4), {"x": torch.zeros(2, 9, 4)}, components={"part*": "parts"})
     assert cost.components == ["parts"]
 
 
@@ -652,7 +678,10 @@ def test_recurrent_layers_count_each_step(kind):
     def build():
         return kind(5, 7, 2, batch_first=True, bidirectional=True)
 
-    cost = floptally.from_torch(build(), lambda batch, length: torch.zeros(batch, length, 5))
+    # They run token by token, each as many operators: RNN alone at the lengths that are chosen where none are given.
+    lengths = None if kind is nn.RNN else [4, 7, 12, 9, 15]
+    inputs = lambda batch, length: torch.zeros(batch, length, 5)
+    cost = floptally.from_torch(build(), inputs, lengths=lengths)
     gates = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}[kind]
     forward = 2 * 2 * gates * 7 * (5 + 7 + 14 + 7)
     assert cost.flops(lengths=[4, 31]).useful.forward == 35 * forward
@@ -660,9 +689,7 @@ def test_recurrent_layers_count_each_step(kind):
 
     with eager_kernels():
         counted = counted_by_pytorch(build(), {"input": torch.zeros(3, 21, 5)}, lambda out: out[0].sum())
-    only_output = floptally.from_torch(
-        build(), lambda batch, length: torch.zeros(batch, length, 5), loss=lambda out: out[0].sum()
-    )
+    only_output = floptally.from_torch(build(), inputs, loss=lambda out: out[0].sum(), lengths=[4, 7, 12, 9, 15])
     assert by_phase(only_output, "torch_flop_counter_eager", lengths=[21] * 3) == counted
 
 
@@ -788,12 +815,120 @@ def test_real_steps_count_what_the_data_decide():
         floptally.from_torch(empty, inputs, real=True)
 
 
-def test_nested_tensors_have_another_way():
-    samples = lambda batch, length: torch.nested.nested_tensor(
-        [torch.zeros(length, 6) for _ in range(batch)], layout=torch.jagged
-    )
-    with pytest.raises(floptally.Error, match="^example_inputs: has nested tensors, .* give dense ones"):
-        floptally.from_torch(nn.Linear(6, 6), samples, real=True)
+# Nested tensors.
+
+
+class Jagged(nn.Module):
+    """A transformer's layer over [batch, length], dense or nested."""
+
+    def __init__(self, causal=True, width=24, heads=3):
+        super().__init__()
+        self.causal, self.heads = causal, heads
+        self.embed = nn.Embedding(101, width)
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 40), nn.GELU(), nn.Linear(40, width))
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        parts = self.qkv(self.norm(x)).chunk(3, -1)
+        q, k, v = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in parts)
+        core = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        x = x + self.out(core.transpose(1, 2).flatten(-2))
+        return x + self.mlp(self.norm(x))
+
+
+def of_a_list(batch, length):
+    rows = [torch.zeros(length, dtype=torch.long) for _ in range(batch)]
+    return torch.nested.nested_tensor(rows, layout=torch.jagged)
+
+
+def of_boundaries(batch, length):
+    tokens = torch.zeros(batch * length, dtype=torch.long)
+    return torch.nested.nested_tensor_from_jagged(tokens, torch.arange(batch + 1) * length)
+
+
+@pytest.mark.parametrize("nested", [of_a_list, of_boundaries])
+@pytest.mark.parametrize("causal", [True, False])
+def test_nested_tensors_count_as_each_sequence_by_itself(causal, nested):
+    model = Jagged(causal)
+    cost = floptally.from_torch(model, nested)
+    assert cost.masks == [Mask.causal() if causal else Mask.bidirectional()]
+    lengths = [5, 21, 1, 40]
+    apart = [
+        counted_by_pytorch(model, {"ids": torch.zeros(1, n, dtype=torch.long)}, lambda out: out.sum()) for n in lengths
+    ]
+    assert by_phase(cost, "torch_flop_counter", lengths=lengths) == tuple(map(sum, zip(*apart)))
+    dense = floptally.from_torch(model, lambda batch, length: torch.zeros(batch, length, dtype=torch.long))
+    assert cost == dense
+
+
+def test_a_nested_tensor_attends_another_one():
+    class Cross(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv = nn.Linear(16, 16), nn.Linear(16, 32)
+
+        def forward(self, x, y):
+            k, v = self.kv(y).chunk(2, -1)
+            q, k, v = (one.unflatten(-1, (2, 8)).transpose(1, 2) for one in (self.q(x), k, v))
+            return F.scaled_dot_product_attention(q, k, v)
+
+    def nested(batch, length, keys):
+        made = [[torch.zeros(n, 16) for _ in range(batch)] for n in (length, keys)]
+        return tuple(torch.nested.nested_tensor(one, layout=torch.jagged) for one in made)
+
+    cost = floptally.from_torch(Cross(), nested)
+    sizes = [(5, 7), (21, 3)]
+    apart = [
+        counted_by_pytorch(Cross(), {"x": torch.zeros(1, n, 16), "y": torch.zeros(1, m, 16)}, lambda out: out.sum())
+        for n, m in sizes
+    ]
+    batch = {"lengths": [n for n, _ in sizes], "encoder_lengths": [m for _, m in sizes]}
+    assert by_phase(cost, "torch_flop_counter", **batch) == tuple(map(sum, zip(*apart)))
+
+
+def test_frozen_weights_pass_a_gradient_through_nested_tensors():
+    def frozen():
+        model = Jagged()
+        for module in (model.qkv, model.mlp[2]):
+            module.requires_grad_(False)
+        return model
+
+    cost = floptally.from_torch(frozen(), of_a_list)
+    assert cost == floptally.from_torch(frozen(), lambda batch, length: torch.zeros(batch, length, dtype=torch.long))
+    assert {row.kind for row in cost.rows if row.component == "qkv"} == {"input_linear", "bias"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "text"),
+    [
+        (
+            lambda batch, length: torch.nested.as_nested_tensor(torch.zeros(batch, length, dtype=torch.long)),
+            {},
+            "^model: cannot run on fake tensors .*; nested tensors must have layout=torch.jagged$",
+        ),
+        (of_a_list, {"real": True}, "^real: must be False with nested tensors, whose attention has no kernel on a CPU$"),
+        (of_a_list(2, 9), {}, r"^example_inputs: has nested tensors: give a callable \(batch, length\)"),
+        (
+            lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, dtype=torch.long)] * batch),
+            {},
+            "^model: cannot run on fake tensors .*; nested tensors must have layout=torch.jagged$",
+        ),
+        (
+            lambda batch, length: torch.nested.nested_tensor_from_jagged(
+                torch.zeros(batch * length, dtype=torch.long),
+                torch.cat((torch.zeros(1, dtype=torch.long), torch.arange(batch) * length + 1 + length * (batch == 2))),
+            ),
+            {},
+            r"^example_inputs: has a nested tensor of lengths \[.*\]: those of one batch must be equal",
+        ),
+    ],
+)
+def test_nested_tensors_that_cannot_be_counted_say_why(inputs, options, text):
+    with pytest.raises(floptally.Error, match=text):
+        floptally.from_torch(Jagged(), inputs, **options)
 
 
 # Other kernels.
@@ -905,6 +1040,119 @@ def test_an_operator_of_ones_own_is_counted_by_its_formula():
         assert of.backward == 3 * (2 * 36 * 20 + 2 * passes * 6 * 400)
 
 
+def matmul_by_triton():
+    """A product of matrices whose forward and backward are one kernel of Triton's, and the kernel."""
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+    tl = triton.language  # noqa: F841
+
+    @triton.jit
+    def multiply(a, b, out, rows, inner, columns, BLOCK: tl.constexpr):
+        pass
+
+    def launch(a, b):
+        out = torch.empty(*a.shape[:-1], b.shape[-1])
+        torch.library.wrap_triton(multiply)[(4,)](a, b, out, a.shape[0], a.shape[-1], b.shape[-1], 16)
+        return out
+
+    class Multiply(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, weight):
+            context.save_for_backward(x, weight)
+            return launch(x, weight)
+
+        @staticmethod
+        def backward(context, gradient):
+            x, weight = context.saved_tensors
+            return launch(gradient, weight.t()), launch(x.t(), gradient)
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(6, 8)
+            self.weight = nn.Parameter(torch.zeros(8, 5))
+
+        def forward(self, x):
+            return Multiply.apply(self.first(x).flatten(0, 1), self.weight).tanh()
+
+    return Layer, multiply
+
+
+def test_a_kernel_of_triton_is_counted_by_its_formula():
+    Layer, multiply = matmul_by_triton()
+    inputs = lambda batch, length: torch.zeros(batch, length, 6)
+
+    def formula(*, kwargs, **_):  # as FlopCounterMode gives it: the shapes of the kernel's arguments by their names
+        return 2 * kwargs["a"][0] * kwargs["a"][1] * kwargs["b"][1]
+
+    wrapped = torch.library.wrap_triton(multiply)
+    for kernel in (multiply, wrapped):
+        cost = floptally.from_torch(Layer(), inputs, formulas={kernel: formula})
+        of = cost.flops(lengths=[7, 30]).useful
+        assert of.forward == 37 * 2 * (6 * 8 + 8 * 5)
+        assert of.backward == 37 * 2 * (6 * 8 + 2 * 8 * 5)
+        assert cost.parameters == 6 * 8 + 8 + 8 * 5
+    unknown = floptally.from_torch(Layer(), inputs)
+    assert any(note.startswith("multiply has no formula") and "in Layer" in note for note in unknown.notes)
+    assert unknown.flops(lengths=[37]).useful.forward == 37 * 2 * 6 * 8
+
+
+def test_an_operator_made_of_kernels_of_triton_is_one_operator():
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+    tl = triton.language  # noqa: F841
+
+    @triton.jit
+    def scale(a, out, n, BLOCK: tl.constexpr):
+        pass
+
+    @torch.library.triton_op("floptally_test::scaled", mutates_args={})
+    def scaled(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        out = torch.empty(*x.shape[:-1], weight.shape[1])
+        torch.library.wrap_triton(scale)[(4,)](x, out, x.numel(), 16)
+        return out
+
+    scaled.register_autograd(lambda context, gradient: (scaled(gradient, torch.empty(5, 8)), None))
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(6, 8)
+            self.weight = nn.Parameter(torch.zeros(8, 5))
+
+        def forward(self, x):
+            return scaled(self.first(x), self.weight)
+
+    def formula(x, weight, out_shape=None):
+        return 2 * x[0] * x[1] * weight[0] * weight[1]
+
+    inputs = lambda batch, length: torch.zeros(batch, length, 6)
+    cost = floptally.from_torch(Layer(), inputs, formulas={scaled: formula})
+    of = cost.flops(lengths=[7, 30]).useful
+    assert (of.forward, of.backward) == (37 * 2 * (48 + 40), 37 * 2 * (48 + 40))
+    unknown = floptally.from_torch(Layer(), inputs)
+    assert any(note.startswith("scaled has no formula") for note in unknown.notes)
+
+
+def test_a_kernel_of_triton_that_nobody_wrapped_names_the_way():
+    triton = pytest.importorskip("triton", reason="Triton is not installed")
+
+    @triton.jit
+    def nothing(a, n):
+        pass
+
+    class Raw(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x):
+            x = self.linear(x)
+            nothing[(1,)](x, x.numel())
+            return x
+
+    with pytest.raises(floptally.Error, match="^model: cannot run on fake tensors .*launch Triton's kernels by torch.library.wrap_triton"):
+        floptally.from_torch(Raw(), lambda batch, length: torch.zeros(batch, length, 6))
+
+
 class Checkpointed(HandWritten):
     def __init__(self, reentrant):
         super().__init__()
@@ -982,17 +1230,3 @@ def test_the_model_is_left_as_it_was():
         known, value, gradient = before[name]
         assert id(parameter) == known and torch.equal(parameter, value) and parameter.grad is gradient
     assert not model._forward_hooks and not model.blocks[0]._forward_pre_hooks
-
-
-def test_the_lines_of_the_page_run(capsys):
-    from test_readme import blocks
-
-    lines = [block for block in blocks("docs/python.md") if "floptally.from_torch" in block]
-    assert len(lines) == 2
-    scope = {}
-    exec(compile(lines[0], "docs/python.md", "exec"), scope)
-    assert capsys.readouterr().out.splitlines()[0] == "['*.qkv', '*', '*.out']"
-    assert scope["window"].masks == [Mask.sliding_window(512)]
-    exec(compile(lines[1], "docs/python.md", "exec"), scope)
-    said = [int(line.rpartition(" ")[2].rpartition(":")[2]) for line in lines[1].splitlines() if "# " in line]
-    assert [int(line) for line in capsys.readouterr().out.splitlines()] == said

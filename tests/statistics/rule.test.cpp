@@ -238,6 +238,7 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::compressed_keys(4),
                                 mask::cross_attention(),
                                 mask::encoder(),
+                                mask::encoder_window(64, -1),
                                 mask::prefix_lm(0),
                                 mask::best_compressed_keys(4, 512),
                                 mask::best_blocks(128, 16),

@@ -47,7 +47,7 @@ from ._device import DeviceTally
 from ._from_torch import from_torch
 
 if TYPE_CHECKING:
-    from . import callbacks, distributed, module_times, plots, sampler
+    from . import adopt, callbacks, distributed, module_times, plots, sampler
 
 __all__ = [
     "Accelerator",
@@ -92,11 +92,18 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # where every name would be one that it knows
+    SUBMODULES = ("adopt", "callbacks", "distributed", "module_times", "plots", "sampler")
 
     def __getattr__(name: str) -> object:
         """The submodules, imported where they are first named: some need a framework, and all of them time."""
-        if name in ("callbacks", "distributed", "module_times", "plots", "sampler"):
+        import sys
+
+        if name in SUBMODULES:
             import importlib
 
             return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        text = f"module '{__name__}' has no attribute '{name}'"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])  # from which Python tells the nearest name
+
+    def __dir__() -> list[str]:
+        return sorted({*__all__, *SUBMODULES, *globals()})

@@ -93,9 +93,8 @@ def from_torch(
         Error: where a module's count is not such a sum; the error names the module.
     """
     import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from . import _torch_trace
+    from . import _torch_kernels, _torch_trace
 
     if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
         raise Error(
@@ -104,7 +103,7 @@ def from_torch(
             "before it is wrapped, or one of fully_shard",
         )
     model = unwrapped(model)
-    mode = None if real else FakeTensorMode(allow_non_fake_inputs=True)
+    mode = None if real else _torch_kernels.fake_mode()
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
@@ -113,7 +112,7 @@ def from_torch(
     if any(isinstance(module, torch.nn.RNNBase) for module in copy.modules()):
         longest = min(longest, max(LENGTHS))  # which run token by token
     sizes, fitted = sizes_of(arity, lengths, windows, longest)
-    own = {operator_of(key): formula for key, formula in (formulas or {}).items()}
+    own = {_torch_kernels.kernel_of(operator_of(key)): formula for key, formula in (formulas or {}).items()}
 
     def step(size: Size) -> _torch_trace.Step:
         return _torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS, own)
@@ -157,6 +156,10 @@ def not_running(model: torch.nn.Module, problem: Exception, size: str, real: boo
     way = ""
     if "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__:
         way = "; what runs depends on data: real=True runs it on real tensors"
+    if re.search(r"aten\._nested_(tensor|view)_from", text):
+        way = "; nested tensors must have layout=torch.jagged"
+    if ran_in(problem, "triton"):
+        way = "; launch Triton's kernels by torch.library.wrap_triton: formulas={kernel: function} counts them"
     return Error(where, f"cannot run on fake tensors with {size}: {text}{way}")
 
 
@@ -171,7 +174,8 @@ def summed(outputs: Any) -> torch.Tensor:
     """The sum of all floating outputs that a gradient can enter."""
     from ._torch_trace import tensors_in
 
-    found = [one for one in tensors_in(outputs) if one.is_floating_point() and one.requires_grad]
+    found = [one.values() if one.is_nested else one for one in tensors_in(outputs)]
+    found = [one for one in found if one.is_floating_point() and one.requires_grad]
     if not found:
         raise Error("loss", "no floating output of the model needs a gradient")
     total = found[0].sum()
@@ -207,6 +211,8 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
     found = list(tensors_in(args)) + list(tensors_in(kwargs))
     if not found:
         raise Error("example_inputs", "has no tensor")
+    if any(one.is_nested for one in found):
+        raise Error("example_inputs", "has nested tensors: give a callable (batch, length) that makes them")
     batch, length = found[0].shape[0] if found[0].dim() else 1, 0
     for one in found:
         if one.dim() == (3 if one.is_floating_point() else 2):
@@ -262,6 +268,15 @@ def sizes_of(
     p, q, r, s = KEYS if a == LENGTHS[0] else (b, c, d, e)
     fit = [(2, a, p), (2, b, p), (2, c, p), (2, a, q), (2, a, r), (2, b, q)]
     return fit + [(2, d, s), (2, e, r), (3, a, p)] + [(2, n, s) for n in more], 6
+
+
+def ran_in(problem: BaseException, package: str) -> bool:
+    trace = problem.__traceback__
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == package:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def running_module(model: torch.nn.Module, problem: BaseException) -> str:

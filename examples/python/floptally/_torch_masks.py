@@ -44,6 +44,7 @@ class Constants:
     def __init__(self, real: bool, is_constant: Callable[[torch.Tensor], bool]) -> None:
         self.real = real
         self.is_constant = is_constant
+        self.patterns: dict[Any, tuple[torch.Tensor, Pattern]] = {}  # with the values, whose storage is their name
         self.spoiled: dict[int, Any] = {}  # storages whose values something unknown was written into, kept alive
 
     def of(self, one: torch.Tensor) -> torch.Tensor | None:
@@ -55,6 +56,17 @@ class Constants:
             return None
         assert isinstance(value, torch.Tensor)
         return value
+
+    def alive(self, one: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
+        """The pattern of a constant that meets scores. Every layer asks about a view of the same mask."""
+        value = self.of(one)
+        if value is None:
+            return None
+        place = value.untyped_storage()._cdata, value.storage_offset(), value.stride(), value.shape, value.dtype
+        key = (*place, value._version, dead)
+        if key not in self.patterns:
+            self.patterns[key] = value, alive_of(value, dead)
+        return self.patterns[key][1]
 
     def computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
         """What an operator gives for constants, or None where they are none."""
@@ -103,10 +115,8 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 # Patterns.
 
 
-def alive_of(value: torch.Tensor | None, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
+def alive_of(value: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
     """The pattern [queries or 1, keys or 1] of a constant that meets scores; None where heads or samples differ."""
-    if value is None:
-        return None
     if value.dim() < 1 or value.numel() <= 1:
         return FULL
     alive = ~dead(value)
@@ -156,6 +166,14 @@ def is_zero(value: torch.Tensor) -> torch.Tensor:
     return value == 0
 
 
+def is_true(value: torch.Tensor) -> torch.Tensor:
+    return value.bool()
+
+
+def is_false(value: torch.Tensor) -> torch.Tensor:
+    return ~value.bool()
+
+
 def pattern_of_function(function: Any, queries: int, keys: int) -> Pattern:
     """The pattern of a mask_mod of flex attention."""
     if queries * keys > MOST_ELEMENTS:
@@ -165,7 +183,7 @@ def pattern_of_function(function: Any, queries: int, keys: int) -> Pattern:
             q, k = torch.arange(queries).view(-1, 1), torch.arange(keys).view(1, -1)
             zero = torch.zeros((), dtype=torch.long)
             found = torch.as_tensor(function(zero, zero, q, k))
-            return alive_of(found.expand(queries, keys), lambda alive: ~alive)
+            return alive_of(found.expand(queries, keys), is_false)
     except Exception:  # it looks at tensors that have no values
         return None
 
@@ -223,7 +241,7 @@ def mask_of_patterns(patterns: Sequence[Pattern], said: Mask | None) -> Mask | N
             one = one[:, :-extra]  # or a sink
         if one.shape[0] == 1 and one.shape[1] > 1:
             return None  # keys that no query sees: padding
-        if one.shape[0] != one.shape[1]:
+        if one.shape[0] != one.shape[1] or not bool(one.any()):
             return None
         cut.append(one)
     if said is not None and all(said.pairs(one.shape[0]) == int(one.sum()) for one in cut):

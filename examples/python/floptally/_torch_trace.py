@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +20,12 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode, unset_fake_temporarily
+from torch.nested._internal.nested_tensor import NestedTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
+from ._torch_kernels import Unwrapping, eager_kernels, name_of
 from ._torch_masks import (
     CAUSAL,
     DEAD,
@@ -33,9 +34,10 @@ from ._torch_masks import (
     Constants,
     Pattern,
     Scores,
-    alive_of,
     both,
     is_dead,
+    is_false,
+    is_true,
     is_zero,
     pattern_in,
     pattern_of_function,
@@ -134,6 +136,20 @@ class Recorder(TorchDispatchMode):
         self.backward: list[tuple[int, str, int, int]] = []
         self.again: list[Product] = []
         self.constants = Constants(real, lambda one: tag_of(one) is NOTHING)
+        self.in_nested = False  # an operator on nested tensors, one of which needs a gradient
+
+    @contextlib.contextmanager
+    def nested(self, operands: Any) -> Iterator[None]:
+        """What is inside of a nested tensor does not say that the tensor needs a gradient."""
+        before = self.in_nested
+        self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
+        try:
+            yield
+        finally:
+            self.in_nested = before
+
+    def needs_gradient(self, inputs: Iterable[torch.Tensor]) -> bool:
+        return self.in_nested or any(one.requires_grad for one in inputs)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -158,26 +174,22 @@ class Recorder(TorchDispatchMode):
         # A registered formula takes tensors and gives an int.
         flops = int(formula(*args, **kwargs, out_val=out)) if formula is not None else 0
         self.total += flops
-        name = getattr(packet, "__name__", None) or str(packet)
-        again = False
-        if torch._C._current_graph_task_id() != -1 and not self.in_forward:
-            again = torch.is_grad_enabled()  # checkpointing runs the forward once more
-            if not again:
-                if flops:
-                    excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
-                    self.add_backward(name, flops, excess)
-                return out
+        name = name_of(packet)
+        again = self.runs_again()
+        if again is None:
+            if flops:
+                excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
+                self.add_backward(name, flops, excess)
+            return out
         module = self.modules[-1] if self.modules else ""
         node = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
-        if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
+        if torch.is_grad_enabled() and self.needs_gradient(inputs):
             self.module_of_node.setdefault(node, module)
         product = None
         if formula is not None:
             with unset_fake_temporarily():
                 product = product_of(name, func, args, kwargs, flops, self.constants)
-            product.module, product.place = module, len(self.step.products)
-            (self.again if again else self.step.products).append(product)
-            self.note_node(product, node, inputs)
+            self.add_product(product, module, node, inputs, again)
         elif not again and (name in UNCOUNTED or getattr(func, "namespace", "aten") not in OWN_NAMESPACES):
             self.step.uncounted[(module, name)] += 1
         if name in ("_softmax", "_safe_softmax") and not again:
@@ -194,11 +206,51 @@ class Recorder(TorchDispatchMode):
         mode = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
         return mode.from_tensor(value) if mode is not None else value  # type: ignore[no-any-return]
 
+    def runs_again(self) -> bool | None:
+        """Whether what runs is a forward that checkpointing runs once more; None in the backward."""
+        if torch._C._current_graph_task_id() == -1 or self.in_forward:
+            return False
+        return True if torch.is_grad_enabled() else None
+
+    def launched(self, kernel: Any, launch: dict[str, Any]) -> None:
+        """A kernel of Triton, which returns nothing: any tensor that it is given may be what it writes."""
+        operands = list(tensors_in(launch["kwargs"]))
+        formula = self.registry.get(kernel)
+        flops = int(formula(**launch, out_val=None)) if formula is not None else 0
+        self.total += flops
+        again = self.runs_again()
+        if again is None:
+            if flops:
+                self.add_backward(name_of(kernel), flops, 0)
+            return
+        module = self.modules[-1] if self.modules else ""
+        if formula is not None:
+            node = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
+            self.add_product(operator_product(name_of(kernel), flops, operands), module, node, operands, again)
+        elif not again:
+            self.step.uncounted[(module, name_of(kernel))] += 1
+        tags = [tag_of(one) for one in operands]
+        read = [tag for tag in tags if tag.weights]
+        made = DATA if any(tag.data for tag in tags) else merged(read, False) if read else NOTHING
+        for one, tag in zip(operands, tags):
+            self.constants.spoil(one)
+            if not tag.weights:
+                for written in (one, one._base):
+                    if written is not None:
+                        written._floptally_tag = made  # type: ignore[attr-defined]
+
+    def add_product(
+        self, product: Product, module: str, node: int, inputs: Iterable[torch.Tensor], again: bool
+    ) -> None:
+        product.module, product.place = module, len(self.step.products)
+        (self.again if again else self.step.products).append(product)
+        self.note_node(product, node, inputs)
+
     def note_node(self, product: Product, node: int, inputs: Iterable[torch.Tensor]) -> None:
         if not torch.is_grad_enabled():
             # Inside an autograd Function, whose node is there already; or under no_grad, and then nobody asks.
             self.without_gradient.setdefault(node, []).append(product)
-        elif any(one.requires_grad for one in inputs):
+        elif self.needs_gradient(inputs):
             self.owners.setdefault(node, []).append(product)
 
     def add_backward(self, name: str, flops: int, excess: int) -> None:
@@ -270,6 +322,8 @@ class Recorder(TorchDispatchMode):
                     for one in mark.products:
                         one.pattern = mark.pattern
             return Scores([product], product.pattern) if product.kind == "activations" and not product.softmax else None
+        if all(self.constants.of(one) is not None for one in inputs):
+            return None  # its values say more than how they were made
         pattern: Pattern = FULL
         products: list[Product] = []
         for mark in marks:
@@ -279,14 +333,12 @@ class Recorder(TorchDispatchMode):
         if name in ("masked_fill", "masked_fill_") and len(inputs) > 1:
             fill = args[2] if not isinstance(args[2], torch.Tensor) else self.constants.of(args[2])
             if fill is not None and (float(fill) < DEAD or float(fill) == 0):
-                pattern = both(pattern, self.alive(inputs[1], lambda value: value.bool()))
+                pattern = both(pattern, self.constants.alive(inputs[1], is_true))
         elif name == "where" and len(inputs) == 3:
             for taken, turn in ((inputs[2], False), (inputs[1], True)):
                 value = self.constants.of(taken)
                 if value is not None and value.numel() and bool(((value < DEAD) | (value == 0)).all()):
-                    pattern = both(
-                        pattern, self.alive(inputs[0], (lambda v: v.bool()) if turn else (lambda v: ~v.bool()))
-                    )
+                    pattern = both(pattern, self.constants.alive(inputs[0], is_true if turn else is_false))
                     break
         elif name in ("tril", "tril_", "triu", "triu_") and marks:
             ones = torch.ones(inputs[0].shape[-2:], dtype=torch.bool)
@@ -295,7 +347,7 @@ class Recorder(TorchDispatchMode):
             for one in inputs:
                 if not hasattr(one, "_floptally_scores") and one.dim() > 0 and (marks or dead is is_dead):
                     if tag_of(one) is NOTHING or (tag_of(one) is GIVEN and marks):
-                        pattern = both(pattern, self.alive(one, dead))
+                        pattern = both(pattern, self.constants.alive(one, dead))
         if not marks and (pattern is None or isinstance(pattern, str)):
             return None
         if name in ("_softmax", "_safe_softmax"):
@@ -303,9 +355,6 @@ class Recorder(TorchDispatchMode):
                 one.softmax = True
                 one.pattern = pattern
         return Scores(products, pattern)
-
-    def alive(self, one: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
-        return alive_of(self.constants.of(one), dead)
 
     def finish(self) -> Step:
         """Gives every backward product to its forward product."""
@@ -366,7 +415,8 @@ def product_of(
         mask = given.get("attn_mask") if given.get("attn_mask") is not None else given.get("attn_bias")
         causal = [given.get("is_causal")] + list(args[6:7] if "efficient" in name else ())
         if name in ("_varlen_attn", "_flash_attention_forward", "_efficient_attention_forward"):
-            dims, causal = packed_dims(name, given, query, key, value), [given.get("is_causal")]
+            dims = packed_dims(name, given, query, key, value)
+            causal = [given.get("is_causal"), given.get("custom_mask_type")]
         if name == "_varlen_attn":
             pattern = pattern_of_window(given.get("window_size") or [-1, -1], dims[1], dims[2])
         elif name == "flex_attention":
@@ -374,18 +424,13 @@ def product_of(
         elif mask is not None:
             pattern = getattr(mask, "_floptally_scores", Scores([], None)).pattern
             if tag_of(mask) is NOTHING:
-                pattern = alive_of(constants.of(mask), is_dead)
+                pattern = constants.alive(mask, is_dead)
             elif pattern is None and tag_of(mask).weights and not hasattr(mask, "_floptally_scores"):
                 pattern = FULL  # a bias that is learned
         if any(causal):
             pattern = CAUSAL
     elif own:
-        # A user's operator with a user's formula.
-        kind = "operator"
-        operands = list(tensors_in(args))
-        if any(tag_of(one).weights for one in operands):
-            kind = "weight"
-        pattern = None
+        return operator_product(name, flops, list(tensors_in(args)))
     else:
         first = 1 if name in ("addmm", "baddbmm") else 0
         operands = list(args[first : first + 2])
@@ -394,9 +439,15 @@ def product_of(
         tags = [tag_of(one) for one in operands]
         kind = "activations" if all(tag.data and not tag.weights for tag in tags) else "weight"
         if name == "baddbmm" and kind == "activations" and tag_of(args[0]) is NOTHING:
-            pattern = alive_of(constants.of(args[0]), is_dead)
+            pattern = constants.alive(args[0], is_dead)
     weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
     return Product("", name, kind, flops, dims, tuple(weights), 0, pattern, kind == "attention")
+
+
+def operator_product(name: str, flops: int, operands: list[torch.Tensor]) -> Product:
+    """A user's operator with a user's formula."""
+    weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
+    return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, None)
 
 
 def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
@@ -510,25 +561,6 @@ def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
             memo[id(value)] = {}
 
 
-@contextlib.contextmanager
-def eager_kernels() -> Iterator[None]:
-    """PyTorch's own kernels, each operator by itself: nothing compiled, recurrent layers step by step, flex attention
-    also where its backward has no kernel."""
-    flex = sys.modules.get("torch.nn.attention.flex_attention")
-    before = {name: getattr(flex, name, None) for name in ("_validate_device", "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG")}
-    with contextlib.ExitStack() as stack:
-        if hasattr(torch.compiler, "set_stance"):
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
-        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
-        torch._C._set_mkldnn_enabled(False)
-        if flex is not None and all(one is not None for one in before.values()):
-            flex._validate_device = lambda *_: None  # type: ignore[attr-defined]
-            flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[attr-defined]
-            for name, value in before.items():
-                stack.callback(setattr, flex, name, value)
-        yield
-
-
 class NoModules:
     """In place of FlopCounterMode's tracker of modules: everything is counted as the whole."""
 
@@ -566,26 +598,24 @@ def run_step(
     for name, module in model.named_modules():
         handles.append(module.register_forward_pre_hook(enter(name), prepend=True))
         handles.append(module.register_forward_hook(leave, always_call=True))
+    unwrapping = Unwrapping(recorder.nested, recorder.launched)
     try:
         with mode or contextlib.nullcontext(), eager_kernels():
             args, kwargs = inputs()
-            if any(one.is_nested for one in [*tensors_in(args), *tensors_in(kwargs)]):
-                raise Error(
-                    "example_inputs",
-                    "has nested tensors, which FlopCounterMode does not follow: give dense ones [batch, length, ...] of "
-                    "the same model, whose products for each sample are the same",
-                )
+            ragged = any(one.is_nested for one in tensors_in((args, kwargs)))
+            if ragged and mode is None:
+                raise Error("real", "must be False with nested tensors, whose attention has no kernel on a CPU")
             for one in tensors_in(args):
-                one._floptally_tag = GIVEN  # type: ignore[attr-defined]
+                give_tag(one, GIVEN)
             for key, value in kwargs.items():
                 for one in tensors_in(value):
-                    one._floptally_tag = NOTHING if key in no_data else GIVEN  # type: ignore[attr-defined]
-            if mode is not None and no_data & kwargs.keys():
-                give_values(inputs, kwargs, no_data)
+                    give_tag(one, NOTHING if key in no_data else GIVEN)
+            if mode is not None and (no_data & kwargs.keys() or ragged):
+                give_values(inputs, args, kwargs, no_data)
             for name, parameter in model.named_parameters():
                 parameter.grad = None
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
-            with recorder, counter:
+            with recorder, counter, unwrapping:
                 value = loss(model(*args, **kwargs))
                 recorder.in_forward = False
                 value.backward()
@@ -601,15 +631,37 @@ def run_step(
     return recorder.finish()
 
 
+def give_tag(one: torch.Tensor, tag: Tag) -> None:
+    one._floptally_tag = tag  # type: ignore[attr-defined]
+    if isinstance(one, NestedTensor):
+        one._values._floptally_tag = tag  # type: ignore[attr-defined]
+
+
 def give_values(
-    inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]], kwargs: Mapping[str, Any], plain: frozenset[str]
+    inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    plain: frozenset[str],
 ) -> None:
-    """Positions and masks are made once more without fake tensors: their values say what is attended."""
+    """Positions, masks and the boundaries of nested tensors are made once more without fake tensors: their values say
+    what is attended."""
     try:
         with unset_fake_temporarily():
-            _, known = inputs()
-    except Exception:  # then their values are not known
+            known_args, known = inputs()
+    except Exception as problem:  # then their values are not known
+        if any(one.is_nested for one in tensors_in((args, kwargs))):
+            raise Error("example_inputs", f"cannot make nested tensors but under fake ones: {problem}") from problem
         return
     for key in plain & kwargs.keys():
         for fake, real in zip(tensors_in(kwargs[key]), tensors_in(known.get(key))):
             fake._floptally_value = real  # type: ignore[attr-defined]
+    for fake, real in zip(tensors_in((args, kwargs)), tensors_in((known_args, known))):
+        if isinstance(fake, NestedTensor) and isinstance(real, NestedTensor):
+            with unset_fake_temporarily():
+                lengths = real.offsets().diff().tolist()
+            if real.lengths() is not None or len(set(lengths)) != 1:
+                raise Error(
+                    "example_inputs",
+                    f"has a nested tensor of lengths {lengths}: those of one batch must be equal; the cost then counts any",
+                )
+            fake._offsets._floptally_value = real.offsets()  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/error.hpp>
@@ -65,8 +66,7 @@ class config_fields : public pages::fields {
             return as_integer(*value, field(name), least, most);
         }
         if (otherwise == required) {
-            throw error(field(name),
-                        "is missing; must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
+            refuse(field(name), {"is missing; must be an integer from ", least, " to ", most});
         }
         return otherwise;
     }
@@ -82,7 +82,7 @@ class config_fields : public pages::fields {
             return otherwise;
         }
         if (value->is != config_node::kind::flag) {
-            throw error(field(name), "must be true or false, got " + shown(*value));
+            refuse(field(name), {"must be true or false, got ", shown(*value)});
         }
         return value->number != 0;
     }
@@ -96,10 +96,10 @@ class config_fields : public pages::fields {
             return *otherwise;
         }
         if (value == nullptr) {
-            throw error(field(name), "is missing; must be a string");
+            refuse(field(name), {"is missing; must be a string"});
         }
         if (value->is != config_node::kind::text) {
-            throw error(field(name), "must be a string, got " + shown(*value));
+            refuse(field(name), {"must be a string, got ", shown(*value)});
         }
         return value->text;
     }
@@ -111,7 +111,7 @@ class config_fields : public pages::fields {
             return nullptr;
         }
         if (value->is != config_node::kind::list) {
-            throw error(field(name), "must be a list, got " + shown(*value));
+            refuse(field(name), {"must be a list, got ", shown(*value)});
         }
         return value;
     }
@@ -127,7 +127,7 @@ class config_fields : public pages::fields {
                 append_item(listed, name);
             }
             if (!found) {
-                throw error(field(key), "unknown key; known: " + listed);
+                refuse(field(key), {"unknown key; known: ", listed});
             }
         }
     }
@@ -138,8 +138,7 @@ class config_fields : public pages::fields {
                           static_cast<std::uint64_t>(value.number) >= least &&
                           static_cast<std::uint64_t>(value.number) <= most;
         if (!fits) {
-            throw error(where, "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) +
-                                   ", got " + shown(value));
+            refuse(where, {"must be an integer from ", least, " to ", most, ", got ", shown(value)});
         }
         return static_cast<std::uint64_t>(value.number);
     }

@@ -64,10 +64,12 @@ class cost_rows {
         masks.include(row.in);
     }
 
-    /// The same of a row over the pairs of a mask, or the units of another rule.
+    /// The same of a row over the pairs of a mask, or the units of another rule. A measured word counts visits, which
+    /// are those of all layers already; where it was put in place of tokens or pairs (`over`), it counts units like a
+    /// mask.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_row row,
                             const rule& attends) {
-        row.what = attends.is_measured() ? statistic::routed : statistic::pairs;
+        row.what = attends.is_measured() && row.what != statistic::pairs ? statistic::routed : statistic::pairs;
         row.mask = static_cast<std::uint32_t>(masks.find(attends));
         row.in = attends.in();
         if (row.mask == masks.size()) {
@@ -104,10 +106,11 @@ class cost_rows {
     /// The rows of tokens over other units, and those of bidirectional attention under another mask.
     [[nodiscard]] constexpr cost_rows over(const rule& units, const rule& attends) const {
         cost_rows moved;
-        for (const cost_row& row : rows) {
+        for (cost_row row : rows) {
             if (row.what == statistic::tokens || row.what == statistic::pairs) {
                 const rule& own = row.what == statistic::tokens ? units : masks[row.mask];
                 const rule& now = own == mask::bidirectional() ? attends : own;
+                row.what = statistic::pairs;
                 moved.put_over(components[row.component], weight_name(row), row, now);
             } else {
                 moved.put_from(*this, row, components[row.component]);

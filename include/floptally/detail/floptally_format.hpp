@@ -10,6 +10,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/part_list.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model/transformer.hpp>
@@ -34,13 +35,13 @@ class floptally_format {
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
-            throw error("mtp", "needs vocab_size in the config");
+            refuse("mtp", {"needs vocab_size in the config"});
         } else if (options_.padded_vocab_size != 0) {
-            throw error("padded_vocab_size", "needs vocab_size in the config");
+            refuse("padded_vocab_size", {"needs vocab_size in the config"});
         }
         for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
             if (config_.contains(key) && !config_.contains("vocab_size")) {
-                throw error(config_.field(key), "needs vocab_size");
+                refuse(config_.field(key), {"needs vocab_size"});
             }
         }
         return {config_.text("name", "floptally"), sum_, {}, stages_.in_order(), {}};
@@ -73,8 +74,7 @@ class floptally_format {
         const cost side = groups_cost("encoder_layers", encoder);
         for (const rule& attends : side.masks()) {
             if (!(attends == mask::bidirectional())) {
-                throw error(config_.field("encoder_layers"),
-                            "every mask must be \"bidirectional\", got " + attends.name());
+                refuse(config_.field("encoder_layers"), {"every mask must be \"bidirectional\", got ", attends.name()});
             }
         }
         sum_ += side.on_encoder();
@@ -92,7 +92,7 @@ class floptally_format {
     [[nodiscard]] cost groups_cost(std::string_view key, part_list& stages) {
         const config_node* groups = config_.array(key);
         if (groups == nullptr || groups->count == 0) {
-            throw error(config_.field(key), "must list at least one group of layers");
+            refuse(config_.field(key), {"must list at least one group of layers"});
         }
         cost sum;
         std::uint64_t index = 0;
@@ -111,7 +111,7 @@ class floptally_format {
     [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) const {
         const config_node* parts = group.array("parts");
         if (parts == nullptr || parts->count == 0) {
-            throw error(group.field("parts"), "must list at least one part");
+            refuse(group.field("parts"), {"must list at least one part"});
         }
         std::vector<cost> one;
         for (std::size_t i = 0; i < parts->count; ++i) {
@@ -156,8 +156,8 @@ class floptally_format {
             }
             append_item(known, kind.type);
         }
-        throw error(part.field("type"),
-                    (part.contains("type") ? "unknown part \"" + type + "\"" : "is missing") + "; known: " + known);
+        refuse(part.field("type"),
+               {(part.contains("type") ? "unknown part \"" + type + "\"" : "is missing"), "; known: ", known});
     }
 
     const config_fields& config_;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
@@ -21,7 +22,7 @@ namespace floptally::detail {
 [[nodiscard]] inline mask read_window(const config_fields& kind) {
     const config_node* sides = kind.array("window");
     if (sides == nullptr || sides->count != 2) {
-        throw error(kind.field("window"), "must be [left, right], got " + kind.shown(*kind.find("window")));
+        refuse(kind.field("window"), {"must be [left, right], got ", kind.shown(*kind.find("window"))});
     }
     std::int64_t tokens[2];
     for (std::size_t i = 0; i < 2; ++i) {
@@ -29,8 +30,8 @@ namespace floptally::detail {
         const bool fits =
             side.is == config_node::kind::integer && !side.beyond && side.number >= -1 && side.number <= 0x7FFF'FFFF;
         if (!fits) {
-            throw error(indexed(kind.field("window"), i),
-                        "must be an integer from -1 to 2147483647, got " + kind.shown(side));
+            refuse(indexed(kind.field("window"), i),
+                   {"must be an integer from -1 to 2147483647, got ", kind.shown(side)});
         }
         tokens[i] = side.number;
     }
@@ -38,10 +39,10 @@ namespace floptally::detail {
 }
 
 [[noreturn]] inline void refuse_mask(const config_fields& part, const std::string& got) {
-    throw error(part.field("mask"),
-                "must be \"causal\", \"bidirectional\", another mask as reports name it, or an object with one of the "
-                "keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got " +
-                    got);
+    refuse(part.field("mask"),
+           {"must be \"causal\", \"bidirectional\", another mask as reports name it, or an object with one of the "
+            "keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got ",
+            got});
 }
 
 /// "sliding_window(4096)": as reports name it.
@@ -53,7 +54,7 @@ namespace floptally::detail {
         refuse_mask(part, "\"" + text + "\" (" + e.what() + ")");
     }
     if (made.in() != modality::text || made.is_measured()) {
-        throw error(part.field("mask"), "must be a mask over sequences, got " + made.name());
+        refuse(part.field("mask"), {"must be a mask over sequences, got ", made.name()});
     }
     return made;
 }

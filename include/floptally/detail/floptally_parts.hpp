@@ -9,6 +9,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_masks.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/written_split.hpp>
 #include <floptally/model/attention.hpp>
 #include <floptally/model/compressed_attention.hpp>
@@ -53,13 +54,11 @@ struct written_part {
     heads.num_heads = part.dimension({"num_heads"});
     heads.num_kv_heads = part.dimension({"num_kv_heads"}, heads.num_heads);
     if (heads.num_heads % heads.num_kv_heads != 0) {
-        throw error(part.field("num_kv_heads"), "must divide num_heads (" + std::to_string(heads.num_heads) +
-                                                    "), got " + std::to_string(heads.num_kv_heads));
+        refuse(part.field("num_kv_heads"), {"must divide num_heads (", heads.num_heads, "), got ", heads.num_kv_heads});
     }
     if (!part.contains("head_dim") && of.hidden_size % heads.num_heads != 0) {
-        throw error(part.field("head_dim"), "is missing, and num_heads (" + std::to_string(heads.num_heads) +
-                                                ") does not divide hidden_size (" + std::to_string(of.hidden_size) +
-                                                ")");
+        refuse(part.field("head_dim"), {"is missing, and num_heads (", heads.num_heads,
+                                        ") does not divide hidden_size (", of.hidden_size, ")"});
     }
     heads.head_dim = part.dimension({"head_dim"}, of.hidden_size / heads.num_heads);
     return heads;
@@ -120,13 +119,12 @@ struct written_part {
                                     .o_groups = of.size_or("o_groups", 1),
                                     .o_lora_rank = of.size("o_lora_rank")};
     if (made.compress_ratio == 0 && (made.overlap || made.best_keys != 0)) {
-        throw error(of.part.field("compress_ratio"),
-                    "must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+        refuse(of.part.field("compress_ratio"),
+               {"must be at least 1 where compressed keys overlap or the best are chosen, got 0"});
     }
     if (made.num_heads * made.head_dim % made.o_groups != 0) {
-        throw error(of.part.field("o_groups"), "must divide num_heads x head_dim (" +
-                                                   std::to_string(made.num_heads * made.head_dim) + "), got " +
-                                                   std::to_string(made.o_groups));
+        refuse(of.part.field("o_groups"),
+               {"must divide num_heads x head_dim (", made.num_heads * made.head_dim, "), got ", made.o_groups});
     }
     return made.cost(of.where());
 }
@@ -169,7 +167,7 @@ struct written_part {
     experts.shared_intermediate_size = of.size_or_none("shared_intermediate_size");
     experts.shared_expert_gate = part.flag("shared_expert_gate", false);
     if (experts.shared_expert_gate && experts.shared_intermediate_size == 0) {
-        throw error(part.field("shared_expert_gate"), "must be false without shared_intermediate_size");
+        refuse(part.field("shared_expert_gate"), {"must be false without shared_intermediate_size"});
     }
     experts.gated = part.flag("gated", true);
     experts.latent_size = of.size_or_none("latent_size");
@@ -227,8 +225,7 @@ struct written_part {
     of.part.allow_only({"type", "lru_width", "num_blocks", "conv_kernel"});
     const rg_lru block{of.size("lru_width"), of.size("num_blocks"), of.size("conv_kernel"), {}};
     if (block.lru_width % block.num_blocks != 0) {
-        throw error(of.part.field("num_blocks"), "must divide lru_width (" + std::to_string(block.lru_width) +
-                                                     "), got " + std::to_string(block.num_blocks));
+        refuse(of.part.field("num_blocks"), {"must divide lru_width (", block.lru_width, "), got ", block.num_blocks});
     }
     return block.cost(of.where());
 }
@@ -248,8 +245,8 @@ struct written_part {
 [[nodiscard]] inline component_name read_component(const config_fields& part) {
     const std::string name = part.text("component");
     if (name.empty() || name.size() > component_name::capacity) {
-        throw error(part.field("component"),
-                    "must have 1 to " + std::to_string(component_name::capacity) + " characters, got \"" + name + "\"");
+        refuse(part.field("component"),
+               {"must have 1 to ", component_name::capacity, " characters, got \"", name, "\""});
     }
     return component_name(std::string_view(name));
 }
@@ -258,7 +255,7 @@ struct written_part {
     of.part.allow_only({"type", "component", "in_features", "out_features", "rows", "split"});
     const std::string rows = of.part.text("rows", "tokens");
     if (rows != "tokens" && rows != "keys" && rows != "count") {
-        throw error(of.part.field("rows"), R"(must be "tokens", "keys" or "count", got ")" + rows + "\"");
+        refuse(of.part.field("rows"), {R"(must be "tokens", "keys" or "count", got ")", rows, "\""});
     }
     cost sum;
     sum.add(read_component(of.part), linear{.in_features = of.size("in_features"),

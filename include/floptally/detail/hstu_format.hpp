@@ -9,6 +9,7 @@
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/hstu.hpp>
@@ -46,10 +47,10 @@ class hstu_format {
                             "preprocessing_mlps",
                             "prediction_mlps"});
         if (options_.mtp_layers != 0) {
-            throw error("mtp", "hstu has no multi-token prediction");
+            refuse("mtp", {"hstu has no multi-token prediction"});
         }
         if (options_.padded_vocab_size != 0) {
-            throw error("padded_vocab_size", "hstu has no vocabulary");
+            refuse("padded_vocab_size", {"hstu has no vocabulary"});
         }
         hstu model;
         model.hidden_size = config_.dimension({"hidden_size"});
@@ -70,9 +71,8 @@ class hstu_format {
         const std::string_view both = config_.spelling({"dim_per_head", "kv_channels"});
         const std::uint64_t dim = config_.contains(both) ? config_.dimension({both}) : required;
         if (config_.contains("kv_channels") && config_.dimension({"kv_channels"}) != dim) {
-            throw error(config_.field("kv_channels"), "must be dim_per_head (" + std::to_string(dim) +
-                                                          ") where both are given, got " +
-                                                          config_.shown(*config_.find("kv_channels")));
+            refuse(config_.field("kv_channels"), {"must be dim_per_head (", dim, ") where both are given, got ",
+                                                  config_.shown(*config_.find("kv_channels"))});
         }
         hstu_layer layer;
         layer.num_heads = config_.dimension({"num_attention_heads"});
@@ -93,7 +93,7 @@ class hstu_format {
             for (const std::string_view key : {"is_causal", "contextual_mask", "max_attn_len", "min_full_attn_seq_len",
                                                "windowed_targets", "targets_share_place"}) {
                 if (config_.contains(key)) {
-                    throw error(config_.field(key), "needs the mask \"hstu\"");
+                    refuse(config_.field(key), {"needs the mask \"hstu\""});
                 }
             }
             return read_mask(config_);
@@ -111,7 +111,7 @@ class hstu_format {
         rule.targets_share_place = config_.flag("targets_share_place", false);
         for (const std::string_view key : {"windowed_targets", "targets_share_place"}) {
             if (config_.contains(key) && rule.max_attn_len == 0) {
-                throw error(config_.field(key), "needs a max_attn_len above 0");
+                refuse(config_.field(key), {"needs a max_attn_len above 0"});
             }
         }
         return mask::hstu(rule);
@@ -121,8 +121,7 @@ class hstu_format {
         const config_node* given = config_.array(key);
         const std::size_t number = given == nullptr ? 0 : given->count;
         if (number > mlps.size()) {
-            throw error(config_.field(key),
-                        "must be at most " + std::to_string(mlps.size()) + ", got " + std::to_string(number));
+            refuse(config_.field(key), {"must be at most ", mlps.size(), ", got ", number});
         }
         for (std::size_t i = 0; i < number; ++i) {
             mlps[i] = read_mlp(
@@ -139,8 +138,8 @@ class hstu_format {
         mlp.bias = of.flag("bias", true);
         const config_node* sizes = of.array("layer_sizes");
         if (sizes == nullptr || sizes->count == 0 || sizes->count > mlp.layer_sizes.size()) {
-            throw error(of.field("layer_sizes"), "must list from 1 to " + std::to_string(mlp.layer_sizes.size()) +
-                                                     " widths" + (sizes == nullptr ? "" : ", got " + of.shown(*sizes)));
+            refuse(of.field("layer_sizes"), {"must list from 1 to ", mlp.layer_sizes.size(), " widths",
+                                             (sizes == nullptr ? "" : ", got " + of.shown(*sizes))});
         }
         for (std::size_t i = 0; i < sizes->count; ++i) {
             mlp.layer_sizes[i] =
@@ -156,8 +155,8 @@ class hstu_format {
                 return part;
             }
         }
-        throw error(of.field("rows"), "must be \"all\", \"context\", \"items\", \"history\" or \"targets\", got " +
-                                          of.shown(*of.find("rows")));
+        refuse(of.field("rows"), {"must be \"all\", \"context\", \"items\", \"history\" or \"targets\", got ",
+                                  of.shown(*of.find("rows"))});
     }
 
     [[nodiscard]] static bool is_text(const config_node& given, std::string_view word) {

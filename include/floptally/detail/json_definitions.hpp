@@ -4,19 +4,20 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_format.hpp>
 #include <floptally/detail/hstu_format.hpp>
 #include <floptally/detail/json_form.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/from_nlohmann.hpp>
+#include <floptally/detail/pages/json_text.hpp>
 #include <floptally/detail/pages/read.hpp>
-#include <floptally/error.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
 
@@ -32,8 +33,7 @@ namespace detail {
     const pages::config_node* type = config.find("model_type");
     const std::string_view own = type == nullptr ? std::string_view() : std::string_view(type->text);
     if ((own == "floptally" || own == "hstu") && !options.pages.empty()) {
-        throw error("pages",
-                    "read no config of model_type \"" + std::string(own) + "\", which says itself what it multiplies");
+        refuse("pages", {"read no config of model_type \"", own, "\", which says itself what it multiplies"});
     }
     model_config model;
     if (own == "floptally") {
@@ -48,7 +48,7 @@ namespace detail {
         model = pages::read_pages(tree, options, known);
     }
     if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
-        throw error("mla", model.model_type + " has no latent attention to absorb");
+        refuse("mla", {model.model_type, " has no latent attention to absorb"});
     }
     return model;
 }
@@ -57,20 +57,19 @@ namespace detail {
 
 inline namespace FLOPTALLY_JSON_NAMESPACE {
 
-FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, const read_options& options) {
+#ifdef FLOPTALLY_SEPARATE_COMPILATION
+model_config read_config(const nlohmann::json& config, const read_options& options) {
     return detail::read_tree(detail::pages::tree_of(config), options);
 }
+#else
+template <class Json>
+model_config read_config(const std::type_identity_t<Json>& config, const read_options& options) {
+    return detail::read_tree(detail::pages::tree_of(config), options);
+}
+#endif
 
 FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
-    nlohmann::json config;
-    try {
-        config = nlohmann::json::parse(text);
-    } catch (const nlohmann::json::parse_error& problem) {
-        throw error("config", "must be a JSON object, cannot be parsed at byte " + std::to_string(problem.byte));
-    } catch (const nlohmann::json::out_of_range&) {
-        throw error("config", "must be a JSON object, has a number that no double holds");
-    }
-    return read_config(config, options);
+    return detail::read_tree(detail::pages::tree_of_text(text), options);
 }
 
 FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {
@@ -79,7 +78,7 @@ FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path
     const std::filesystem::path file = folder ? path / "config.json" : path;
     std::ifstream text(file);
     if (!text) {
-        throw error("config", "cannot read \"" + file.string() + "\"");
+        detail::refuse("config", {"cannot read \"", file.string(), "\""});
     }
     return read_config(text, options);
 }

@@ -80,6 +80,14 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = 0;
         }
     }
+    /// Of one length.
+    constexpr borrowed_sums(const mask_set& of, std::uint64_t* memory, std::uint32_t length)
+        : pairs(memory), masks(of.size()) {
+        add(length);
+        for (std::size_t m = 0; m < masks; ++m) {
+            pairs[m] = of[m].of_length(length);
+        }
+    }
 
     /// Of the library's masks no sum can wrap that of squares does not; a rule of the user's may be larger.
     constexpr void add(std::size_t m, const rule& which, std::uint64_t amount) {
@@ -101,11 +109,19 @@ class sum_space {
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
     /// Sums of nothing yet, which are in `own` where the receiver has no memory.
     [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own) const {
-        std::uint64_t* const memory = memory_[static_cast<std::size_t>(seen)];
-        return {*masks_, memory == nullptr ? own.resized(masks_->size()) : memory};
+        return {*masks_, memory(seen, own)};
+    }
+    /// Those of one length.
+    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own, std::uint32_t length) const {
+        return {*masks_, memory(seen, own), length};
     }
 
   private:
+    [[nodiscard]] constexpr std::uint64_t* memory(view seen, list<std::uint64_t>& own) const {
+        std::uint64_t* const given = memory_[static_cast<std::size_t>(seen)];
+        return given == nullptr ? own.resized(masks_->size()) : given;
+    }
+
     const mask_set* masks_;
     std::uint64_t* memory_[2];
 };
@@ -187,6 +203,11 @@ template <class List>
 template <class List, class Commit>
 constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
     detail::list<std::uint64_t> own;
+    if (n == 1) {  // in memory that nothing clears first
+        const borrowed_sums sums = space.sums(view::useful, own, list.checked(0));
+        commit(sums, sums);
+        return;
+    }
     borrowed_sums sums = space.sums(view::useful, own);
     add_up(list, 0, n, space.masks(), sums);
     commit(sums, sums);

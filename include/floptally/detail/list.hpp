@@ -145,7 +145,7 @@ class list {
                 to[i] = from[i];
             }
         } else if (count != 0) {
-            __builtin_memcpy(to, from, count * sizeof(T));
+            __builtin_memcpy(to, from, count * sizeof(T));  // NOLINT(bugprone-sizeof-expression): of pointers too
         }
     }
 
@@ -161,7 +161,8 @@ class list {
         if (std::is_constant_evaluated()) {
             larger = new T[count]{};  // gone when the constant is there: a constexpr cost is a constant_cost
         } else {
-            larger = static_cast<T*>(::operator new(count * sizeof(T)));
+            larger =
+                static_cast<T*>(::operator new(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression): likewise
         }
         copy(elements_, size_, larger);
         release();

@@ -61,6 +61,10 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
                                     .append(side)
                                     .append(" of them"));
         }
+        if (problem == grid_problem::not_listed) {
+            const std::string other = std::to_string(m.parameters().of[2]);
+            throw error("grid", shown(g) + ": a frame must have " + side + (side == other ? "" : " or " + other));
+        }
         if (problem == grid_problem::too_large) {
             throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
         }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/list.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
 #include <floptally/model/modality.hpp>
@@ -17,15 +18,17 @@ namespace floptally::detail {
 /// Collects the stages of a config in whatever order it is read.
 class part_list {
   public:
+    static constexpr std::size_t no_part = ~std::size_t{0};
+
     /// What stands outside the layers; a cost without rows is no stage.
-    void add(const component_name& name, part_role role, const cost& one) {
+    [[gnu::noinline]] void add(const component_name& name, part_role role, const cost& one) {
         if (!one.rows().empty()) {
             add_after({.name = name, .role = role, .cost = one});
         }
     }
 
     /// What follows the layers, unless it is an input or may be one.
-    void add_after(const model_part& next) {
+    [[gnu::noinline]] void add_after(const model_part& next) {
         const bool before = next.role == part_role::input || next.role == part_role::anywhere;
         (before ? inputs_ : after_).push_back(next);
     }
@@ -33,37 +36,42 @@ class part_list {
     /// The parts of one layer; equal layers that follow each other become one run.
     void add_layer(std::uint64_t index, std::vector<cost> parts) { add_layers(index, 1, std::move(parts)); }
 
-    void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts) {
-        if (!runs_.empty() && runs_.back().parts == parts) {
+    /// `beside`: the part that reads what entered the layer, if any does.
+    [[gnu::noinline]] void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts,
+                                      std::size_t beside = no_part) {
+        if (!runs_.empty() && runs_.back().parts == parts && runs_.back().beside == beside) {
             runs_.back().repeat += repeat;
         } else {
-            runs_.push_back({index, repeat, std::move(parts)});
+            runs_.push_back({index, repeat, std::move(parts), beside});
         }
     }
 
     /// These stages, changed, as those of an encoder before the layers of a decoder.
     template <class Change>
     void append_encoder_to(part_list& decoder, Change change) const {
-        for (model_part one : in_order("encoder", part_role::encoder)) {
-            const bool before = one.role == part_role::input || one.role == part_role::anywhere;
-            one.name = "encoder";
-            one.role = before ? one.role : part_role::encoder;
+        for (model_part& one : in_order("encoder", part_role::encoder)) {
             one.cost = change(one.cost);
-            (before ? decoder.inputs_ : decoder.encoder_).push_back(one);
+            decoder.add_of_encoder(one);
         }
     }
 
     /// All stages over the statistics of a tower.
     void move_into(modality which) {
-        each([which](cost& one) { one = one.in(which); });
+        for (cost* const one : all()) {
+            *one = one->in(which);
+        }
     }
     /// All stages over other units than tokens.
     void move_over(const rule& units, const rule& attends) {
-        each([&](cost& one) { one = one.over(units, attends); });
+        for (cost* const one : all()) {
+            *one = one->over(units, attends);
+        }
     }
     /// All stages that are there, over sequences that are longer.
     void add_prefix_tokens(std::uint64_t n) {
-        each([n](cost& one) { one = one.with_prefix_tokens(n); });
+        for (cost* const one : all()) {
+            *one = one->with_prefix_tokens(n);
+        }
     }
 
     /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.
@@ -74,28 +82,43 @@ class part_list {
         std::uint64_t first = 0;
         std::uint64_t repeat = 1;
         std::vector<cost> parts;
+        std::size_t beside = no_part;
     };
 
-    template <class Change>
-    void each(Change change) {
-        for (std::vector<model_part>* list : {&inputs_, &encoder_, &after_}) {
-            for (model_part& one : *list) {
-                change(one.cost);
+    /// Every cost that is there.
+    [[nodiscard, gnu::noinline]] list<cost*> all() {
+        list<cost*> costs;
+        for (std::vector<model_part>* parts : {&inputs_, &encoder_, &after_}) {
+            for (model_part& one : *parts) {
+                costs.push_back(&one.cost, "parts");
             }
         }
         for (run& layers : runs_) {
             for (cost& part : layers.parts) {
-                change(part);
+                costs.push_back(&part, "parts");
             }
         }
+        return costs;
     }
 
-    [[nodiscard]] std::vector<model_part> in_order(const component_name& name, part_role role) const {
+    [[gnu::noinline]] void add_of_encoder(model_part& one) {
+        const bool before = one.role == part_role::input || one.role == part_role::anywhere;
+        one.name = "encoder";
+        one.role = before ? one.role : part_role::encoder;
+        (before ? inputs_ : encoder_).push_back(one);
+    }
+
+    [[nodiscard, gnu::noinline]] std::vector<model_part> in_order(const component_name& name, part_role role) const {
         std::vector<model_part> stages = inputs_;
         stages.insert(stages.end(), encoder_.begin(), encoder_.end());
         for (const run& layers : runs_) {
-            for (const cost& part : layers.parts) {
-                stages.push_back({name, role, part, layers.first, layers.repeat});
+            for (std::size_t i = 0; i < layers.parts.size(); ++i) {
+                stages.push_back({.name = name,
+                                  .role = role,
+                                  .cost = layers.parts[i],
+                                  .first_layer = layers.first,
+                                  .repeat = layers.repeat,
+                                  .beside = i == layers.beside});
             }
         }
         stages.insert(stages.end(), after_.begin(), after_.end());

@@ -89,27 +89,31 @@ class plan_walk {
         const bool before = role == part_role::encoder ? context_ : role == part_role::tower ? of_tower : hidden_;
         choice_ = choice_in(parts, plan_);
         region again;
+        const bool entered = before || norms_train(parts, layer);
         bool stream = before;
         for (const model_part& part : parts) {
-            stream = visit(part, layer, stream, [&](const cost_row& row, const gradients& needed, const gradients&) {
+            const bool read = part.beside ? entered : stream;
+            const auto keep = [&](const cost_row& row, const gradients& needed, const gradients&) {
                 if (needed.output && !is_detached(row.kind)) {
                     again.components.find_or_add(part.cost.components()[row.component], "components");
                 }
-            });
+            };
+            stream = visit(part, layer, read, keep) || stream;
         }
         again.reached = stream;
         bool entering = before;
         for (const model_part& part : parts) {
-            entering =
-                visit(part, layer, entering, [&](const cost_row& row, const gradients& needed, const gradients& least) {
-                    const bool recomputed = recomputes(part, layer, row, needed, again);
-                    emit(part, layer, row, needed, recomputed);
-                    const bool is_more =
-                        !(needed == least) &&
-                        !(passes_of(row.kind, how_, plan_, recomputed, needed) ==
-                          passes_of(row.kind, how_, plan_, recomputes(part, layer, row, least, again), least));
-                    is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
-                });
+            const bool read = part.beside ? entered : entering;
+            const auto count = [&](const cost_row& row, const gradients& needed, const gradients& least) {
+                const bool recomputed = recomputes(part, layer, row, needed, again);
+                emit(part, layer, row, needed, recomputed);
+                const bool is_more =
+                    !(needed == least) &&
+                    !(passes_of(row.kind, how_, plan_, recomputed, needed) ==
+                      passes_of(row.kind, how_, plan_, recomputes(part, layer, row, least, again), least));
+                is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
+            };
+            entering = visit(part, layer, read, count) || entering;
         }
         const bool before_both = role == part_role::input && !has_towers_;
         if (role == part_role::encoder || before_both || role == part_role::tower) {
@@ -134,6 +138,20 @@ class plan_walk {
                 if (rules_.trains(part, layer, row)) {
                     return true;
                 }
+            }
+        }
+        return false;
+    }
+
+    /// Of parts that are nothing but norms and biases: what stands beside another part reads behind them too.
+    [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
+        for (const model_part& part : parts) {
+            bool only_norms = true;
+            for (const cost_row& row : part.cost.rows()) {
+                only_norms = only_norms && is_elementwise_weight(row.kind);
+            }
+            if (only_norms && trains({&part, 1}, layer)) {
+                return true;
             }
         }
         return false;

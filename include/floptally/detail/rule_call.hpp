@@ -21,7 +21,7 @@ namespace floptally::detail {
     return static_cast<std::int32_t>(value);
 }
 
-[[nodiscard]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
     const bool is_negative = !text.empty() && text.front() == '-';
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     std::int64_t value = 0;  // by hand: <charconv> would be a twentieth of the umbrella's compile time
@@ -38,8 +38,9 @@ namespace floptally::detail {
 }
 
 /// Reads "name(7,shift=3)": false where the name is another, an error where its numbers are not those of `parameters`.
-[[nodiscard]] inline bool read_call(std::string_view text, std::string_view name, const rule_parameter* parameters,
-                                    std::size_t count, std::int64_t* values) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline bool read_call(std::string_view text, std::string_view name,
+                                                              const rule_parameter* parameters, std::size_t count,
+                                                              std::int64_t* values) {
     if (text.substr(0, name.size()) != name || (text.size() > name.size() && text[name.size()] != '(')) {
         return false;
     }

@@ -88,7 +88,8 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
 }
 
 /// "name", "name(7)", "name(7,shift=3)".
-inline void write_rule(const rule_table& table, const rule_parameters& words, std::string& to) {
+[[gnu::cold, gnu::noinline]] inline void write_rule(const rule_table& table, const rule_parameters& words,
+                                                    std::string& to) {
     if (table.write != nullptr) {
         table.write(words, to);
         return;
@@ -208,7 +209,7 @@ constexpr void values_by_words(const rule_parameters& words, std::int64_t* to) {
     rule_from<Rule>(words).values(to);
 }
 template <class Rule>
-void write_by_words(const rule_parameters& words, std::string& to) {
+[[gnu::cold]] void write_by_words(const rule_parameters& words, std::string& to) {
     rule_from<Rule>(words).write(to);
 }
 template <class Rule>

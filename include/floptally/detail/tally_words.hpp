@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/array_view.hpp>
@@ -118,6 +119,22 @@ class tally_words {
         });
     }
 
+    /// Whether it stands in no word of a tally, so that it is the same when it was added.
+    template <class Sums>
+    static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
+
+    /// Takes back what was added and names the first word that did not fit.
+    template <class Useful, class Padded>
+    [[gnu::cold, gnu::noinline]] constexpr void undo(const Useful& useful, const Padded& padded) {
+        const std::size_t n = stride();
+        each_of_both(useful, padded, [&](std::size_t word, std::uint64_t more, std::uint64_t more_padded) {
+            words_[word] -= more;
+            words_[n + word] -= more_padded;
+        });
+        refuse(useful, 0);
+        refuse(padded, n);
+    }
+
   public:
     constexpr tally_words() : tally_words(mask_set{}) {}
 
@@ -136,6 +153,16 @@ class tally_words {
         const std::size_t n = stride();
         bool wraps = false;
         std::uint64_t* const to = words_.begin();
+        if constexpr (is_apart<Useful> && is_apart<Padded>) {  // in one pass, which is undone where a word wraps
+            each_of_both(useful, padded, [&](std::size_t word, std::uint64_t more, std::uint64_t more_padded) {
+                wraps |= (to[word] += more) < more;
+                wraps |= (to[n + word] += more_padded) < more_padded;
+            });
+            if (wraps) {
+                undo(useful, padded);
+            }
+            return;
+        }
         each_of_both(useful, padded, [&](std::size_t word, std::uint64_t more, std::uint64_t more_padded) {
             wraps |= to[word] + more < more;
             wraps |= to[n + word] + more_padded < more_padded;

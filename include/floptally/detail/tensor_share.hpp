@@ -227,8 +227,8 @@ class tensor_share {
                         "tensor_options::rules");
         }
         const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
-        const cost_row evenly = divided(row, own.units, place.field("num_attention_heads"));
-        return replicas ? overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads) : evenly;
+        return replicas && own.units % tp_ == 0 ? overlapping(row, own.units / tp_ + 2, own.units + 2 * kv_heads)
+                                                : divided(row, own.units, place.field("num_attention_heads"));
     }
 
     /// Slices of the padded vocabulary, of which the last ones may have no real row.

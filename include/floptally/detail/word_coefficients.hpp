@@ -104,6 +104,7 @@ class word_coefficients {
             e.padded = checked_add(e.padded, padded / divisor, "cost");
         };
         if (row.what == statistic::pairs) {
+            needs.words = needs.words || (row.useful != 0 && attends.is_measured());
             attention_context here = context;
             here.of_indexer = is_index_pairs(row.kind);
             for (const auto& [what, divisor] : how.pairs(attends, how, here)) {

@@ -78,12 +78,13 @@ class word_table {
         }
     }
 
-    /// The same of words of other names.
+    /// The same of words of other names, each beside the tokens, patches or frames of its modality.
     static constexpr void require_measured(const mask_set& masks, const measured_needs& needs, const tally& batch) {
         for (std::size_t i = 0; i < masks.size() && i < needs.counted; ++i) {
             const rule& word = masks[i];
             for (const view seen : {view::useful, view::padded}) {
-                if (word.is_measured() && batch.get(seen, statistic::tokens) != 0 && batch.pairs(seen, word) == 0) {
+                if (word.is_measured() && batch.get(seen, statistic::tokens, word.in()) != 0 &&
+                    batch.pairs(seen, word) == 0) {
                     refuse_unmeasured(word);
                 }
             }

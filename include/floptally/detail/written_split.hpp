@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <floptally/detail/config_fields.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/dealing.hpp>
 
@@ -37,7 +38,7 @@ namespace floptally::detail {
         }
         append_item(words, one.word);
     }
-    throw error(part.field("split"), "must be one of " + words + ", got \"" + said + "\"");
+    refuse(part.field("split"), {"must be one of ", words, ", got \"", said, "\""});
 }
 
 }  // namespace floptally::detail

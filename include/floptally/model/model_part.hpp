@@ -34,6 +34,7 @@ struct model_part {
     std::uint64_t first_layer = no_layer;  ///< no_layer: stands outside the layers
     std::uint64_t repeat = 1;              ///< how many equal layers follow each other
     bool elsewhere = false;                ///< another rank runs it: gradients pass through it, its work is not counted
+    bool beside = false;  ///< reads what entered its layer and norms, not what other parts before it made
 
     /// The stream of statistics that it is over.
     [[nodiscard]] constexpr modality in() const { return cost.rows().empty() ? modality::text : cost.rows()[0].in; }

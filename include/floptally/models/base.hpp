@@ -19,9 +19,11 @@ f      = .intermediate_size
 norms  = 2*h                      # parameters of the norms of one layer
 final_norm = h                    # of the norm after the last layer
 qk_norm = 0
+beside = no                       # whether the feed-forward reads what entered the layer, and not what the attention made
+fused_qkv = no                    # whether the class has one matrix of queries, keys and values
 bias   = 0                        # of the attention
 sees   = causal
-mixer: gqa heads heads, kv kv, dim dim, norm qk_norm, bias bias, sees sees
+mixer: gqa heads heads, kv kv, dim dim, norm qk_norm, bias bias, sees sees, fused fused_qkv
 feed:  gated inner f
 both_ways = .use_bidirectional_attention == yes or .use_bidirectional_attention == "all"
 honours_both_ways = no
@@ -64,12 +66,12 @@ divides = yes
 # A model of a text and towers.
 page base.composite
 with tie_word_embeddings no, num_labels number absent, id2label object?
-with vocab_size number?, transformers_version text?
+with vocab_size number?, transformers_version text?, text_config.tie_word_embeddings flag?
 labels = .num_labels ?? (given(.id2label) ? size(.id2label) : 2)
 tied   = .tie_word_embeddings
-# Of a class that ties unless it is told, and whose config does not say. In a file of version 4, what its text does: that version
-# tied as the text, and such a checkpoint has both matrices.
-tied_unsaid = .transformers_version begins "4." ? text.tied : yes
+# Of a class that ties unless it is told, and whose config does not say: what its text_config says. In a file of version 4, what
+# the class of its text does: that version tied as the text, and such a checkpoint has both matrices.
+tied_unsaid = given(.text_config.tie_word_embeddings) or .transformers_version begins "4." ? text.tied : yes
 note given(.vocab_size) and .vocab_size != text.v: vocab_size ({.vocab_size}) is not that of the text ({text.v}), which counts
 class ForConditionalGeneration: text ForCausalLM
 class Model: text Model

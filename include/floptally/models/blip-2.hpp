@@ -20,6 +20,9 @@ dim    = h / heads
 deep   = .qformer_config.num_hidden_layers
 crossed = ceil(deep, .qformer_config.cross_attention_frequency)        # layers that see the image, from the first
 vision_per_frame = n
+known  = 0                                        # parameters of the tables of that text's words and positions
+steered = no                                      # by a text beside the queries, as in InstructBLIP
+asked  = measured("prompt_tokens")                # of that text, once for each image
 # BERT's layers over the learned rows, some of which see the image, and a linear to the text's width.
 # a, b, c, d: what a line makes and the next ones read.
 vision_projector:
@@ -40,6 +43,18 @@ vision_projector:
   linear in h, out h, as queries.output o_proj, from d, per_sequence, rows n, times crossed, split heads heads
   norm count crossed * 2*h, prefix 1
   bias count crossed * 4*h, prefix 1
+  # The words of a text that steers the queries: the same attention over both, a feed-forward of their own.
+  linear in h, out h, as queries.qkv q_proj, over asked, shared_weights, times deep, split heads heads  if steered
+  linear in h, out h, as queries.qkv k_proj, over asked, shared_weights, times deep, split kv_heads heads  if steered
+  linear in h, out h, as queries.qkv v_proj, over asked, shared_weights, times deep, split kv_heads heads  if steered
+  core heads heads, dim dim, as queries.core, pairs 2*n, over asked, times deep  if steered
+  core heads heads, dim dim, as queries.core, pairs 1, over measured("prompt_squares"), times deep  if steered
+  linear in h, out h, as queries.output o_proj, over asked, shared_weights, times deep, split heads heads  if steered
+  linear in h, out f, as queries.words up_proj, from x, to a, over asked, times deep, split columns  if steered
+  linear in f, out h, as queries.words down_proj, from a, over asked, times deep, split rows  if steered
+  positions count known  if steered
+  norm count deep * 2*h  if steered
+  bias count deep * (h + f)  if steered
   linear in h, out text.h, as projector language_projection, from x, to y, per_sequence, rows n
   bias count text.h
   norm count 2*h

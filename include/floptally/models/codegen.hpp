@@ -5,6 +5,7 @@ namespace floptally::models {
 
 inline constexpr char codegen[] = R"page(
 page codegen : gptj prefix CodeGen
+fused_qkv = yes
 classes ForCausalLM Model
 )page";
 

@@ -9,6 +9,7 @@ with vocab_size 256000, hidden_size 8192, intermediate_size 22528, num_hidden_la
 with head_dim number absent, use_qk_norm no?, tie_word_embeddings yes
 without mlp_bias
 divides = no
+beside = yes
 norms  = h                        # attention and MLP side by side share one
 more:  norm count (heads + kv) * dim  if .use_qk_norm
 classes ForCausalLM Model

@@ -14,6 +14,7 @@ h      = .hidden_size // .d_model
 layers = .num_hidden_layers // .n_layers
 heads  = .num_attention_heads // .n_heads
 kv     = .attn_config.kv_n_heads
+fused_qkv = yes
 feed:  experts of .ffn_config.moe_num_experts, top .ffn_config.moe_top_k, inner .ffn_config.ffn_hidden_size
 require heads % kv == 0: .attn_config.kv_n_heads must divide n_heads ({heads})
 require .ffn_config.moe_top_k <= .ffn_config.moe_num_experts: .ffn_config.moe_top_k must be at most moe_num_experts ({.ffn_config.moe_num_experts})

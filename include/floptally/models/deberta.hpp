@@ -10,7 +10,7 @@ without position_buckets, share_att_key, norm_rel_ebd, conv_kernel_size, conv_gr
 span   = far
 bias   = h + 2*h                 # of queries and values; keys have none
 mixer:
-  gqa heads heads, dim dim, bias bias
+  gqa heads heads, dim dim, bias bias, fused
   # Each token against the rows of the distances that its sequence has, span of them on either side at most.
   scores per 2 * terms * h, as attention.positions, sees box(span)  if terms > 0
   linear in h, as attention.positions, out h, applied 0, stored 1  if c2p

@@ -43,7 +43,7 @@ stem:
   patches channels .sam_config.num_channels, side .sam_config.patch_size, width s, bias s
   positions count square*square * s  if .sam_config.use_abs_pos
 mixer:
-  gqa heads sheads, dim sdim, width s, bias biased, sees (whole ? both : grid(.sam_config.window_size))  if sam
+  gqa heads sheads, dim sdim, width s, bias biased, fused, sees (whole ? both : grid(.sam_config.window_size))  if sam
   linear in sdim, out 2*side * sheads, as attention.positions, no_lora, shared_weights      if sam and .sam_config.use_rel_pos
   positions count 2 * (2*side - 1) * sdim                                                   if sam and .sam_config.use_rel_pos
   # Cells, and queries by the same weights.

@@ -8,13 +8,14 @@ page falcon : gpt_neox prefix Falcon
 with vocab_size 65024, hidden_size 4544, n_embed number absent, num_hidden_layers 32, num_attention_heads 71
 with ffn_hidden_size number?, tie_word_embeddings yes, bias no, multi_query yes, num_kv_heads number?
 with new_decoder_architecture no?, parallel_attn yes, num_ln_in_parallel_attn number?
-without intermediate_size, attention_bias
+without intermediate_size, attention_bias, use_parallel_residual
 h      = .hidden_size // .n_embed
 f      = .ffn_hidden_size ?? 4*h
 newer  = .new_decoder_architecture ?? no
 groups = .num_kv_heads ?? heads
 kv     = newer ? groups : .multi_query ? 1 : heads
 norms  = 0
+beside = .parallel_attn
 two    = not .parallel_attn or (.num_ln_in_parallel_attn ?? newer + 1) == 2
 bias   = .bias ? (heads + 2*kv) * dim + h : 0
 feed:  mlp inner f, bias .bias * (f + h)

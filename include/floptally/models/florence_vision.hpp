@@ -46,7 +46,7 @@ before:
          bias w, over merged  if opens
   linear in 9, out w, as convolution, from x, to out, no_lora, bias w, over merged
 mixer:
-  gqa heads .num_heads[l], dim w / .num_heads[l], width w, sees level_windows(.window_size, l, no, no), norm 4*w, bias bias,
+  gqa heads .num_heads[l], dim w / .num_heads[l], width w, sees level_windows(.window_size, l, no, no), norm 4*w, bias bias, fused,
           over merged  if spatial
   linear in w, out 3*w, as attention.qkv qkv_proj, from x, to a, norm 4*w, bias bias, over merged  if not spatial
   core heads groups, dim w / groups, pairs w / groups, as attention.core, from a a a, to b, over merged  if not spatial

@@ -11,6 +11,7 @@ without mlp_bias
 divides = no
 norms  = 4*h
 bias   = .attention_bias ? (heads + 2*kv) * dim : 0
+feed:  gated inner f, fused
 classes ForCausalLM Model ForSequenceClassification ForTokenClassification
 )page";
 

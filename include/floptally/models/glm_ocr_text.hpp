@@ -11,6 +11,7 @@ without attention_bias, mlp_bias
 divides = no
 norms   = 4*h
 bias    = 0
+feed:  gated inner f, fused
 class ForConditionalGeneration: head out v, words
 class TextModel:
 )page";

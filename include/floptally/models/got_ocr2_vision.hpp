@@ -21,7 +21,7 @@ stem:
   patches channels .num_channels, side .patch_size, bias h
   positions count rows*rows * h  if .use_abs_pos
 mixer:
-  gqa heads heads, dim dim, bias bias
+  gqa heads heads, dim dim, bias bias, fused
   linear in dim, out 2*side * heads, as attention.positions, no_lora, shared_weights  if .use_rel_pos
   positions count 2 * (2*side - 1) * dim                                               if .use_rel_pos
 after:

@@ -16,7 +16,7 @@ shared = .shared_intermediate_size                 # there without experts too
 sparse = .num_local_experts > 0
 feed:
   experts of .num_local_experts, top .num_experts_per_tok, inner f, shared shared  if sparse
-  gated inner shared  if not sparse
+  gated inner shared, fused  if not sparse
 )page";
 
 }  // namespace floptally::models

@@ -14,6 +14,7 @@
 #include <floptally/models/altclip_vision_model.hpp>
 #include <floptally/models/apertus.hpp>
 #include <floptally/models/arcee.hpp>
+#include <floptally/models/aria.hpp>
 #include <floptally/models/aria_text.hpp>
 #include <floptally/models/audio-spectrogram-transformer.hpp>
 #include <floptally/models/audioflamingo3.hpp>
@@ -130,8 +131,10 @@
 #include <floptally/models/gemma2.hpp>
 #include <floptally/models/gemma3.hpp>
 #include <floptally/models/gemma3_text.hpp>
+#include <floptally/models/gemma3n.hpp>
 #include <floptally/models/gemma3n_audio.hpp>
 #include <floptally/models/gemma3n_text.hpp>
+#include <floptally/models/gemma3n_vision.hpp>
 #include <floptally/models/gemma4.hpp>
 #include <floptally/models/gemma4_audio.hpp>
 #include <floptally/models/gemma4_text.hpp>
@@ -204,7 +207,10 @@
 #include <floptally/models/idefics3_vision.hpp>
 #include <floptally/models/ijepa.hpp>
 #include <floptally/models/imagegpt.hpp>
+#include <floptally/models/inkling_text.hpp>
+#include <floptally/models/instructblip.hpp>
 #include <floptally/models/instructblip_vision_model.hpp>
+#include <floptally/models/instructblipvideo.hpp>
 #include <floptally/models/instructblipvideo_vision_model.hpp>
 #include <floptally/models/internlm.hpp>
 #include <floptally/models/internlm2.hpp>
@@ -235,6 +241,8 @@
 #include <floptally/models/lfm2_moe.hpp>
 #include <floptally/models/lfm2_vl.hpp>
 #include <floptally/models/lfm3.hpp>
+#include <floptally/models/lfm3_vl.hpp>
+#include <floptally/models/lfm3_vl_vision.hpp>
 #include <floptally/models/lighton_ocr.hpp>
 #include <floptally/models/lilt.hpp>
 #include <floptally/models/llama.hpp>
@@ -288,6 +296,8 @@
 #include <floptally/models/modernbert-decoder.hpp>
 #include <floptally/models/modernbert.hpp>
 #include <floptally/models/modernvbert.hpp>
+#include <floptally/models/molmo2.hpp>
+#include <floptally/models/molmo2_text.hpp>
 #include <floptally/models/moonshine.hpp>
 #include <floptally/models/moonshine_streaming.hpp>
 #include <floptally/models/moshi.hpp>
@@ -305,6 +315,7 @@
 #include <floptally/models/nanochat.hpp>
 #include <floptally/models/nemotron.hpp>
 #include <floptally/models/nemotron_h.hpp>
+#include <floptally/models/neomme.hpp>
 #include <floptally/models/nomic_bert.hpp>
 #include <floptally/models/olmo.hpp>
 #include <floptally/models/olmo2.hpp>
@@ -340,6 +351,7 @@
 #include <floptally/models/pixtral.hpp>
 #include <floptally/models/plbart.hpp>
 #include <floptally/models/poolformer.hpp>
+#include <floptally/models/pop2piano.hpp>
 #include <floptally/models/pp_chart2table.hpp>
 #include <floptally/models/pvt.hpp>
 #include <floptally/models/pvt_v2.hpp>
@@ -395,6 +407,7 @@
 #include <floptally/models/roc_bert.hpp>
 #include <floptally/models/roformer.hpp>
 #include <floptally/models/rwkv.hpp>
+#include <floptally/models/sam.hpp>
 #include <floptally/models/sam_hq_vision_model.hpp>
 #include <floptally/models/sam_vision_model.hpp>
 #include <floptally/models/sapiens2.hpp>
@@ -402,6 +415,7 @@
 #include <floptally/models/seamless_m4t_v2.hpp>
 #include <floptally/models/seed_oss.hpp>
 #include <floptally/models/segformer.hpp>
+#include <floptally/models/sew-d.hpp>
 #include <floptally/models/sew.hpp>
 #include <floptally/models/shieldgemma2.hpp>
 #include <floptally/models/siglip.hpp>
@@ -422,6 +436,7 @@
 #include <floptally/models/swin.hpp>
 #include <floptally/models/swinv2.hpp>
 #include <floptally/models/t5.hpp>
+#include <floptally/models/t5gemma.hpp>
 #include <floptally/models/tapas.hpp>
 #include <floptally/models/timesformer.hpp>
 #include <floptally/models/tipsv2.hpp>
@@ -490,6 +505,7 @@ inline constexpr model_page model_pages[] = {
     {"altclip_vision_model", {models::altclip_vision_model, sizeof models::altclip_vision_model - 1}},
     {"apertus", {models::apertus, sizeof models::apertus - 1}},
     {"arcee", {models::arcee, sizeof models::arcee - 1}},
+    {"aria", {models::aria, sizeof models::aria - 1}},
     {"aria_text", {models::aria_text, sizeof models::aria_text - 1}},
     {"audio-spectrogram-transformer",
      {models::audio_spectrogram_transformer, sizeof models::audio_spectrogram_transformer - 1}},
@@ -607,8 +623,10 @@ inline constexpr model_page model_pages[] = {
     {"gemma2", {models::gemma2, sizeof models::gemma2 - 1}},
     {"gemma3", {models::gemma3, sizeof models::gemma3 - 1}},
     {"gemma3_text", {models::gemma3_text, sizeof models::gemma3_text - 1}},
+    {"gemma3n", {models::gemma3n, sizeof models::gemma3n - 1}},
     {"gemma3n_audio", {models::gemma3n_audio, sizeof models::gemma3n_audio - 1}},
     {"gemma3n_text", {models::gemma3n_text, sizeof models::gemma3n_text - 1}},
+    {"gemma3n_vision", {models::gemma3n_vision, sizeof models::gemma3n_vision - 1}},
     {"gemma4", {models::gemma4, sizeof models::gemma4 - 1}},
     {"gemma4_audio", {models::gemma4_audio, sizeof models::gemma4_audio - 1}},
     {"gemma4_text", {models::gemma4_text, sizeof models::gemma4_text - 1}},
@@ -682,7 +700,10 @@ inline constexpr model_page model_pages[] = {
     {"idefics3_vision", {models::idefics3_vision, sizeof models::idefics3_vision - 1}},
     {"ijepa", {models::ijepa, sizeof models::ijepa - 1}},
     {"imagegpt", {models::imagegpt, sizeof models::imagegpt - 1}},
+    {"inkling_text", {models::inkling_text, sizeof models::inkling_text - 1}},
+    {"instructblip", {models::instructblip, sizeof models::instructblip - 1}},
     {"instructblip_vision_model", {models::instructblip_vision_model, sizeof models::instructblip_vision_model - 1}},
+    {"instructblipvideo", {models::instructblipvideo, sizeof models::instructblipvideo - 1}},
     {"instructblipvideo_vision_model",
      {models::instructblipvideo_vision_model, sizeof models::instructblipvideo_vision_model - 1}},
     {"internlm", {models::internlm, sizeof models::internlm - 1}},
@@ -714,6 +735,8 @@ inline constexpr model_page model_pages[] = {
     {"lfm2_moe", {models::lfm2_moe, sizeof models::lfm2_moe - 1}},
     {"lfm2_vl", {models::lfm2_vl, sizeof models::lfm2_vl - 1}},
     {"lfm3", {models::lfm3, sizeof models::lfm3 - 1}},
+    {"lfm3_vl", {models::lfm3_vl, sizeof models::lfm3_vl - 1}},
+    {"lfm3_vl_vision", {models::lfm3_vl_vision, sizeof models::lfm3_vl_vision - 1}},
     {"lighton_ocr", {models::lighton_ocr, sizeof models::lighton_ocr - 1}},
     {"lilt", {models::lilt, sizeof models::lilt - 1}},
     {"llama", {models::llama, sizeof models::llama - 1}},
@@ -767,6 +790,8 @@ inline constexpr model_page model_pages[] = {
     {"modernbert", {models::modernbert, sizeof models::modernbert - 1}},
     {"modernbert-decoder", {models::modernbert_decoder, sizeof models::modernbert_decoder - 1}},
     {"modernvbert", {models::modernvbert, sizeof models::modernvbert - 1}},
+    {"molmo2", {models::molmo2, sizeof models::molmo2 - 1}},
+    {"molmo2_text", {models::molmo2_text, sizeof models::molmo2_text - 1}},
     {"moonshine", {models::moonshine, sizeof models::moonshine - 1}},
     {"moonshine_streaming", {models::moonshine_streaming, sizeof models::moonshine_streaming - 1}},
     {"moshi", {models::moshi, sizeof models::moshi - 1}},
@@ -785,6 +810,7 @@ inline constexpr model_page model_pages[] = {
     {"nanochat", {models::nanochat, sizeof models::nanochat - 1}},
     {"nemotron", {models::nemotron, sizeof models::nemotron - 1}},
     {"nemotron_h", {models::nemotron_h, sizeof models::nemotron_h - 1}},
+    {"neomme", {models::neomme, sizeof models::neomme - 1}},
     {"nomic_bert", {models::nomic_bert, sizeof models::nomic_bert - 1}},
     {"olmo", {models::olmo, sizeof models::olmo - 1}},
     {"olmo2", {models::olmo2, sizeof models::olmo2 - 1}},
@@ -820,6 +846,7 @@ inline constexpr model_page model_pages[] = {
     {"pixtral", {models::pixtral, sizeof models::pixtral - 1}},
     {"plbart", {models::plbart, sizeof models::plbart - 1}},
     {"poolformer", {models::poolformer, sizeof models::poolformer - 1}},
+    {"pop2piano", {models::pop2piano, sizeof models::pop2piano - 1}},
     {"pp_chart2table", {models::pp_chart2table, sizeof models::pp_chart2table - 1}},
     {"pvt", {models::pvt, sizeof models::pvt - 1}},
     {"pvt_v2", {models::pvt_v2, sizeof models::pvt_v2 - 1}},
@@ -878,6 +905,7 @@ inline constexpr model_page model_pages[] = {
     {"roc_bert", {models::roc_bert, sizeof models::roc_bert - 1}},
     {"roformer", {models::roformer, sizeof models::roformer - 1}},
     {"rwkv", {models::rwkv, sizeof models::rwkv - 1}},
+    {"sam", {models::sam, sizeof models::sam - 1}},
     {"sam_hq_vision_model", {models::sam_hq_vision_model, sizeof models::sam_hq_vision_model - 1}},
     {"sam_vision_model", {models::sam_vision_model, sizeof models::sam_vision_model - 1}},
     {"sapiens2", {models::sapiens2, sizeof models::sapiens2 - 1}},
@@ -886,6 +914,7 @@ inline constexpr model_page model_pages[] = {
     {"seed_oss", {models::seed_oss, sizeof models::seed_oss - 1}},
     {"segformer", {models::segformer, sizeof models::segformer - 1}},
     {"sew", {models::sew, sizeof models::sew - 1}},
+    {"sew-d", {models::sew_d, sizeof models::sew_d - 1}},
     {"shieldgemma2", {models::shieldgemma2, sizeof models::shieldgemma2 - 1}},
     {"siglip", {models::siglip, sizeof models::siglip - 1}},
     {"siglip2", {models::siglip2, sizeof models::siglip2 - 1}},
@@ -905,6 +934,7 @@ inline constexpr model_page model_pages[] = {
     {"swin", {models::swin, sizeof models::swin - 1}},
     {"swinv2", {models::swinv2, sizeof models::swinv2 - 1}},
     {"t5", {models::t5, sizeof models::t5 - 1}},
+    {"t5gemma", {models::t5gemma, sizeof models::t5gemma - 1}},
     {"tapas", {models::tapas, sizeof models::tapas - 1}},
     {"timesformer", {models::timesformer, sizeof models::timesformer - 1}},
     {"tipsv2", {models::tipsv2, sizeof models::tipsv2 - 1}},

@@ -7,6 +7,7 @@ inline constexpr char modernbert_decoder[] = R"page(
 page modernbert-decoder : modernbert prefix ModernBertDecoder
 with sliding_window number absent to 2147483647
 without is_decoder, sparse_prediction
+fused_qkv = no
 sees   = slides ? window(width) : causal
 class ForCausalLM:
   head out h, bias .classifier_bias, norm per_norm

@@ -18,7 +18,8 @@ per_norm = .norm_bias ? 2 : 1
 bias   = .attention_bias * 4*h
 norms  = 0
 final_norm = 0
-feed:  gated inner f, bias .mlp_bias * (2*f + h)
+fused_qkv = yes
+feed:  gated inner f, bias .mlp_bias * (2*f + h), fused
 once:  norm count (2*layers + 1) * per_norm * h          # the first layer has one, others two; after embedding and layers
 class ForMaskedLM:
   head out h, bias .classifier_bias, norm per_norm

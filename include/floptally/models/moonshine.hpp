@@ -15,7 +15,7 @@ mtp_norms = norms + 3*h
 sees   = causal
 stem:
 cross: cross heads heads, kv kv, dim dim, bias bias
-feed:  gated inner f, bias 2*f + h
+feed:  gated inner f, bias 2*f + h, fused
 class ForConditionalGeneration: head out v, words
 class Model:
 

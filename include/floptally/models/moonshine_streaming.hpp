@@ -14,7 +14,7 @@ dim    = .head_dim ?? h / heads
 bias   = .attention_bias ? (heads + 2*kv) * dim : 0
 norms  = 3*h
 cross: cross heads heads, kv kv, dim dim, bias bias
-feed:  gated inner f, bias 2*f + h
+feed:  gated inner f, bias 2*f + h, fused
 # What the encoder leaves has positions added and is made as wide as the decoder.
 once:
   positions count .max_position_embeddings * encoder.h

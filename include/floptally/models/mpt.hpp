@@ -14,6 +14,7 @@ h      = .hidden_size // .d_model
 layers = .num_hidden_layers // .n_layers
 heads  = .num_attention_heads // .n_heads
 f      = 4*h
+fused_qkv = yes
 feed:  mlp inner f
 )page";
 

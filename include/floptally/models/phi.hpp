@@ -9,6 +9,7 @@ with vocab_size 51200, hidden_size 2048, intermediate_size 8192, num_hidden_laye
 with head_dim number absent, qk_layernorm no
 without attention_bias, mlp_bias
 divides = no
+beside = yes
 norms  = 2*h                      # attention and MLP side by side share one
 final_norm = 2*h
 mtp_norms = norms + 6*h

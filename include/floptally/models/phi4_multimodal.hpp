@@ -67,9 +67,9 @@ stem:
                bin_kernels [3, 1], biased, inside, field 1, stride 8  if halvings >= 4
   linear in c * bins, out h, as stem out, bias h, over units, attends units, split repeated
   positions count (.bias_symmetric ? 1 : 2) * .bias_max_distance * heads      # of how far frames are from each other
-feed:  gated inner f, bias 2*f + h
+feed:  gated inner f, bias 2*f + h, fused
 more:
-  gated inner f, bias 2*f + h
+  gated inner f, bias 2*f + h, fused
   linear in h, out 2*h, as convolution, no_lora, bias 4*h
   linear in .kernel_size, out .depthwise_multiplier * h, as convolution, no_lora
   linear in .depthwise_multiplier * h, out h, as convolution, no_lora, bias .depthwise_multiplier * h + h

@@ -21,7 +21,7 @@ stem:
   patches channels .num_channels, side .patch_size, bias h
   positions count rows*rows * h  if .use_abs_pos
 mixer:
-  gqa heads heads, dim dim, bias bias
+  gqa heads heads, dim dim, bias bias, fused
   # Queries times a vector for each row and for each column of the window.
   scores per h, as attention.positions, sees lines(side)  if .use_rel_pos
   positions count 2 * (2*across - 1) * dim                  if .use_rel_pos

@@ -26,6 +26,8 @@ stem:
 after: linear in h, out h * squeeze, as upsample projection, units units, bias h * squeeze
 classes ForCTC Model ForSequenceClassification
 require not .add_adapter: .add_adapter is not supported; must be false or absent
+# The hidden states that are weighed are those before the upsampling, of every second frame.
+require not .use_weighted_layer_sum: .use_weighted_layer_sum is not supported; must be false or absent
 )page";
 
 }  // namespace floptally::models

@@ -9,6 +9,7 @@ with vocab_size 50304, hidden_size 2560, intermediate_size 6912, num_key_value_h
 with use_qkv_bias no, qk_layernorm no?, use_parallel_residual no
 without attention_bias, mlp_bias
 norms  = 2*h
+beside = .use_parallel_residual
 final_norm = 2*h
 mtp_norms = norms + 6*h
 bias   = .use_qkv_bias * (heads + 2*kv) * dim

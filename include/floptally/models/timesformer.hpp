@@ -19,10 +19,10 @@ stem:
   patches channels .num_channels, side .patch_size, bias h
   positions count (rows*columns + 2 + (alone ? 0 : frames)) * h
 mixer:
-  gqa heads heads, dim dim, bias bias, sees across_frames()                                            if divided
+  gqa heads heads, dim dim, bias bias, fused, sees across_frames()                                     if divided
   linear in h, as attention temporal_dense, bias h, out h                                              if divided
-  gqa heads heads, dim dim, bias bias, sees both, prefix 1                                             if divided
-  gqa heads heads, dim dim, bias bias, sees sees                                                       if not divided
+  gqa heads heads, dim dim, bias bias, fused, sees both, prefix 1                                      if divided
+  gqa heads heads, dim dim, bias bias, fused, sees sees                                                if not divided
   linear in h, as attention.class_token, units clips(), shared_weights, no_lora, out 4*h               if not divided and not alone
   core heads heads, as attention.core, dim dim, pairs 2                                                if not divided and not alone
   core heads heads, as attention.core, dim dim, pairs 1, over clips()                                  if not divided and not alone

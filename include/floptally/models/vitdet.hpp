@@ -24,7 +24,7 @@ stem:
   patches channels .num_channels, side .patch_size, bias h
   positions count (before*before + 1) * h
 mixer:
-  gqa heads heads, dim dim, bias bias
+  gqa heads heads, dim dim, bias bias, fused
   scores per h, as attention.positions, sees lines(side)  if .use_relative_position_embeddings
   positions count 2 * (2*across - 1) * dim                  if .use_relative_position_embeddings
 # A bottleneck of three convolutions, behind some layers.

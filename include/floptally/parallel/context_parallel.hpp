@@ -27,7 +27,7 @@
 namespace floptally {
 
 /// Attended pairs of the queries `rows.first` … `rows.last` − 1 of a sequence with all of its keys; rows behind its end
-/// are none. The rows of `mask::encoder` are those of the other side.
+/// are none. The rows of `mask::encoder` and its windows are those of the other side.
 ///
 /// The rows from x on see what they saw if the x before them were cached: they are a sequence with x more of past. That
 /// holds for every mask, also for those that look ahead, since the end stays where it is. A range is the difference of
@@ -38,6 +38,9 @@ namespace floptally {
     const index_range asked = rows.clipped(end);
     if (asked.first >= asked.last) {
         return 0;
+    }
+    if (which.is<mask_rules::encoder_window>()) {  // the same band over a sequence of the other side's tokens
+        return pairs_of_rows(which.as<mask_rules::encoder_window>().own(), {.length = s.keys}, asked);
     }
     if (other_side) {
         return asked.size() * s.keys;

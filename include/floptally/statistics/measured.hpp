@@ -47,6 +47,10 @@ struct measured {
     [[nodiscard]] constexpr moment_form moments() const {
         return word() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }
+    /// "later_pairs" are those that tokens of images see besides a causal mask, where no grid says how many.
+    [[nodiscard]] constexpr pair_shape shape() const {
+        return word() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
+    }
     void write(std::string& to) const { to.append("measured(").append(word()).append(")"); }
     [[nodiscard]] static bool read(std::string_view text, measured& made) {
         const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';
@@ -63,6 +67,8 @@ struct measured {
 /// The word of what runs once in each pass of a model, whatever its batch: products of parameters alone. Its number is
 /// not summed over layers, as visits to experts are, so that rows over it add up and scale as rows over tokens do.
 inline constexpr std::string_view passes_word = "passes";
-[[nodiscard]] constexpr bool counts_passes(const rule& word) { return word == measured(passes_word); }
+[[nodiscard]] constexpr bool counts_passes(const rule& word) {
+    return word.is<unit_rules::measured>() && word.as<unit_rules::measured>().word() == passes_word;
+}
 
 }  // namespace floptally

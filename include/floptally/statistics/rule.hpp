@@ -165,7 +165,7 @@ class rule {
     }
 
     /// "causal", "sliding_window(4096)", "vision.grid_windows(7,shift=3)": its one text form, which `rule_named` reads.
-    [[nodiscard]] std::string name() const {
+    [[nodiscard, gnu::cold, gnu::noinline]] std::string name() const {
         std::string text;
         detail::write_rule(*table_, parameters_, text);
         return qualified(in_, text);

@@ -180,38 +180,6 @@ struct compressed_keys {
     }
 };
 
-/// Every query sees every token of the other side: q·k.
-struct cross_attention {
-    static constexpr std::string_view name = "cross_attention";
-    static constexpr bool frames_are_sequences = false;
-    static constexpr bool reads_other_side = true;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return std::uint64_t{s.length} * s.keys;
-    }
-    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .crossed = 1}; }
-    constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t /*end*/,
-                            detail::seen_keys& keys) const {
-        keys.add(0, s.keys);
-    }
-};
-
-/// Every token of the other side sees every other: k². What the layers of an encoder attend in a tally of its decoder's
-/// sequences (`cost::on_encoder`).
-struct encoder {
-    static constexpr std::string_view name = "encoder";
-    static constexpr bool frames_are_sequences = false;
-    static constexpr bool is_of_other_side = true;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return std::uint64_t{s.keys} * s.keys;
-    }
-    constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t /*end*/,
-                            detail::seen_keys& keys) const {
-        keys.add(0, s.keys);
-    }
-};
-
 /// Causal, but the first `tokens` keys are seen by every query (arXiv:1910.10683, section 3.2.1).
 struct prefix_lm {
     std::int32_t tokens;

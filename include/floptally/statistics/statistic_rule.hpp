@@ -55,7 +55,8 @@ enum class grid_problem : std::uint8_t {
     none,
     does_not_divide,  ///< by the rule's first parameter
     leaves_nothing,   ///< under convolutions of the rule's first parameter
-    too_large         ///< for 64 bits
+    too_large,        ///< for 64 bits
+    not_listed        ///< among the rule's first and third parameter
 };
 
 /// A rule counts a sample where it has a call for it.

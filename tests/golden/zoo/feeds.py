@@ -209,6 +209,109 @@ def image_text_to_text(model, run, grid=None, patch=None):
             {"lengths": [length] * texts, "grids": grids, "encoder_length": lengths[0]})
 
 
+@feed((4, 2), (7, 3))
+def instructed(model, run, frames=0, decoded=0):
+    """instructblip: one image of the config's size in each text, or a clip of so many `frames`, and an instruction that
+    its queries are steered by. A run is (tokens of an instruction, texts); `decoded`: of a text of two sides."""
+    import torch
+    length, texts = run
+    config = model.config
+    images = max(frames, 1)
+    values, grids = image_batch(config, texts * images)
+    if frames:
+        values = values.unflatten(0, (texts, frames))
+    rows = [[images * config.num_query_tokens]] * texts
+    inputs, lengths = text_around(model, rows, placeholder_of(config, "video" if frames else "image"))
+    if decoded:
+        inputs["decoder_input_ids"] = words(config, texts, decoded)
+    asked = torch.randint(1, config.qformer_config.vocab_size, (texts, length))
+    record = {"lengths": [decoded or lengths[0]] * texts,
+              "grids": [[images, *grids[0][1:]]] * texts,
+              "measured": {"prompt_tokens": texts * images * length, "prompt_squares": texts * images * length ** 2}}
+    if decoded:
+        record["encoder_length"] = lengths[0]
+    return {**inputs, "pixel_values": values, "qformer_input_ids": asked}, record
+
+
+@feed(((2, 3), 4), ((3,), 9))
+def pooled_crops(model, run):
+    """molmo2: crops of the config's size, of which words of the text pool `slots` patches each, some of them none. A run
+    is (crops of each image, slots); an image is a grid of its crops."""
+    import torch
+    crops, slots = run
+    config = model.config
+    vision = config.vision_config
+    height, width = (side // vision.patch_size for side in vision.image_size)
+    values = torch.randn(sum(crops), height * width, vision.num_channels * vision.patch_size ** 2)
+    shapes = [[2, 3, 1, count] for count in crops]  # words of the whole image, and of its crops
+    tokens = [a * b + c * d for a, b, c, d in shapes]
+    pooling = torch.randint(-1, sum(crops) * height * width, (sum(tokens), slots))
+    pooling[:, 0] = 0
+    inputs, lengths = text_around(model, [tokens], placeholder_of(config))
+    measured = {"pooled_tokens": sum(tokens), "pooled_patches": pooling.numel(),
+                "later_pairs": sum(tokens) * (sum(tokens) - 1) // 2}
+    return ({**inputs, "pixel_values": values, "image_token_pooling": pooling, "image_grids": torch.tensor(shapes)},
+            {"lengths": lengths, "grids": [[count, height, width] for count in crops], "measured": measured})
+
+
+@feed(((1, 4, 6), (1, 4, 6)), ((1, 3, 5),))
+def documents(model, grids):
+    """neomme: one document in each text, its patches as they are. A run is the grid of each, all alike."""
+    import torch
+    config = model.config
+    _, rows, columns = grids[0]
+    values = torch.randn(len(grids) * rows * columns, config.patch_dim)
+    inputs, lengths = text_around(model, [[rows * columns]] * len(grids), config.image_token_id)
+    return {**inputs, "pixel_values": values}, {"lengths": lengths, "grids": [list(grid) for grid in grids]}
+
+
+@feed((2, 8, 8), (1, 8, 12))
+def cells_of_pixels(model, run):
+    """gemma3n's tower: images of `height` x `width` cells of 16 pixels. A run is (images, height, width)."""
+    import torch
+    images, height, width = run
+    return ({"pixel_values": torch.randn(images, 3, 16 * height, 16 * width)},
+            {"lengths": [], "grids": [[1, height, width]] * images})
+
+
+@feed(((1, 1), 8, 8, None), ((2,), 8, 16, None), ((1,), 8, 8, 61))
+def cells_and_sound(model, run):
+    """gemma3n: images of `height` x `width` cells of 16 pixels, and clips of so many mel frames, one for each image. A run
+    is (images of each text, height, width, frames or None)."""
+    import torch
+    counts, height, width, frames = run
+    config = model.config
+    inputs = {"pixel_values": torch.randn(sum(counts), 3, 16 * height, 16 * width)}
+    rows = [[config.vision_soft_tokens_per_image] * count for count in counts]
+    sound = [[config.audio_soft_tokens_per_image] * count if frames else [] for count in counts]
+    ids, lengths = text_around(model, [a + b for a, b in zip(rows, sound)], config.image_token_id)
+    for sample, count in enumerate(counts):
+        start = 1 + count * (config.vision_soft_tokens_per_image + 1)
+        for _ in sound[sample]:
+            ids["input_ids"][sample, start:start + config.audio_soft_tokens_per_image] = config.audio_token_id
+            start += config.audio_soft_tokens_per_image + 1
+    record = {"lengths": lengths, "grids": [[1, height, width]] * sum(counts)}
+    if frames:
+        inputs["input_features"] = torch.randn(sum(counts), frames, config.audio_config.input_feat_size)
+        inputs["input_features_mask"] = torch.ones(sum(counts), frames, dtype=torch.bool)
+        record["audio_frames"] = [frames] * sum(counts)
+    return {**ids, **inputs}, record
+
+
+@feed((1, 2, 3), (2, 3, 1))
+def prompted(model, run):
+    """sam: images of the config's size, with prompts of so many points each, to which a padded one comes. A run is
+    (images, prompts of each, points of each)."""
+    import torch
+    images, prompts, points = run
+    values, grids = image_batch(model.config, images)
+    inputs = {"pixel_values": values, "input_points": torch.rand(images, prompts, points, 2) * 40,
+              "input_labels": torch.ones(images, prompts, points, dtype=torch.int)}
+    count, tokens = images * prompts, points + 1
+    return inputs, {"lengths": [], "grids": grids, "measured": {
+        "prompts": count, "prompt_points": count * tokens, "prompt_squares": count * tokens ** 2, "passes": 1}}
+
+
 @feed((11, 2), (7, 3))
 def captions(model, run, grid=None, patch=None):
     """vision-encoder-decoder: a text of each image, whose keys are what the tower leaves. A run is (length, texts)."""

@@ -58,11 +58,13 @@ class array_of {
             push_back(one);
         }
     }
-    void clear() {
-        while (size_ != 0) {
+    /// Only the first `count`, of those that there are.
+    void shorten(std::size_t count) {
+        while (size_ > count) {
             elements_[--size_].~T();
         }
     }
+    void clear() { shorten(0); }
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }

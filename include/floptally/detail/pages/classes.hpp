@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/expression_parser.hpp>
 #include <floptally/detail/pages/lexer.hpp>
@@ -36,7 +37,7 @@ namespace floptally::detail::pages {
         p = p->base;
     }
     if (p->classes.empty()) {
-        page_error(read.name, read.line, "has no class, and its base has none");
+        page_error(read.name, read.line, {"has no class, and its base has none"});
     }
     return p->classes;
 }
@@ -55,7 +56,7 @@ namespace floptally::detail::pages {
     const std::string prefix(prefix_of(in.of()));
     const config_node* named = in.config().find("architectures");
     if (named != nullptr && named->is != config_node::kind::null && named->is != config_node::kind::list) {
-        throw error(in.config().field("architectures"), "must be a list, got " + in.config().shown(*named));
+        refuse(in.config().field("architectures"), {"must be a list, got ", in.config().shown(*named)});
     }
     if (named == nullptr || named->count == 0) {
         notes.push_back("config names no architectures: counted with the head of " + prefix +
@@ -71,9 +72,8 @@ namespace floptally::detail::pages {
         }
         append_item(known, full);
     }
-    throw error(indexed(in.config().field("architectures"), 0), "unknown class " + in.config().shown(name) +
-                                                                    " for model_type " + std::string(in.of().type()) +
-                                                                    "; known: " + known);
+    refuse(indexed(in.config().field("architectures"), 0),
+           {"unknown class ", in.config().shown(name), " for model_type ", in.of().type(), "; known: ", known});
 }
 
 /// "{h}" in the text of a note or a rule is what that name is worth, as is any expression there: "{text.h}".
@@ -87,7 +87,7 @@ namespace floptally::detail::pages {
         }
         const std::size_t close = text.find('}', open);
         if (close == std::string_view::npos) {
-            page_error(where.name, line, "a { without its }");
+            page_error(where.name, line, {"a { without its }"});
         }
         page said;
         lexer from(where.name, text.substr(open + 1, close - open - 1), line);
@@ -125,19 +125,19 @@ class rule_checker {
     void check(const page& where, const page_rule& rule) {
         const value holds = in_.evaluate(where, rule.holds);
         if (!holds.counts() && !holds.is_none()) {
-            page_error(where.name, rule.line, "expected yes or no, got " + in_.shown(holds));
+            page_error(where.name, rule.line, {"expected yes or no, got ", in_.shown(holds)});
         }
         if (rule.is_note && holds.on()) {
             notes_.push_back(filled_in(in_, where, rule.line, rule.text));
         }
         if (!rule.is_note && !holds.on()) {
-            refuse(where, rule);
+            refuse_rule(where, rule);
         }
     }
 
     /// Names the key as the config spells it, the element of the layer where it is a list, and what was given; of a key
     /// that is not, the default that breaks the rule.
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(const page& where, const page_rule& rule) {
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_rule(const page& where, const page_rule& rule) {
         const bool in_layer = in_.varies;
         const std::string_view key = spelled(rule.key);
         std::string field = in_.config().field(key);
@@ -153,9 +153,9 @@ class rule_checker {
             field = indexed(field, static_cast<std::size_t>(in_.layer));
         }
         if (given == nullptr && what.starts_with("is missing")) {
-            throw error(field, what);
+            refuse(field, {what});
         }
-        throw error(field, what + (given != nullptr ? ", got " + in_.config().shown(*given) : in_.got(key)));
+        refuse(field, {what, (given != nullptr ? ", got " + in_.config().shown(*given) : in_.got(key))});
     }
 
     /// The name that the config gives a key by, where a page reads `.num_attention_heads // .n_head`.

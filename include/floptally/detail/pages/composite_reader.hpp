@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/model_reader.hpp>
 #include <floptally/detail/pages/tower_inputs.hpp>
@@ -101,7 +102,7 @@ class composite_reader {
         outer_class made;
         const scope::found_block found = scope_.find_block(suffix);
         if (found.is == nullptr) {
-            page_error(scope_.of().name, scope_.of().line, "has no class " + std::string(suffix));
+            page_error(scope_.of().name, scope_.of().line, {"has no class ", suffix});
         }
         for (const part_line& line : found.is->lines) {
             if (line.part == "note") {
@@ -117,7 +118,7 @@ class composite_reader {
                     made.two_sided = from.required_word("the class of a text of two sides");
                 }
                 if (!from.at_end()) {
-                    from.fail("expected pooled, \"or CLASS\" or the end of the line before " + from.next());
+                    from.fail({"expected pooled, \"or CLASS\" or the end of the line before ", from.next()});
                 }
             }
         }
@@ -138,12 +139,11 @@ class composite_reader {
         std::string_view type = own == nullptr && !is.absent.empty() ? is.absent : is.page;
         if (const config_node* named = is.always || own == nullptr ? nullptr : inside.find("model_type")) {
             if (named->is != config_node::kind::text) {
-                throw error(inside.field("model_type"), "must be a string, got " + inside.shown(*named));
+                refuse(inside.field("model_type"), {"must be a string, got ", inside.shown(*named)});
             }
             type = named->text == is.older ? is.page : std::string_view(named->text);
             if (!pages_.has(type)) {
-                throw error(inside.field("model_type"),
-                            "unknown type \"" + std::string(type) + "\"" + pages_.nearest_hint(type));
+                refuse(inside.field("model_type"), {"unknown type \"", type, "\"", pages_.nearest_hint(type)});
             }
         }
         slot& made = slots_.add({.is = &is});
@@ -151,8 +151,8 @@ class composite_reader {
         made.reader = &readers_.make(pages_, pages_.find(type, &scope_.of(), is.line), inside,
                                      is.name == "text" ? options_ : read_options{}, &made.part);
         if (is.name != "text" && made.reader->names().find_block("stem").is == nullptr) {
-            throw error(inside.field("model_type"),
-                        "must be the type of a tower, which reads images or sound, got \"" + std::string(type) + "\"");
+            refuse(inside.field("model_type"),
+                   {"must be the type of a tower, which reads images or sound, got \"", type, "\""});
         }
         scope_.inner.push_back({is.name, &made.reader->names()});
     }

@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/functions.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/pages/value.hpp>
-#include <floptally/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -25,7 +26,7 @@ class evaluation {
     [[nodiscard]] value of(std::size_t index) {
         const expression& e = where_.expressions[index];
         if (in_.depth_ > 400) {
-            fail(e, "an expression nested too deep, with the names that it asks for");
+            fail(e, {"an expression nested too deep, with the names that it asks for"});
         }
         in_.spend(1 + e.count);
         ++in_.depth_;
@@ -114,14 +115,14 @@ class evaluation {
         }
         return {};
     }
-    [[noreturn, gnu::cold, gnu::noinline]] void fail(const expression& e, const std::string& what) const {
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(const expression& e, std::initializer_list<piece> what) const {
         page_error(where_.name, e.line, what);
     }
 
     [[nodiscard]] bool truth(const expression& e, std::size_t at) {
         const value one = operand(e, at);
         if (!one.counts() && !one.is_none()) {
-            fail(e, "expected yes or no, got " + in_.shown(one));
+            fail(e, {"expected yes or no, got ", in_.shown(one)});
         }
         return one.on();
     }
@@ -142,7 +143,7 @@ class evaluation {
         if (e.text == "both") {
             return mask_value_of(mask::bidirectional());
         }
-        fail(e, "unknown name \"" + std::string(e.text) + "\"");
+        fail(e, {"unknown name \"", e.text, "\""});
     }
     [[nodiscard]] value member(const expression& e) {
         const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;
@@ -167,7 +168,7 @@ class evaluation {
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            fail(e, "the page declares no key \"" + std::string(keys.front()) + "\"");
+            fail(e, {"the page declares no key \"", keys.front(), "\""});
         }
         for (const std::string_view key : keys) {
             bool unread = false;
@@ -212,19 +213,18 @@ class evaluation {
             return list;
         }
         if (!at.counts() || (list.is != value::kind::list && list.is != value::kind::text)) {
-            fail(e, "expected a list and a number, got " + in_.shown(list) + "[" + in_.shown(at) + "]");
+            fail(e, {"expected a list and a number, got ", in_.shown(list), "[", in_.shown(at), "]"});
         }
         const std::size_t size = list.size();
         const std::string field = list.given != nullptr ? in_.config().field(list.given->key) : std::string();
         if (index.what == op::name && index.text == "i" && list.given != nullptr && size != in_.number("layers")) {
-            throw error(field, "must name the " + std::to_string(in_.number("layers")) + " layers, got " +
-                                   std::to_string(size));
+            refuse(field, {"must name the ", in_.number("layers"), " layers, got ", size});
         }
         if (at.number < 0 || static_cast<std::uint64_t>(at.number) >= size) {
             if (list.given == nullptr) {
-                fail(e, "no element " + std::to_string(at.number) + " of " + std::to_string(size));
+                fail(e, {"no element ", at.number, " of ", size});
             }
-            throw error(field, "must have an element " + std::to_string(at.number) + ", got " + std::to_string(size));
+            refuse(field, {"must have an element ", at.number, ", got ", size});
         }
         const auto which = static_cast<std::size_t>(at.number);
         if (list.is == value::kind::text) {
@@ -240,9 +240,9 @@ class evaluation {
         if (!one.counts() && one.is != value::kind::real) {
             const expression& what = where_.expressions[where_.operands[e.first + at]];
             if (what.what == op::key && !one.is_none()) {
-                throw error(in_.config().field(what.text), "must be a number, got " + in_.shown(one));
+                refuse(in_.config().field(what.text), {"must be a number, got ", in_.shown(one)});
             }
-            fail(e, "expected a number, got " + in_.shown(one));
+            fail(e, {"expected a number, got ", in_.shown(one)});
         }
         return one;
     }
@@ -261,7 +261,7 @@ class evaluation {
             return list.text.find(wanted.text) != std::string_view::npos;
         }
         if (list.is != value::kind::list && !list.is_none()) {
-            fail(e, "expected a list before \"has\", got " + in_.shown(list));
+            fail(e, {"expected a list before \"has\", got ", in_.shown(list)});
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (same_value(
@@ -288,7 +288,7 @@ class evaluation {
         std::string problem;
         const value made = computed(e.what, a, b, problem);
         if (!problem.empty()) {
-            fail(e, problem);
+            fail(e, {problem});
         }
         return made;
     }

@@ -23,7 +23,7 @@ class expression_parser {
 
     [[nodiscard]] std::size_t read() {
         if (++depth_ > 50) {
-            from_.fail("an expression nested too deep");
+            from_.fail({"an expression nested too deep"});
         }
         std::size_t a = any_of();
         if (take_question()) {
@@ -181,7 +181,7 @@ class expression_parser {
         }
         const std::string_view name = from_.required_word("an expression");
         if (name == "if" || name == "and" || name == "or") {
-            from_.fail("expected an expression before \"" + std::string(name) + "\"");
+            from_.fail({"expected an expression before \"", name, "\""});
         }
         if (from_.take("(")) {
             return sequence(op::call, ')', name);
@@ -216,7 +216,7 @@ class expression_parser {
         const std::string_view rest = from_.rest().substr(1);
         const std::size_t end = rest.find_first_of("\"\n");
         if (end == std::string_view::npos || rest[end] != '"') {
-            from_.fail("a text without its closing quote");
+            from_.fail({"a text without its closing quote"});
         }
         from_.advance(end + 2);
         return node(op::text, {}, rest.substr(0, end));
@@ -227,7 +227,7 @@ class expression_parser {
         std::size_t end = 0;
         for (; end < rest.size() && is_digit(rest[end]); ++end) {
             if (whole > max_number / 10 - 1) {
-                from_.fail("a number above 2^62");
+                from_.fail({"a number above 2^62"});
             }
             whole = 10 * whole + (rest[end] - '0');
         }

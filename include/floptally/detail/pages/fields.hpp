@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/config_tree.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/error.hpp>
@@ -20,7 +21,7 @@ class fields {
     fields(const config_tree& tree, const config_node& object, std::string path, std::string_view ignored = {})
         : tree_(&tree), object_(&object), path_(std::move(path)), ignored_(ignored) {
         if (object.is != config_node::kind::object) {
-            throw error(path_.empty() ? "config" : path_, "must be a JSON object, got " + tree.shown(object));
+            refuse(path_.empty() ? "config" : path_, {"must be a JSON object, got ", tree.shown(object)});
         }
     }
 
@@ -56,36 +57,36 @@ class fields {
     /// Throws where a value is not what its rule allows.
     void require(const key_rule& rule, std::string_view key, const config_node& given) const {
         if (!is_allowed(rule, given)) {
-            throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
+            refuse(field(key), {"must be ", wanted(rule), ", got ", tree_->shown(given)});
         }
         for (std::size_t i = 0; rule.numbers && given.is == config_node::kind::list && i < given.count; ++i) {
             const config_node& one = tree_->child(given, i);
             if (one.is != config_node::kind::integer || one.beyond || one.number < rule.least ||
                 one.number > rule.most) {
-                throw error(indexed(field(key), i), "must be " + integers_of(rule) + ", got " + tree_->shown(one));
+                refuse(indexed(field(key), i), {"must be ", integers_of(rule), ", got ", tree_->shown(one)});
             }
         }
         if (rule.words.empty()) {
             return;
         }
         if (given.is == config_node::kind::text && !is_word_of(rule, given)) {
-            throw error(field(key), "must be " + wanted(rule) + ", got " + tree_->shown(given));
+            refuse(field(key), {"must be ", wanted(rule), ", got ", tree_->shown(given)});
         }
         for (std::size_t i = 0; given.is == config_node::kind::list && i < given.count; ++i) {
             if (!is_word_of(rule, tree_->child(given, i))) {
-                throw error(indexed(field(key), i),
-                            "must be " + words_of(rule) + ", got " + tree_->shown(tree_->child(given, i)));
+                refuse(indexed(field(key), i),
+                       {"must be ", words_of(rule), ", got ", tree_->shown(tree_->child(given, i))});
             }
         }
     }
 
     [[noreturn, gnu::cold, gnu::noinline]] void missing(const key_rule& rule, std::string_view key) const {
-        throw error(field(key), "is missing; must be " + wanted(rule));
+        refuse(field(key), {"is missing; must be ", wanted(rule)});
     }
     /// Null, or absent and null by default, where the class takes a number.
     [[noreturn, gnu::cold, gnu::noinline]] void no_number(const key_rule& rule, std::string_view key) const {
-        throw error(field(key), (find(key) == nullptr ? "is missing; must be " : "must be ") + integers_of(rule) +
-                                    (find(key) == nullptr ? "" : ", got null"));
+        refuse(field(key), {(find(key) == nullptr ? "is missing; must be " : "must be "), integers_of(rule),
+                            (find(key) == nullptr ? "" : ", got null")});
     }
 
   private:

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
@@ -23,8 +25,8 @@ struct function_call {
     array_of<value> given;
     std::string_view null_key{};  ///< a key of the config that was given to it, and is null
 
-    [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
-        page_error(where.name, line, std::string(name).append(": ").append(what));
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
+        page_error(where.name, line, {name, ": ", text_of(what)});
     }
     [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
     [[nodiscard]] std::int64_t number(std::size_t at) const {
@@ -34,7 +36,7 @@ struct function_call {
             }
         }
         if (!given[at].counts()) {
-            fail("argument " + std::to_string(at + 1) + " must be a number, got " + in.shown(given[at]));
+            fail({"argument ", at + 1, " must be a number, got ", in.shown(given[at])});
         }
         return given[at].number;
     }
@@ -49,7 +51,7 @@ struct function_call {
     }
     [[nodiscard]] array_of<value> list(std::size_t at) const {
         if (given[at].is != value::kind::list) {
-            fail("argument " + std::to_string(at + 1) + " must be a list, got " + in.shown(given[at]));
+            fail({"argument ", at + 1, " must be a list, got ", in.shown(given[at])});
         }
         return in.items_of(given[at]);
     }
@@ -62,10 +64,10 @@ struct function_call {
         for (const value& one : list(at)) {
             if (!one.counts()) {
                 if (given[at].given != nullptr) {
-                    throw error(indexed(in.config().field(given[at].given->key), all.size()),
-                                "must be an integer, got " + in.shown(one));
+                    refuse(indexed(in.config().field(given[at].given->key), all.size()),
+                           {"must be an integer, got ", in.shown(one)});
                 }
-                fail("a list of numbers has " + in.shown(one));
+                fail({"a list of numbers has ", in.shown(one)});
             }
             all.push_back(one.number);
         }
@@ -73,7 +75,7 @@ struct function_call {
     }
     [[nodiscard]] value whole(double real) const {
         if (!(real > -1e15 && real < 1e15)) {
-            fail("beyond 10^15");
+            fail({"beyond 10^15"});
         }
         return number_value(static_cast<std::int64_t>(real));
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/hashed_tables.hpp>
@@ -37,7 +38,7 @@ inline value is_number_of(const function_call& c) { return flag_value(c.given[0]
 inline value folded(const function_call& c, std::int64_t from, bool (*step)(std::int64_t&, std::int64_t)) {
     for (const std::int64_t one : c.numbers(0)) {
         if (step(from, one) || from > max_number) {
-            c.fail("beyond 2^62");
+            c.fail({"beyond 2^62"});
         }
     }
     return number_value(from);
@@ -62,8 +63,8 @@ inline value different_of(const function_call& c) {
     std::int64_t found = 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
         if (all[k].is != value::kind::text && c.given[0].given != nullptr) {
-            throw error(indexed(c.in.config().field(c.given[0].given->key), k),
-                        "must be a string, got " + c.in.shown(all[k]));
+            refuse(indexed(c.in.config().field(c.given[0].given->key), k),
+                   {"must be a string, got ", c.in.shown(all[k])});
         }
         bool first = true;
         for (std::size_t before = 0; before < k && first; ++before) {
@@ -76,24 +77,24 @@ inline value different_of(const function_call& c) {
 /// Of a list of [[value, ...], times], every value as often as it says: [[["a", "b"], 2]] is a b a b.
 inline value repeated_of(const function_call& c) {
     array_of<value> all;
-    const auto refuse = [&c] {
+    const auto refuse_all = [&c] {
         const std::string what = "must be a list of [[name, ...], times], of at most 10000 names altogether";
         if (c.given[0].given != nullptr) {
-            throw error(c.in.config().field(c.given[0].given->key), what + ", got " + c.in.shown(c.given[0]));
+            refuse(c.in.config().field(c.given[0].given->key), {what, ", got ", c.in.shown(c.given[0])});
         }
-        c.fail(what);
+        c.fail({what});
     };
     for (const value& group : c.list(0)) {
         const array_of<value> pair = group.is == value::kind::list ? c.in.items_of(group) : array_of<value>{};
         if (pair.size() != 2 || pair[0].is != value::kind::list || pair[1].is != value::kind::number ||
             pair[1].number < 0 || pair[1].number > 10'000) {
-            refuse();
+            refuse_all();
         }
         const array_of<value> names = c.in.items_of(pair[0]);
         for (std::int64_t k = 0; k < pair[1].number; ++k) {
             all.append(names.begin(), names.end());
             if (all.size() > 10'000) {
-                refuse();
+                refuse_all();
             }
         }
     }
@@ -124,7 +125,7 @@ inline value halves_of(const function_call& c) {
 /// filled(n, a, b): n numbers, all a but the last, which is b.
 inline value filled_of(const function_call& c) {
     if (c.number(0) < 1 || c.number(0) > 10'000) {
-        c.fail("a list must have from 1 to 10000 numbers, got " + std::to_string(c.number(0)));
+        c.fail({"a list must have from 1 to 10000 numbers, got ", c.number(0)});
     }
     array_of<value> all(static_cast<std::size_t>(c.number(0)), c.given[1]);
     all.back() = c.given[2];
@@ -140,13 +141,13 @@ inline value of_layer_of(const function_call& c) {
         const std::string field = c.in.config().field(layers->key) + "." + one.key;
         const std::size_t digits = one.key.find_first_not_of("0123456789");
         if (one.key.empty() || one.key.size() > 9 || digits != std::string::npos) {
-            throw error(field, "must be named by the index of a layer");
+            refuse(field, {"must be named by the index of a layer"});
         }
         if (std::stoll(one.key) != c.number(1)) {
             continue;
         }
         if (one.is != config_node::kind::object) {
-            throw error(field, "must be an object, got " + c.in.config().shown(one));
+            refuse(field, {"must be an object, got ", c.in.config().shown(one)});
         }
         std::string known;
         for (std::size_t other = 2; other < c.given.size(); ++other) {
@@ -156,14 +157,14 @@ inline value of_layer_of(const function_call& c) {
             const std::string& key = c.in.config().tree().child(one, of).key;
             const auto is_key = [&key](const value& name) { return name.text == key; };
             if (std::none_of(c.given.begin() + 2, c.given.end(), is_key)) {
-                throw error(std::string(field).append(".").append(key), "unknown key; known: " + known);
+                refuse(std::string(field).append(".").append(key), {"unknown key; known: ", known});
             }
         }
         const config_node* size = c.in.config().tree().find(one, c.given[2].text);
         if (size != nullptr && (size->is != config_node::kind::integer || size->beyond || size->number < 1 ||
                                 size->number > std::int64_t{1} << 24)) {
-            throw error(field + "." + size->key,
-                        "must be an integer from 1 to 16777216, got " + c.in.config().shown(*size));
+            refuse(field + "." + size->key,
+                   {"must be an integer from 1 to 16777216, got ", c.in.config().shown(*size)});
         }
         found = size != nullptr ? value_of(*size) : value{};
     }
@@ -191,9 +192,8 @@ inline value depth_of(const function_call& c) {
     const array_of<value> all = c.given[0].is == value::kind::list ? c.list(0) : array_of<value>(1, c.given[0]);
     for (const value& one : all) {
         if (one.is != value::kind::number || one.number > most || one.number < -most - 1) {
-            throw error(c.given[0].is == value::kind::list ? indexed(field, at) : field,
-                        "must be an integer from " + std::to_string(-most - 1) + " to " + std::to_string(most) +
-                            ", got " + c.in.shown(one));
+            refuse(c.given[0].is == value::kind::list ? indexed(field, at) : field,
+                   {"must be an integer from ", -most - 1, " to ", most, ", got ", c.in.shown(one)});
         }
         ++at;
         const std::int64_t layers = one.number < 0 ? one.number + most + 1 : one.number;
@@ -234,6 +234,9 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"reduced", 4, 4, reduced_of},
                                                    {"across_frames", 0, 0, across_frames_of},
                                                    {"lines", 0, 1, lines_of},
+                                                   {"listed", 1, 1, listed_of},
+                                                   {"listed_pairs", 1, 1, listed_pairs_of},
+                                                   {"entries", 1, 1, entries_of},
                                                    {"kept", 2, 2, kept_of},
                                                    {"kept_squares", 2, 2, kept_squares_of},
                                                    {"measured", 1, 1, measured_of},
@@ -281,11 +284,10 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
 [[nodiscard]] inline value call_function(const function_call& c) {
     const page_function* function = find_function(c.name);
     if (function == nullptr) {
-        c.fail("unknown function");
+        c.fail({"unknown function"});
     }
     if (c.given.size() < function->least || c.given.size() > function->most) {
-        c.fail("takes " + std::to_string(function->least) + " to " + std::to_string(function->most) +
-               " arguments, got " + std::to_string(c.given.size()));
+        c.fail({"takes ", function->least, " to ", function->most, " arguments, got ", c.given.size()});
     }
     return function->call(c);
 }

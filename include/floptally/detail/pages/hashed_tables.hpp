@@ -30,7 +30,7 @@ inline value hashed_rows_of(const function_call& c) {
     constexpr std::int64_t most = 1024;  // primes are searched one by one
     const auto layers = c.numbers(0);
     if (layers.size() > static_cast<std::size_t>(most)) {
-        c.fail("at most 1024 layers, got " + std::to_string(layers.size()));
+        c.fail({"at most 1024 layers, got ", layers.size()});
     }
     std::int64_t before = 0;  // each layer once, however often it is listed
     for (std::size_t at = 0; at < layers.size(); ++at) {
@@ -43,11 +43,10 @@ inline value hashed_rows_of(const function_call& c) {
     const std::int64_t heads = c.number(2);
     const std::int64_t divisor = c.number(4);
     if (heads < 1 || heads > most || (before + 1) * heads > most) {
-        c.fail("at most 1024 tables of a model, got " + std::to_string(before + 1) + " layers of " +
-               std::to_string(heads));
+        c.fail({"at most 1024 tables of a model, got ", before + 1, " layers of ", heads});
     }
     if (c.number(3) < 1 || c.number(3) > 0x7FFF'FFFF || divisor < 1 || divisor > 0x7FFF'FFFF) {
-        c.fail("rows and their divisor must be from 1 to 2147483647");
+        c.fail({"rows and their divisor must be from 1 to 2147483647"});
     }
     std::int64_t rows = 0;
     std::int64_t prime = c.number(3) - 1;

@@ -7,13 +7,13 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/part_table.hpp>
 #include <floptally/detail/pages/rows.hpp>
 #include <floptally/detail/pages/tower_inputs.hpp>
 #include <floptally/detail/pages/value.hpp>
-#include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/term.hpp>
 #include <floptally/model/transformer.hpp>
@@ -41,17 +41,16 @@ struct head_cost {
 [[nodiscard]] inline head_cost head_of(const part_call& call, const head_of_model& how) {
     const std::uint64_t width = call.must("out");
     if (width == 0 && call.in.config().find("id2label") != nullptr) {
-        throw error(call.in.config().field("id2label"), "must be an object with at least one label, got {}");
+        refuse(call.in.config().field("id2label"), {"must be an object with at least one label, got {}"});
     }
     if (width == 0) {
-        call.fail("has no width: out is 0");
+        call.fail({"has no width: out is 0"});
     }
     const bool words = call.on("words");
     const bool per_sequence = call.on("per_sequence");
     const std::uint64_t padded = words ? how.padded_vocab_size : 0;
     if (padded != 0 && padded < width) {
-        throw error("padded_vocab_size",
-                    "must be at least vocab_size (" + std::to_string(width) + "), got " + std::to_string(padded));
+        refuse("padded_vocab_size", {"must be at least vocab_size (", width, "), got ", padded});
     }
     const bool detached = call.on("detached") && how.keeps_detached;
     cost matrix;

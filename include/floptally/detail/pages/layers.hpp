@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/page.hpp>
@@ -16,7 +17,6 @@
 #include <floptally/detail/pages/part_table.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/part_list.hpp>
-#include <floptally/error.hpp>
 #include <floptally/model_config.hpp>
 
 namespace floptally::detail::pages {
@@ -71,7 +71,7 @@ class block_reader {
     [[nodiscard]] bool holds(const part_line& line) {
         const value one = in_.evaluate(*from_.where, line.condition);
         if (!one.counts() && !one.is_none()) {
-            page_error(from_.where->name, line.line, "expected yes or no after \"if\", got " + in_.shown(one));
+            page_error(from_.where->name, line.line, {"expected yes or no after \"if\", got ", in_.shown(one)});
         }
         return one.on();
     }
@@ -131,6 +131,7 @@ class layer_reader {
     layer_reader(scope& in, mla_core latent_core) : in_(in) {
         for (const char* name : {"before", "into_mixer", "mixer", "cross", "into_feed", "feed", "more"}) {
             if (const scope::found_block found = in.find_block(name); found.is != nullptr) {
+                feed_ = std::string_view(name) == "feed" ? blocks_.size() : feed_;
                 blocks_.push_back({block_reader(in, found, latent_core), {}});
             }
         }
@@ -140,8 +141,7 @@ class layer_reader {
     void read(std::uint64_t used, cost& sum, part_list& parts) {
         const std::uint64_t layers = in_.number("layers");
         if (layers == 0 || layers > 10'000) {
-            throw error(in_.config().field("num_hidden_layers"),
-                        "must be an integer from 1 to 10000, got " + std::to_string(layers));
+            refuse(in_.config().field("num_hidden_layers"), {"must be an integer from 1 to 10000, got ", layers});
         }
         run now;
         std::uint64_t norms = 0;
@@ -245,17 +245,20 @@ class layer_reader {
         }
         std::vector<cost> all(1);
         all[0].add_parameters("norm", term::norm, layers.norms);
+        std::size_t beside = part_list::no_part;
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (layers.variants[b] != block_reader::nothing) {
+                beside = b == feed_ && in_.on("beside") ? all.size() : beside;
                 const cost& made = blocks_[b].reader.made(layers.variants[b]);
                 all.push_back(layers.detached ? made.detached() : made);
             }
         }
-        parts.add_layers(layers.first, layers.repeat, std::move(all));
+        parts.add_layers(layers.first, layers.repeat, std::move(all), beside);
     }
 
     scope& in_;
     array_of<entry> blocks_;
+    std::size_t feed_ = block_reader::nothing;
     run last_;
 };
 

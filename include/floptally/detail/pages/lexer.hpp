@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/page.hpp>
 
 namespace floptally::detail::pages {
@@ -48,7 +50,7 @@ class lexer {
     }
     void expect(std::string_view expected) {
         if (!take(expected)) {
-            fail("expected \"" + std::string(expected) + "\" before " + next());
+            fail({"expected \"", expected, "\" before ", next()});
         }
     }
     /// Letters, digits, `_`, and dots between them where `dotted`; empty where none comes next.
@@ -64,7 +66,7 @@ class lexer {
     [[nodiscard]] std::string_view required_word(const char* what, bool dotted = false) {
         const std::string_view found = word(dotted);
         if (found.empty()) {
-            fail(std::string("expected ") + what + " before " + next());
+            fail({"expected ", what, " before ", next()});
         }
         return found;
     }
@@ -75,7 +77,7 @@ class lexer {
             ++end;
         }
         if (end == 0) {
-            fail(std::string("expected ") + what + " before " + next());
+            fail({"expected ", what, " before ", next()});
         }
         const std::string_view found = text_.substr(0, end);
         advance(end);
@@ -104,7 +106,7 @@ class lexer {
         }
         return shown + "\"";
     }
-    [[noreturn]] void fail(const std::string& what) const { page_error(page_, line_, what); }
+    [[noreturn]] void fail(std::initializer_list<piece> what) const { page_error(page_, line_, what); }
 
   private:
     void skip() {

@@ -23,7 +23,7 @@ class library {
     /// Pages of the user's, which come before all others. The text outlives the library.
     void add(std::string_view text) {
         if (!parse(text)) {
-            page_error("?", 1, "expected \"page NAME\", and the text has no line");
+            page_error("?", 1, {"expected \"page NAME\", and the text has no line"});
         }
         given_ = pages_.size();
     }
@@ -57,11 +57,11 @@ class library {
         }
         if (found == nullptr) {
             page_error(asked_by == nullptr ? name : asked_by->name, line,
-                       "no page is called \"" + std::string(name) + "\"" + nearest_hint(name));
+                       {"no page is called \"", name, "\"", nearest_hint(name)});
         }
         if (!found->base_name.empty() && found->base == nullptr) {
             if (depth > 20) {
-                page_error(name, found->line, "a page that is its own base, or more than 20 one on the other");
+                page_error(name, found->line, {"a page that is its own base, or more than 20 one on the other"});
             }
             const page& base = find(found->base_name, found, found->line, depth + 1);
             found->base = found->like_name.empty() ? &base : &over(base, *found, depth);
@@ -140,8 +140,7 @@ class library {
         if (text.size() > most_text) {
             const bool named = lines.next() && lines.line.starts_with("page ") && lines.line.size() < 200;
             page_error(named ? page_parser::header(lines.line, lines.number).name : "?", 1,
-                       "a text of " + std::to_string(text.size()) + " characters; pages have at most " +
-                           std::to_string(most_text));
+                       {"a text of ", text.size(), " characters; pages have at most ", most_text});
         }
         kept<page_parser> parsers;
         page_parser* parser = nullptr;
@@ -153,7 +152,7 @@ class library {
             } else if (parser == nullptr) {
                 page_error(
                     "?", lines.number,
-                    "expected \"page NAME\", not indented, before " + lexer("?", lines.line, lines.number).next());
+                    {"expected \"page NAME\", not indented, before ", lexer("?", lines.line, lines.number).next()});
             } else {
                 parser->take(lines);
             }

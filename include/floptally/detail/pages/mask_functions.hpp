@@ -61,6 +61,17 @@ inline value reduced_of(const function_call& c) {
 }
 inline value lines_of(const function_call& c) { return mask_value_of(mask::window_lines(c.number_or(0, 0))); }
 inline value across_frames_of(const function_call&) { return mask_value_of(mask::across_frames()); }
+/// listed(entries): units of a frame by its patches; entries are patches, units, and maybe another two.
+inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::int64_t, std::int64_t, std::int64_t)) {
+    const array_of<std::int64_t> all = c.numbers(0);
+    if (all.size() != 2 && all.size() != 4) {
+        c.fail({"takes one or two entries of two numbers, got ", std::to_string(all.size()), " numbers"});
+    }
+    const std::size_t other = all.size() - 2;
+    return made(all[0], all[1], all[other], all[other + 1]);
+}
+inline value listed_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_units)); }
+inline value listed_pairs_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_pairs)); }
 inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
 inline value kept_squares_of(const function_call& c) {
     return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
@@ -68,7 +79,7 @@ inline value kept_squares_of(const function_call& c) {
 /// measured("text_visits"): what no config and no sample says, but the caller, by tally::add_measured.
 inline value measured_of(const function_call& c) {
     if (c.given[0].is != value::kind::text) {
-        c.fail("takes the name of a word");
+        c.fail({"takes the name of a word"});
     }
     return mask_value_of(measured(c.given[0].text));
 }
@@ -95,20 +106,20 @@ inline value field_of(const function_call& c) {
     const array_of<std::int64_t> dilations =
         c.has(3) ? c.numbers(3, kernels.size()) : array_of<std::int64_t>(kernels.size(), 1);
     if (strides.size() != kernels.size() || paddings.size() != kernels.size() || dilations.size() != kernels.size()) {
-        c.fail("lists of different sizes");
+        c.fail({"lists of different sizes"});
     }
     std::int64_t field = 1;
     std::int64_t stride = 1;
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         for (const std::int64_t one : {kernels[k], strides[k], paddings[k], dilations[k]}) {
             if (one < 0 || one > 0xFFFF) {
-                c.fail("numbers must be from 0 to 65535, got " + std::to_string(one));
+                c.fail({"numbers must be from 0 to 65535, got ", one});
             }
         }
         field += ((kernels[k] - 1) * dilations[k] - 2 * paddings[k]) * stride;
         stride *= strides[k];
         if (stride > 0x7FFF'FFFF) {
-            c.fail("strides multiply beyond 2^31");
+            c.fail({"strides multiply beyond 2^31"});
         }
     }
     return number_value(field);

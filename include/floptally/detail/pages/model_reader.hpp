@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/classes.hpp>
@@ -70,9 +71,8 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.is == nullptr || !head.is->is_class) {
-            throw error(scope_.config().field("model_type"), "\"" + std::string(scope_.of().type()) +
-                                                                 "\" has no class with the head \"" +
-                                                                 std::string(suffix) + "\", which this model needs");
+            refuse(scope_.config().field("model_type"), {"\"", scope_.of().type(), "\" has no class with the head \"",
+                                                         suffix, "\", which this model needs"});
         }
         if (!head.is->lines.empty() && head.is->lines.front().part == "as") {
             const std::string_view other = trimmed(head.is->lines.front().rest);
@@ -88,7 +88,7 @@ class model_reader {
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                throw error("mtp", "needs a class with an lm_head; architectures names one without");
+                refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
             }
             note_class_sizes(scope_, notes_);
             return finished_tower();
@@ -228,7 +228,7 @@ class model_reader {
             put("pooled", part_role::head, more);
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
-            throw error("padded_vocab_size", "needs a class with an lm_head; architectures names one without");
+            refuse("padded_vocab_size", {"needs a class with an lm_head; architectures names one without"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -261,11 +261,10 @@ class model_reader {
             return;
         }
         if (scope_.has("no_mtp")) {
-            throw error("mtp", "is not supported for model_type " + std::string(scope_.of().type()) + ", " +
-                                   std::string(scope_.named("no_mtp").text));
+            refuse("mtp", {"is not supported for model_type ", scope_.of().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            throw error("mtp", "needs a class with an lm_head; architectures names one without");
+            refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,

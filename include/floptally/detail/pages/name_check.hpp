@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/nearest.hpp>
@@ -19,10 +20,10 @@ namespace floptally::detail::pages {
 
 /// What the reader asks a page for; a composite besides for `NAME_units` and the like of each model inside.
 inline constexpr std::string_view reader_names[] = {
-    "h",      "layers",    "v",         "norms",        "final_norm", "first_norm", "sees",
-    "tied",   "positions", "embedding", "always_tied",  "mtp",        "mtp_norms",  "no_mtp",
-    "stands", "units",     "attends",   "class_tokens", "last_units", "rows",       "columns",
-    "frames", "clip",      "input",     "tokens_for",   "per_unit",   "per_frame",  "per_token"};
+    "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",   "tied",
+    "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands", "units",
+    "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",   "input",
+    "tokens_for", "per_unit",     "per_frame",   "per_token", "beside"};
 inline constexpr std::string_view inner_names[] = {"_layers", "_units", "_per_unit", "_per_frame", "_per_token"};
 inline constexpr std::string_view block_names[] = {"before", "into_mixer", "mixer", "cross", "into_feed", "feed",
                                                    "more",   "once",       "stem",  "after", "mtp",       "text_after"};
@@ -133,8 +134,7 @@ class name_check {
                                                               const array_of<std::string_view>& known) {
         const std::string_view near = nearest(name, known);
         page_error(where.name, line,
-                   std::string(what) + " \"" + std::string(name) + "\"" +
-                       (near.empty() ? std::string() : "; nearest: " + std::string(near)));
+                   {what, " \"", name, "\"", (near.empty() ? std::string() : "; nearest: " + std::string(near))});
     }
 
     array_of<std::string_view> asked_;

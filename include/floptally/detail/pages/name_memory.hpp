@@ -31,13 +31,13 @@ inline value scope::named(std::string_view name) {
     }
     const found_definition found = find_definition(name);
     if (found.is == nullptr) {
-        page_error(page_.name, page_.line, "defines no \"" + std::string(name) + "\"");
+        page_error(page_.name, page_.line, {"defines no \"", name, "\""});
     }
     if (known == nullptr) {
         known = &memory_.add({.name = found.is->name, .is = {}});
     }
     if (known->active) {
-        page_error(found.where->name, found.is->line, "\"" + std::string(name) + "\" is defined by itself");
+        page_error(found.where->name, found.is->line, {"\"", name, "\" is defined by itself"});
     }
     const bool outer = varies;
     varies = false;

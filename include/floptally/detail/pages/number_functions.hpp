@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <system_error>
+#include <utility>
 
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -22,7 +25,7 @@ inline value ceil_of(const function_call& c) {
         return c.whole(std::ceil(c.real(0)));
     }
     if (c.number(1) < 1 || c.number(0) < 0) {
-        c.fail("must divide by a number of at least 1");
+        c.fail({"must divide by a number of at least 1"});
     }
     return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
 }
@@ -39,7 +42,7 @@ inline value power_of(const function_call& c) {
     std::int64_t power = 1;
     for (std::int64_t k = 0; k < c.number(1); ++k) {
         if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
-            c.fail("beyond 2^62");
+            c.fail({"beyond 2^62"});
         }
     }
     return number_value(power);
@@ -52,6 +55,27 @@ inline value root_of(const function_call& c) {
         ++root;
     }
     return number_value(root);
+}
+
+/// entries(object): key, value, key, value … of an object of integers, whose keys are integers too.
+inline value entries_of(const function_call& c) {
+    const config_node* object = c.given[0].given;
+    if (object == nullptr || object->is != config_node::kind::object) {
+        c.fail({"takes an object, got ", c.in.shown(c.given[0])});
+    }
+    const array_of<std::int64_t> values = c.numbers(0);
+    array_of<value> all;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const std::string& key = c.in.config().tree().child(*object, k).key;
+        std::int64_t number = 0;
+        const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), number);
+        if (problem != std::errc{} || end != key.data() + key.size()) {
+            throw error(c.in.config().field(object->key), "keys must be integers, got \"" + shortened(key) + "\"");
+        }
+        all.push_back(number_value(number));
+        all.push_back(number_value(values[k]));
+    }
+    return c.in.list_of(std::move(all));
 }
 
 }  // namespace floptally::detail::pages

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
-#include <floptally/error.hpp>
 
 /// @file
 /// A page of text as the parser leaves it. Views point into the text, which outlives the page.
@@ -224,8 +225,8 @@ struct other_side {
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void page_error(std::string_view name, unsigned line,
-                                                              const std::string& what) {
-    throw error(std::string("page ").append(name).append(":").append(std::to_string(line)), what);
+                                                              std::initializer_list<piece> what) {
+    refuse(text_of({"page ", name, ":", line}), what);
 }
 
 }  // namespace floptally::detail::pages

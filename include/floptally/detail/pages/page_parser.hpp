@@ -47,7 +47,8 @@ class page_parser {
             made.prefix = from.required_word("a prefix of class names");
         }
         if (!from.at_end()) {
-            page_error(made.name, number, "expected \": BASE\", \"as PAGE\" or \"prefix CLASSES\" before " + from.next());
+            page_error(made.name, number,
+                       {"expected \": BASE\", \"as PAGE\" or \"prefix CLASSES\" before ", from.next()});
         }
         return made;
     }
@@ -56,7 +57,7 @@ class page_parser {
         lexer from(page_.name, line.line, line.number);
         if (line.indented) {
             if (block_ == nullptr) {
-                from.fail("an indented line without a block above it");
+                from.fail({"an indented line without a block above it"});
             }
             block_->lines.push_back(part(from, block_->is_class));
             return;
@@ -64,7 +65,7 @@ class page_parser {
         block_ = nullptr;
         statement(from);
         if (!from.at_end()) {
-            from.fail("expected the end of the line before " + from.next());
+            from.fail({"expected the end of the line before ", from.next()});
         }
     }
 
@@ -105,7 +106,7 @@ class page_parser {
 
     void unique(bool is_there, std::string_view name, const lexer& from) const {
         if (is_there) {
-            from.fail("\"" + std::string(name) + "\" is there already");
+            from.fail({"\"", name, "\" is there already"});
         }
     }
 
@@ -149,7 +150,7 @@ class page_parser {
                 continue;
             }
             if (!from.at_end() && !next_is_if(from)) {
-                from.fail("expected a comma, \"if\" or the end of the line before " + from.next());
+                from.fail({"expected a comma, \"if\" or the end of the line before ", from.next()});
             }
             if (from.take("if")) {
                 line.condition = value(from);
@@ -160,7 +161,7 @@ class page_parser {
             line.condition = value(from);  // a part without arguments
         }
         if (!from.at_end()) {
-            from.fail("expected the end of the line before " + from.next());
+            from.fail({"expected the end of the line before ", from.next()});
         }
         return line;
     }
@@ -216,7 +217,7 @@ class page_parser {
         const bool below = from.take("-");
         const std::size_t read = is_digit(from.peek()) ? expression_parser(page_, from).literal() : no_expression;
         if (read == no_expression) {
-            from.fail("expected a number before " + from.next());
+            from.fail({"expected a number before ", from.next()});
         }
         return below ? -page_.expressions[read].number : page_.expressions[read].number;
     }
@@ -234,7 +235,7 @@ class page_parser {
                 return one.kinds;
             }
         }
-        from.fail("expected a default, or number, real, flag, text, list, object or any, before " + from.next());
+        from.fail({"expected a default, or number, real, flag, text, list, object or any, before ", from.next()});
     }
     [[nodiscard]] static unsigned kinds_of(op what) {
         return what == op::number || what == op::negate ? allowed::number
@@ -258,7 +259,7 @@ class page_parser {
         made.text = from.rest();
         from.advance(made.text.size());
         if (made.text.empty()) {
-            from.fail("expected what the rule says");
+            from.fail({"expected what the rule says"});
         }
         page_.rules.push_back(made);
     }
@@ -287,7 +288,7 @@ class page_parser {
             } else if (from.take("class")) {
                 made.suffix = from.required_word("the rest of a class's name");
             } else {
-                from.fail("expected always, flat, optional, absent, older, ignores or class before " + from.next());
+                from.fail({"expected always, flat, optional, absent, older, ignores or class before ", from.next()});
             }
         }
         page_.inner.push_back(made);

@@ -3,16 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/lexer.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/pages/value.hpp>
-#include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model_config.hpp>
@@ -31,8 +32,8 @@ struct part_call {
     made_values& made;
     mla_core latent_core = mla_core::expanded;
 
-    [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
-        page_error(where.name, line.line, std::string(line.part).append(" ").append(what));
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
+        page_error(where.name, line.line, {line.part, " ", text_of(what)});
     }
 
     [[nodiscard]] const value* find(std::string_view name) const {
@@ -54,16 +55,16 @@ struct part_call {
             return otherwise;
         }
         if (!one->counts() || one->number < 0) {
-            fail(std::string(name) + " must be a number of at least 0, got " + in.shown(*one));
+            fail({name, " must be a number of at least 0, got ", in.shown(*one)});
         }
         return static_cast<std::uint64_t>(one->number);
     }
     [[nodiscard]] std::uint64_t must(std::string_view name) const {
         if (find(name) == nullptr) {
-            fail("needs \"" + std::string(name) + "\"");
+            fail({"needs \"", name, "\""});
         }
         if (find(name)->is_none()) {
-            fail(std::string(name) + " must be a number, got null");
+            fail({name, " must be a number, got null"});
         }
         return number(name);
     }
@@ -74,7 +75,7 @@ struct part_call {
         }
         if (one->is != value::kind::mask) {
             blame_definition(name);
-            fail(std::string(name) + " must be a mask, got " + in.shown(*one));
+            fail({name, " must be a mask, got ", in.shown(*one)});
         }
         return one->attends;
     }
@@ -91,16 +92,16 @@ struct part_call {
         array_of<std::int64_t> all;
         for (const value& item : in.items_of(*one)) {
             if (!item.counts()) {
-                fail(std::string(name) + " must be numbers, got " + in.shown(item));
+                fail({name, " must be numbers, got ", in.shown(item)});
             }
             all.push_back(item.number);
         }
         if (size != 0 && all.size() != size) {
             const std::string what = "must be a list of " + std::to_string(size) + ", got " + in.shown(*one);
             if (one->given != nullptr) {
-                throw error(in.config().field(one->given->key), what);
+                refuse(in.config().field(one->given->key), {what});
             }
-            fail(std::string(name) + " " + what);
+            fail({name, " ", what});
         }
         return all;
     }
@@ -158,13 +159,13 @@ struct part_call {
             ++which;
         }
         if (which == made.size() && !writes) {
-            fail("reads \"" + std::string(name) + "\", which no line above makes");
+            fail({"reads \"", name, "\", which no line above makes"});
         }
         if (which == made.size()) {
             made.push_back(name);
         }
         if (which >= 14) {
-            fail("makes more than the 14 values that a block may have");
+            fail({"makes more than the 14 values that a block may have"});
         }
         return floptally::value::made(static_cast<unsigned>(which));
     }

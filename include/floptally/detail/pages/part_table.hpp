@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/parts.hpp>
@@ -84,7 +85,7 @@ inline constexpr part_kind part_kinds[] = {
             return one;
         }
     }
-    page_error(where.name, line.line, "unknown part \"" + std::string(line.part) + "\"");
+    page_error(where.name, line.line, {"unknown part \"", line.part, "\""});
 }
 
 /// Descriptors name their own sizes in an error: of a model inside another one, the path to it comes before,
@@ -100,7 +101,7 @@ inline constexpr part_kind part_kinds[] = {
             throw;
         }
         const bool by_default = p.in.find_key(wrong.field()) != nullptr && config.find(wrong.field()) == nullptr;
-        throw error(config.field(wrong.field()), std::string(wrong.problem()) + (by_default ? ", its default" : ""));
+        refuse(config.field(wrong.field()), {wrong.problem(), (by_default ? ", its default" : "")});
     }
 }
 
@@ -109,8 +110,7 @@ inline constexpr part_kind part_kinds[] = {
     const part_kind& kind = part_of(p.where, p.line);
     for (const argument& one : p.line.arguments) {
         if (!lists(kind.arguments, one.name) && !lists(arguments_of_all, one.name)) {
-            page_error(p.where.name, p.line.line,
-                       std::string(p.line.part) + " has no argument \"" + std::string(one.name) + "\"");
+            page_error(p.where.name, p.line.line, {p.line.part, " has no argument \"", one.name, "\""});
         }
     }
     cost made = made_inside(p, kind);
@@ -126,7 +126,7 @@ inline constexpr part_kind part_kinds[] = {
     }
     if (p.find("rows") != nullptr) {  // learned ones, of which each sequence has so many, by the same weights
         if (p.number("rows") == 0) {
-            p.fail("rows must be at least 1");
+            p.fail({"rows must be at least 1"});
         }
         made += (p.number("rows") - 1) * made.with_shared_weights();
     }

@@ -89,7 +89,7 @@ namespace floptally::detail::pages {
 [[gnu::cold]] inline cost experts_of(const part_call& p) {
     const mask visits = p.attends("visits", measured("routed"));
     if (!visits.is<unit_rules::measured>()) {
-        p.fail("visits must be measured(\"WORD\")");
+        p.fail({"visits must be measured(\"WORD\")"});
     }
     return moe{.num_experts = p.must("of"),
                .num_experts_per_tok = p.must("top"),
@@ -190,7 +190,7 @@ namespace floptally::detail::pages {
     const array_of<std::int64_t> kernels = p.numbers("kernels", 0, 1);
     const std::size_t size = kernels.size();
     if (size == 0 || size > 16) {
-        p.fail("needs from 1 to 16 kernels, got " + std::to_string(size));
+        p.fail({"needs from 1 to 16 kernels, got ", size});
     }
     const array_of<std::int64_t> out = p.numbers("out", size, 1);
     const array_of<std::int64_t> strides = p.numbers("strides", size, 1);
@@ -209,7 +209,7 @@ namespace floptally::detail::pages {
     for (std::size_t k = 0; k < size; ++k) {
         for (const std::int64_t one : {out[k], groups[k], bins[k], bin_kernels[k]}) {
             if (one < 1) {
-                p.fail("has a number below 1: " + std::to_string(one));
+                p.fail({"has a number below 1: ", one});
             }
         }
         stem.convolutions.push_back(convolution{.out_channels = static_cast<std::uint64_t>(out[k]),

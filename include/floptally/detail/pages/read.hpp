@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/class_sizes.hpp>
 #include <floptally/detail/pages/composite_reader.hpp>
@@ -28,11 +29,10 @@ namespace floptally::detail::pages {
             hint = "; its " + std::string(key) + " alone can be read: " + inside->text;
         }
     }
-    throw error(
-        config.field("model_type"),
-        "unknown type \"" + std::string(type) + "\"" + hint +
-            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
-            "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module");
+    refuse(config.field("model_type"),
+           {"unknown type \"", type, "\"", hint,
+            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n",
+            "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module"});
 }
 
 /// Pages that were given, and none of which read anything: they would change nothing without a word.
@@ -48,7 +48,7 @@ inline void note_unused(const array_of<const page*>& given, const library& pages
     const std::string what = "no page that was given is of type \"" + std::string(type) + "\": the first is \"" +
                              std::string(given.front()->name) + "\"";
     if (strict) {
-        throw error(config.field("model_type"), what);
+        refuse(config.field("model_type"), {what});
     }
     notes.push_back(what);
 }
@@ -60,8 +60,8 @@ inline void note_unused(const array_of<const page*>& given, const library& pages
     const array_of<const page*> given = pages.given();
     const config_node* named = config.find("model_type");
     if (named != nullptr ? named->is != config_node::kind::text : given.empty()) {
-        throw error("model_type", named == nullptr ? "is missing; `floptally models` lists the known ones"
-                                                   : "must be a string, got " + tree.shown(*named));
+        refuse("model_type", {named == nullptr ? "is missing; `floptally models` lists the known ones"
+                                               : "must be a string, got " + tree.shown(*named)});
     }
     const std::string_view type = named != nullptr ? std::string_view(named->text) : given.front()->name;
     if (!pages.has(type)) {
@@ -79,7 +79,7 @@ inline void note_unused(const array_of<const page*>& given, const library& pages
                 made.notes);
     for (const std::string& note : made.notes) {
         if (options.strict && note.starts_with(class_sizes_note)) {
-            throw error("config", note);
+            refuse("config", {note});
         }
     }
     return made;

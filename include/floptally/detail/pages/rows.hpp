@@ -49,17 +49,17 @@ struct row_name {
         }
         const bool counts = p.find("split")->is != value::kind::flag;
         if (counts != one.has_units) {
-            p.fail("split " + std::string(said) + (counts ? " takes no number" : " needs the number of them"));
+            p.fail({"split ", said, (counts ? " takes no number" : " needs the number of them")});
         }
         const std::uint64_t units = counts ? p.number("split") : 0;
         if (counts && units == 0) {
-            p.fail("split " + std::string(said) + " must be at least 1");
+            p.fail({"split ", said, " must be at least 1"});
         }
         return {one.by, units, one.by == tensor_split::experts ? p.must("inner") : 0};
     }
     if (!said.empty()) {
-        p.fail("is split \"" + std::string(said) +
-               "\"; known: columns, rows, heads, kv_heads, experts, vocabulary, even, replicated, repeated");
+        p.fail({"is split \"", said,
+                "\"; known: columns, rows, heads, kv_heads, experts, vocabulary, even, replicated, repeated"});
     }
     return otherwise;
 }

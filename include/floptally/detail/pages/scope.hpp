@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/expression_parser.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/value.hpp>
-#include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 
 namespace floptally::detail::pages {
@@ -92,7 +93,7 @@ class scope {
         const value one = named(name);
         if (!one.counts() || one.number < 0) {
             page_error(found.where->name, found.is->line,
-                       "\"" + std::string(name) + "\" must be a number of at least 0, got " + shown(one));
+                       {"\"", name, "\" must be a number of at least 0, got ", shown(one)});
         }
         return static_cast<std::uint64_t>(one.number);
     }
@@ -105,8 +106,7 @@ class scope {
         const value one = named(name);
         if (one.is != value::kind::mask) {
             const found_definition found = find_definition(name);
-            page_error(found.where->name, found.is->line,
-                       "\"" + std::string(name) + "\" must be a mask or units, got " + shown(one));
+            page_error(found.where->name, found.is->line, {"\"", name, "\" must be a mask or units, got ", shown(one)});
         }
         return one.attends;
     }
@@ -170,7 +170,7 @@ class scope {
     [[nodiscard]] value list_of(array_of<value> items) {
         std::size_t left = 10'000;
         if (!counts_at_most(items, left)) {
-            page_error(page_.name, page_.line, "makes a list of more than 10000 elements, with those of lists in it");
+            page_error(page_.name, page_.line, {"makes a list of more than 10000 elements, with those of lists in it"});
         }
         spend(items.size());
         value made;
@@ -204,7 +204,8 @@ class scope {
         }
     }
 
-    [[noreturn, gnu::cold, gnu::noinline]] static void fail(const page& where, unsigned line, const std::string& what) {
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail(const page& where, unsigned line,
+                                                            std::initializer_list<piece> what) {
         page_error(where.name, line, what);
     }
 
@@ -212,7 +213,7 @@ class scope {
     void spend(std::size_t steps) {
         steps_ += steps;
         if (steps_ > 20'000'000) {
-            page_error(page_.name, page_.line, "needs more than 20000000 steps");
+            page_error(page_.name, page_.line, {"needs more than 20000000 steps"});
         }
     }
 
@@ -239,8 +240,7 @@ class scope {
 
     void require_each(const key_rule& rule, const config_node& given) {
         if (rule.each && given.is == config_node::kind::list && given.count != number("layers")) {
-            throw error(config_.field(rule.key), "must name the " + std::to_string(number("layers")) + " layers, got " +
-                                                     std::to_string(given.count));
+            refuse(config_.field(rule.key), {"must name the ", number("layers"), " layers, got ", given.count});
         }
     }
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/pages/value.hpp>
-#include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model_config.hpp>
@@ -28,13 +28,12 @@ namespace floptally::detail::pages {
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {
-        throw error(in.config().field("image_size"), "must be at least patch_size: " + std::string(name) +
-                                                         " of its patches are 0" + in.got("image_size"));
+        refuse(in.config().field("image_size"),
+               {"must be at least patch_size: ", name, " of its patches are 0", in.got("image_size")});
     }
     if (size > 0x7FFF'FFFF) {
         const scope::found_definition found = in.find_definition(name);
-        page_error(found.where->name, found.is->line,
-                   "\"" + std::string(name) + "\" must be from 1 to 2^31 - 1, got " + std::to_string(size));
+        page_error(found.where->name, found.is->line, {"\"", name, "\" must be from 1 to 2^31 - 1, got ", size});
     }
     return static_cast<std::uint32_t>(size);
 }

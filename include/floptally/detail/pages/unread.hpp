@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/fields.hpp>
 #include <floptally/detail/pages/nearest.hpp>
@@ -184,8 +185,8 @@ inline void note_unread(const page& read, const page* other_side, const fields& 
         }
         const std::string_view near = nearest(one.key, declared);
         if (strict) {
-            throw error(config.field(one.key), "is not read by page " + std::string(read.name) +
-                                                   (near.empty() ? "" : "; nearest that is: " + std::string(near)));
+            refuse(config.field(one.key), {"is not read by page ", read.name,
+                                           (near.empty() ? "" : "; nearest that is: " + std::string(near))});
         }
         notes.push_back(std::string(unread_note) + one.key + " (" + config.shown(one) + ")" +
                         (near.empty() || config.has_value(near) ? "" : "; " + std::string(near) + " is read"));

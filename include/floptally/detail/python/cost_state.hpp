@@ -25,7 +25,7 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline py::tuple stage_state(const model_part& s) {
     return py::make_tuple(std::string(s.name.view()), static_cast<unsigned>(s.role), cost_state(s.cost), s.first_layer,
-                          s.repeat, s.elsewhere);
+                          s.repeat, s.elsewhere, s.beside);
 }
 
 [[nodiscard]] inline model_part stage_of_state(const py::tuple& s) {
@@ -34,7 +34,8 @@ namespace floptally::detail::python {
             .cost = cost_of_state(s[2]),
             .first_layer = s[3].cast<std::uint64_t>(),
             .repeat = s[4].cast<std::uint64_t>(),
-            .elsewhere = s[5].cast<bool>()};
+            .elsewhere = s[5].cast<bool>(),
+            .beside = s[6].cast<bool>()};
 }
 
 [[nodiscard]] inline py::tuple tower_state(const tower_input& t) {

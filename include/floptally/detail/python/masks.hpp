@@ -66,6 +66,8 @@ inline void bind_masks(py::module_& module) {
             "Every query sees every token of the other side.")
         .def_static(
             "encoder", [] { return mask::encoder(); }, "Every token of the other side sees every other.")
+        .def_static("encoder_window", &mask::encoder_window, py::arg("left"), py::arg("right"),
+                    "Every token of the other side sees `left` before it and `right` behind it; -1 is unlimited.")
         .def_static("prefix_lm", &mask::prefix_lm, py::arg("tokens"),
                     "Causal, but the first `tokens` keys are seen by every query.")
         .def_static(

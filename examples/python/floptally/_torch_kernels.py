@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What modes of PyTorch do not see by themselves: nested tensors, Triton's kernels, compiled and fused layers.
+
+A nested tensor of the jagged layout is one tensor of all tokens and the boundaries between sequences. Modes are asked
+before it unwraps itself, so that a counter sees operators without a formula; `Unwrapping` lets it unwrap itself first. On
+a GPU its attention is one kernel over the boundaries, which `eager_kernels` chooses here too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch._higher_order_ops import triton_kernel_wrap
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from torch.nested._internal import sdpa
+from torch.nested._internal.nested_int import NestedIntNode
+from torch.nested._internal.nested_tensor import NestedTensor, _nt_view_dummy
+from torch.nn.attention import SDPBackend
+from torch.utils._python_dispatch import TorchDispatchMode
+
+ON_WHICH_DEVICE = torch.ops.prim.device.default
+LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)
+
+
+def fake_mode() -> FakeTensorMode:
+    """Fake tensors, of which a nested one may be made: its ragged size is equal to itself alone, as of a real one.
+
+    No class of its own: kernels are registered for the very class of PyTorch.
+    """
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def ragged_size(*, nt_tensor_id: int | None = None) -> Any:
+        if nt_tensor_id is None:
+            nt_tensor_id = mode.nt_tensor_id_counter
+            mode.nt_tensor_id_counter += 1
+        return torch.SymInt(NestedIntNode(nt_tensor_id, 1))
+
+    mode.create_symbolic_nested_int = ragged_size  # type: ignore[method-assign]
+    return mode
+
+
+class Unwrapping(TorchDispatchMode):
+    """Entered last: modes below see the operators on what is inside of a nested tensor, and `seen` every Triton kernel."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, needs_gradient: Callable[[Any], Any], launched: Callable[[Any, dict[str, Any]], None]) -> None:
+        super().__init__()
+        self.needs_gradient = needs_gradient
+        self.launched = launched
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is ON_WHICH_DEVICE and type(args[0]) is FakeTensor and not args[0].fake_mode.in_kernel_invocation:
+            return args[0].fake_device  # asked twice as often as all else together, of every mode in turn
+        if func in LAUNCHES:
+            self.launched(kernel_of(triton_kernel_wrap.kernel_side_table.get_kernel(kwargs["kernel_idx"])), kwargs)
+            return func(*args, **kwargs)
+        if not any(issubclass(one, NestedTensor) for one in types):
+            return func(*args, **kwargs)
+        with self, self.needs_gradient((args, kwargs)):
+            return NestedTensor.__torch_dispatch__(func, types, args, kwargs)
+
+
+def kernel_of(key: Any) -> Any:
+    """Triton's kernel behind wrap_triton and what tunes it."""
+    if isinstance(key, triton_kernel_wrap.TraceableTritonKernelWrapper):
+        key = key.kernel
+    while type(key).__module__.startswith("triton.") and type(key).__name__ in ("Autotuner", "Heuristics"):
+        key = key.fn
+    return key
+
+
+def name_of(kernel: Any) -> str:
+    return getattr(kernel, "__name__", None) or str(kernel)
+
+
+@contextlib.contextmanager
+def eager_kernels() -> Iterator[None]:
+    """PyTorch's own kernels, each operator by itself: nothing compiled, recurrent layers step by step, flex attention
+    also where its backward has no kernel, nested tensors by the kernel that takes boundaries."""
+    with unset_fake_temporarily():
+        _nt_view_dummy()  # PyTorch keeps the first one, which a fake one could not replace
+    flex = sys.modules.get("torch.nn.attention.flex_attention")
+    before = {name: getattr(flex, name, None) for name in ("_validate_device", "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG")}
+    with contextlib.ExitStack() as stack:
+        if hasattr(torch.compiler, "set_stance"):
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
+        if flex is not None and all(one is not None for one in before.values()):
+            flex._validate_device = lambda *_: None  # type: ignore[attr-defined]
+            flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[attr-defined]
+            for name, value in before.items():
+                stack.callback(setattr, flex, name, value)
+        stack.callback(setattr, sdpa, "_select_sdp_backend", sdpa._select_sdp_backend)
+        sdpa._select_sdp_backend = lambda *_, **__: SDPBackend.EFFICIENT_ATTENTION
+        yield

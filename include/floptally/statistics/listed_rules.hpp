@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// Units of an image that a table of its patches says, and what they see: Aria's queries. Two entries, which are the
+/// same where a table has one; an image of other patches is an error. Enumerated in
+/// tests/statistics/listed_rules.test.cpp.
+
+namespace floptally::unit_rules {
+
+/// `units` of a frame of `patches` patches, `other_units` of one of `other_patches`.
+struct listed_units {
+    std::int32_t patches;
+    std::int32_t units;
+    std::int32_t other_patches;
+    std::int32_t other_units;
+
+    static constexpr std::string_view name = "listed_units";
+    static constexpr rule_parameter parameters[] = {
+        {"patches", 1}, {"units", 1}, {"other_patches", 1}, {"other_units", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t cells = g.frame_patches();
+        return static_cast<std::uint64_t>(cells == static_cast<std::uint64_t>(patches)         ? units
+                                          : cells == static_cast<std::uint64_t>(other_patches) ? other_units
+                                                                                               : 0);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::not_listed : grid_problem::none;
+    }
+};
+
+}  // namespace floptally::unit_rules
+
+namespace floptally::mask_rules {
+
+/// Each of `unit_rules::listed_units` sees every patch of its frame.
+struct listed_pairs {
+    std::int32_t patches;
+    std::int32_t units;
+    std::int32_t other_patches;
+    std::int32_t other_units;
+
+    static constexpr std::string_view name = "listed_pairs";
+    static constexpr rule_parameter parameters[] = {
+        {"patches", 1}, {"units", 1}, {"other_patches", 1}, {"other_units", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return unit_rules::listed_units{patches, units, other_patches, other_units}.of_frame(g) * g.frame_patches();
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return unit_rules::listed_units{patches, units, other_patches, other_units}.problem_of(g);
+    }
+};
+
+}  // namespace floptally::mask_rules

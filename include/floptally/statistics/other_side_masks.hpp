@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/detail/seen_keys.hpp>
+#include <floptally/host_device.hpp>
+#include <floptally/sequence.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
+
+/// @file
+/// The masks that read the other side of an encoder-decoder, `sequence::keys`. Enumerated in tests/mask.test.cpp,
+/// proven in tests/proofs.
+
+namespace floptally::mask_rules {
+
+/// Every query sees every token of the other side: q·k.
+struct cross_attention {
+    static constexpr std::string_view name = "cross_attention";
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool reads_other_side = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.length} * s.keys;
+    }
+    [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .crossed = 1}; }
+    constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t /*end*/,
+                            detail::seen_keys& keys) const {
+        keys.add(0, s.keys);
+    }
+};
+
+/// Every token of the other side sees every other: k². What the layers of an encoder attend in a tally of its decoder's
+/// sequences (`cost::on_encoder`).
+struct encoder {
+    static constexpr std::string_view name = "encoder";
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool is_of_other_side = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.keys} * s.keys;
+    }
+    constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t /*end*/,
+                            detail::seen_keys& keys) const {
+        keys.add(0, s.keys);
+    }
+};
+
+/// The same within a window: each token of the other side sees as many before it and behind it as `band` says. What the
+/// layers of an encoder with windows attend (T5Gemma).
+struct encoder_window {
+    std::int32_t left;
+    std::int32_t right;
+
+    static constexpr std::string_view name = "encoder_window";
+    static constexpr rule_parameter parameters[] = {{"window.left", -1}, {"window.right", -1}};
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool is_of_other_side = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return own().of_length(s.keys);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr band own() const { return {left, right}; }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
+    constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
+        own().add_keys({.length = s.keys}, first, end, keys);
+    }
+};
+
+}  // namespace floptally::mask_rules
