@@ -108,9 +108,9 @@ TEST_CASE("Time that several share: every nanosecond once, as a walk over all of
 
 TEST_CASE("A moment of a thread is its innermost operator's, of the innermost module that a rule knows") {
     made_trace of;
-    of.add(trace_kind::module, "LlamaMLP", 0, 100);
+    of.add(trace_kind::module_call, "LlamaMLP", 0, 100);
     of.add(trace_kind::op, "aten::linear", 10, 60);
-    of.add(trace_kind::module, "LlamaRMSNorm", 20, 50);
+    of.add(trace_kind::module_call, "LlamaRMSNorm", 20, 50);
     of.add(trace_kind::annotation, "no rule knows this", 25, 45);
     of.add(trace_kind::op, "aten::mean", 30, 40);
     of.add(trace_kind::annotation, "nor this", 70, 90);
@@ -195,8 +195,8 @@ TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time 
     of.add(trace_kind::op, "aten::mm", 1, 9).sequence = 1;
     of.add(trace_kind::annotation, "model.layers.0.mlp", 10, 20);
     of.add(trace_kind::op, "aten::mm", 11, 19).sequence = 2;
-    of.add(trace_kind::module, "LlamaAttention", 20, 40);
-    of.add(trace_kind::module, "Linear", 21, 29);
+    of.add(trace_kind::module_call, "LlamaAttention", 20, 40);
+    of.add(trace_kind::module_call, "Linear", 21, 29);
     of.add(trace_kind::op, "aten::mm", 22, 28).sequence = 3;
     of.add(trace_kind::annotation, "model.rotary_emb", 40, 50);
     of.add(trace_kind::op, "aten::cos", 41, 42);

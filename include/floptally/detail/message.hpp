@@ -26,7 +26,7 @@ class piece {
     requires(!std::same_as<Number, char> && !std::same_as<Number, bool>)
         piece(Number number)  // NOLINT(google-explicit-constructor)
         : is_number_(true),
-          is_negative_(number < 0),
+          is_negative_(std::signed_integral<Number> && static_cast<std::int64_t>(number) < 0),
           size_(is_negative_ ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number)) {}
 
     void append_to(std::string& text) const {

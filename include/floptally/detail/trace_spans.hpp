@@ -149,7 +149,7 @@ class trace_spans {
         span inner = outer;
         inner.end = std::min(outer.end, one.end);  // clocks of two sources may differ by less than a microsecond
         if (of_.names[one.name].starts_with(profiler_step)) {  // no part of a path: rules are the same in every step
-        } else if (one.what == trace_kind::module || one.what == trace_kind::annotation) {
+        } else if (one.what == trace_kind::module_call || one.what == trace_kind::annotation) {
             inner.path = path_in(outer.path, one.name);
             inner.label.part = paths_[inner.path].part != 0 ? paths_[inner.path].part : outer.label.part;
         } else if (one.what == trace_kind::op) {

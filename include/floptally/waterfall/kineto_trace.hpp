@@ -107,7 +107,7 @@ class kineto_collector {
             {"kernel", trace_kind::kernel},       {"gpu_memcpy", trace_kind::copy},
             {"gpu_memset", trace_kind::copy}};
         if (one.cat == "python_function" && one.name.starts_with(module_mark)) {
-            return trace_kind::module;
+            return trace_kind::module_call;
         }
         const auto found = kinds.find(one.cat);
         return found == kinds.end() ? std::nullopt : std::optional(found->second);

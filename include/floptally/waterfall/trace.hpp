@@ -10,12 +10,12 @@ namespace floptally {
 
 /// What an event of a profiler's trace is.
 enum class trace_kind : std::uint8_t {
-    module,      ///< a call of an nn.Module, which Python's tracer records
-    annotation,  ///< a `record_function`, a step of the profiler
-    op,          ///< an operator, forward or backward
-    launch,      ///< a call of the runtime or the driver that may start a kernel
-    kernel,      ///< on a GPU
-    copy         ///< on a GPU: a copy of memory, or a fill
+    module_call,  ///< of an nn.Module, which Python's tracer records
+    annotation,   ///< a `record_function`, a step of the profiler
+    op,           ///< an operator, forward or backward
+    launch,       ///< a call of the runtime or the driver that may start a kernel
+    kernel,       ///< on a GPU
+    copy          ///< on a GPU: a copy of memory, or a fill
 };
 
 /// What PyTorch's profiler calls the annotation of a step, before its number.

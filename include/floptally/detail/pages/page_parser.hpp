@@ -47,8 +47,7 @@ class page_parser {
             made.prefix = from.required_word("a prefix of class names");
         }
         if (!from.at_end()) {
-            page_error(made.name, number,
-                       {"expected \": BASE\", \"as PAGE\" or \"prefix CLASSES\" before ", from.next()});
+            page_error(made.name, number, {"expected \": BASE\" or \"prefix CLASSES\" before ", from.next()});
         }
         return made;
     }
