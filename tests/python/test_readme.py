@@ -105,7 +105,15 @@ if group is not None and group.is_available() and group.is_initialized():
     os._exit(0)
 """
 RANKS = "import torch\ntorch.distributed.is_initialized() or torch.distributed.init_process_group('gloo')"
+BATCHES = """
+import torch
+batches = [{"cu_seqlens": torch.tensor([0, 7, 16], dtype=torch.int32)}] * 2
+train = lambda batch: None
+import pickle
+meter = pickle.loads(pickle.dumps(meter))  # another, so that what the page prints of it further down stands
+"""
 OF_THE_READER = {
+    "batches and train() are yours": BATCHES,
     "import lightning": A_TRAINER,
     "torch.utils.data": A_DATASET,
     "floptally.from_torch(": "",
@@ -135,7 +143,7 @@ def page_script(folder: pathlib.Path, *which: str) -> list[str]:
 def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate"):
         pytest.importorskip(name, reason=f"{name} is not installed")
-    chosen = ["torch.utils.data", "floptally.from_torch("]
+    chosen = ["torch.utils.data", "floptally.from_torch(", "batches and train() are yours"]
     if importlib.util.find_spec("lightning"):
         chosen.append("import lightning")
     if importlib.util.find_spec("peft"):
