@@ -6,7 +6,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include <floptally/detail/json_form.hpp>
@@ -26,14 +25,8 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 /// The cost of a Hugging Face config.json or of floptally's own format: what the implementation of that `model_type`
 /// computes in a training forward pass. A field that is missing has the implementation's default; one that is mistyped,
 /// out of range or contradictory is an `error` that names it.
-///
-/// Inline it is a template, so that only units that call it need <nlohmann/json.hpp>, which they include.
-#ifdef FLOPTALLY_SEPARATE_COMPILATION
-[[nodiscard]] model_config read_config(const nlohmann::json& config, const read_options& options = {});
-#else
-template <class Json = nlohmann::json>
-[[nodiscard]] model_config read_config(const std::type_identity_t<Json>& config, const read_options& options = {});
-#endif
+[[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config,
+                                                             const read_options& options = {});
 
 /// The same from a stream of JSON text.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options = {});

@@ -8,8 +8,6 @@
 #define FLOPTALLY_SEPARATE_COMPILATION
 #endif
 
-#include <nlohmann/json.hpp>
-
 #include <floptally/json.hpp>
 
 /// @file

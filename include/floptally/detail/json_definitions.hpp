@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <vector>
 
 #include <floptally/detail/config_fields.hpp>
@@ -16,7 +16,6 @@
 #include <floptally/detail/json_form.hpp>
 #include <floptally/detail/message.hpp>
 #include <floptally/detail/pages/from_nlohmann.hpp>
-#include <floptally/detail/pages/json_text.hpp>
 #include <floptally/detail/pages/read.hpp>
 #include <floptally/model/latent_attention.hpp>
 #include <floptally/model_config.hpp>
@@ -57,19 +56,20 @@ namespace detail {
 
 inline namespace FLOPTALLY_JSON_NAMESPACE {
 
-#ifdef FLOPTALLY_SEPARATE_COMPILATION
-model_config read_config(const nlohmann::json& config, const read_options& options) {
+FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, const read_options& options) {
     return detail::read_tree(detail::pages::tree_of(config), options);
 }
-#else
-template <class Json>
-model_config read_config(const std::type_identity_t<Json>& config, const read_options& options) {
-    return detail::read_tree(detail::pages::tree_of(config), options);
-}
-#endif
 
 FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
-    return detail::read_tree(detail::pages::tree_of_text(text), options);
+    nlohmann::json config;
+    try {
+        config = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& problem) {
+        detail::refuse("config", {"must be a JSON object, cannot be parsed at byte ", problem.byte});
+    } catch (const nlohmann::json::out_of_range&) {
+        detail::refuse("config", {"must be a JSON object, has a number that no double holds"});
+    }
+    return read_config(config, options);
 }
 
 FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {

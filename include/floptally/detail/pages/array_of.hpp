@@ -58,13 +58,11 @@ class array_of {
             push_back(one);
         }
     }
-    /// Only the first `count`, of those that there are.
-    void shorten(std::size_t count) {
-        while (size_ > count) {
+    void clear() {
+        while (size_ != 0) {
             elements_[--size_].~T();
         }
     }
-    void clear() { shorten(0); }
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }

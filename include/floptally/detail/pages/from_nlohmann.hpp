@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -12,20 +13,19 @@
 namespace floptally::detail::pages {
 
 /// One value without its children.
-template <class Json>
-void fill(config_node& node, const Json& from) {
-    using type = typename Json::value_t;
+inline void fill(config_node& node, const nlohmann::json& from) {
+    using type = nlohmann::json::value_t;
     switch (from.type()) {
         case type::boolean:
             node.is = config_node::kind::flag;
-            node.number = *from.template get_ptr<const bool*>() ? 1 : 0;
+            node.number = *from.get_ptr<const bool*>() ? 1 : 0;
             break;
         case type::number_integer:
             node.is = config_node::kind::integer;
-            node.number = *from.template get_ptr<const std::int64_t*>();
+            node.number = *from.get_ptr<const std::int64_t*>();
             break;
         case type::number_unsigned: {
-            const std::uint64_t whole = *from.template get_ptr<const std::uint64_t*>();
+            const std::uint64_t whole = *from.get_ptr<const std::uint64_t*>();
             node.is = config_node::kind::integer;
             node.beyond = whole > std::uint64_t{INT64_MAX};
             node.number = node.beyond ? INT64_MAX : static_cast<std::int64_t>(whole);
@@ -35,11 +35,11 @@ void fill(config_node& node, const Json& from) {
         }
         case type::number_float:
             node.is = config_node::kind::real;
-            node.real = *from.template get_ptr<const double*>();
+            node.real = *from.get_ptr<const double*>();
             break;
         case type::string:
             node.is = config_node::kind::text;
-            node.text = *from.template get_ptr<const std::string*>();
+            node.text = *from.get_ptr<const std::string*>();
             break;
         case type::array:
             node.is = config_node::kind::list;
@@ -52,24 +52,22 @@ void fill(config_node& node, const Json& from) {
     }
 }
 
-/// The tree of a value of nlohmann_json, however deep: level by level, with no recursion. Who has none includes nothing
-/// of that library.
-template <class Json>
-[[nodiscard]] config_tree tree_of(const Json& whole) {
+/// The tree of a JSON value, however deep: level by level, with no recursion.
+[[nodiscard]] inline config_tree tree_of(const nlohmann::json& whole) {
     config_tree tree;
-    array_of<const Json*> values(1, &whole);  // of the nodes of the tree
+    array_of<const nlohmann::json*> values(1, &whole);  // of the nodes of the tree
     tree.nodes.push_back({});
     for (std::size_t at = 0; at < values.size(); ++at) {
-        const Json& from = *values[at];
+        const nlohmann::json& from = *values[at];
         fill(tree.nodes[at], from);
         tree.nodes[at].first = tree.nodes.size();
-        if (const auto* list = from.template get_ptr<const typename Json::array_t*>()) {
+        if (const auto* list = from.get_ptr<const nlohmann::json::array_t*>()) {
             tree.nodes[at].count = list->size();
-            for (const Json& one : *list) {
+            for (const nlohmann::json& one : *list) {
                 values.push_back(&one);
                 tree.nodes.push_back({});
             }
-        } else if (const auto* object = from.template get_ptr<const typename Json::object_t*>()) {
+        } else if (const auto* object = from.get_ptr<const nlohmann::json::object_t*>()) {
             tree.nodes[at].count = object->size();
             for (const auto& [key, one] : *object) {
                 values.push_back(&one);
