@@ -12,6 +12,8 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
+#include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
 
 namespace {
 
