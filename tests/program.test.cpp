@@ -1203,13 +1203,13 @@ TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of thei
 }
 
 TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an MBU") {
-    const json step = run_json("bytes --config llama.json --lengths 100,28 --batches 2 --gradient-bits 32");
+    const json counted = run_json("bytes --config llama.json --lengths 100,28 --batches 2 --gradient-bits 32");
     const json parameters = run_json("flops --config llama.json --lengths 5")["parameters"]["total"];
-    CHECK(number(step["total"]["bytes"]["gradients"]) == 2 * 4 * number(parameters));
-    CHECK(step["bits"] == json({{"weights", 16}, {"gradients", 32}, {"activations", 16}, {"cache", 16}}));
-    CHECK(step["unsaid"].empty());
-    CHECK(step["at_most"].empty());
-    for (const json& component : step["components"]) {
+    CHECK(number(counted["total"]["bytes"]["gradients"]) == 2 * 4 * number(parameters));
+    CHECK(counted["bits"] == json({{"weights", 16}, {"gradients", 32}, {"activations", 16}, {"cache", 16}}));
+    CHECK(counted["unsaid"].empty());
+    CHECK(counted["at_most"].empty());
+    for (const json& component : counted["components"]) {
         std::uint64_t sum = 0;
         for (const char* kind : {"weights", "gradients", "activations", "cache"}) {
             sum += number(component["bytes"][kind]);
