@@ -17,6 +17,7 @@
 #include <floptally/parallel/rank_work.hpp>
 
 #include "catch2.hpp"
+#include "some_image.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
             batch.add(sequence{.length = length, .keys = length + 3});
         }
         if (whole.masks().has(modality::vision)) {
-            batch.add(grid{length % 2 + 1, 24, 24});
+            batch.add(some_image(whole.masks(), length % 2 + 1));
         }
         if (whole.masks().has(modality::audio)) {
             batch.add(audio_clip{8 * length});
@@ -63,6 +64,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
     // What has no rule, since no framework that we know splits it, and sizes that are odd.
     const std::set<std::string> known{"adapter",
                                       "altup",
+                                      "attention.convolution",
                                       "attention.keys_kept",
                                       "attention.positions",
                                       "attention.qkv",
@@ -76,6 +78,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                                       "cross_attention/enc_to_dec_proj",
                                       "cross_attention/proj",
                                       "cross_attention/projection",
+                                      "embedding/embedding_projection",
                                       "input_layernorm/fc1",
                                       "intermediate_size",
                                       "layout/box_linear_embeddings",
@@ -86,13 +89,16 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                                       "patch_embedding",
                                       "per_layer_input",
                                       "positions",
+                                      "stem/conv_stem",
                                       "vision.blocks",
                                       "vision.blocks/qkv_proj",
                                       "vision.blocks/reduction",
                                       "vision.num_attention_heads",
                                       "vision.num_key_value_heads",
+                                      "vision.patch_embedding/conv_stem",
                                       "vision.projector",
                                       "vision.projector/embedding_projection",
+                                      "vision.projector/up_proj",
                                       "vision.projector/vision_embed_tokens",
                                       "xpath/xpath_unitseq2_inner"};
     std::set<std::string> seen;

@@ -18,6 +18,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "sanitized.hpp"
+#include "some_image.hpp"
 
 namespace {
 
@@ -64,20 +65,13 @@ std::multiset<std::string> rows_of(const cost& model) {
     return rows;
 }
 
-/// Something for each stream that a model has. The sides of the image divide by every merge size of the zoo; of a model
-/// with a table of its patches it has as many as that says.
+/// Something for each stream that a model has.
 void fill(tally& batch) {
-    grid image{1, 24, 24};
-    for (const rule& units : batch.masks()) {
-        if (units.is<floptally::unit_rules::listed_units>()) {
-            image = {1, 1, static_cast<std::uint32_t>(units.as<floptally::unit_rules::listed_units>().patches)};
-        }
-    }
     if (batch.masks().has(modality::text)) {
         batch.add(sequence{.length = 9, .keys = 7});
     }
     if (batch.masks().has(modality::vision)) {
-        batch.add(image);
+        batch.add(some_image(batch.masks()));
     }
     if (batch.masks().has(modality::audio)) {
         batch.add(audio_clip{400});

@@ -271,10 +271,10 @@ TEST_CASE("Every way that a choice of a page can go is taken by a config that is
         {"base:23 or right yes", "no class that attends both ways where it is asked takes the word \"all\""},
         {"deepseek_v4:21 left and no", "of layers that predict further tokens, which a test of their own counts"},
         {"deepseek_v4:22 left and no", "likewise"},
-        {"gemma3n_audio:35 left and no", refused},
-        {"gemma3n_audio:35 and right no", refused},
         {"gemma3n_audio:36 left and no", refused},
         {"gemma3n_audio:36 and right no", refused},
+        {"gemma3n_audio:37 left and no", refused},
+        {"gemma3n_audio:37 and right no", refused},
         {"segformer:58 or right no", refused},
     };
     std::string said;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/statistics/grid_rules.hpp>
+#include <floptally/statistics/listed_rules.hpp>
+#include <floptally/statistics/rule.hpp>
+
+/// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches
+/// it has as many as that says.
+template <class Masks>
+[[nodiscard]] floptally::grid some_image(const Masks& masks, std::uint32_t frames = 1) {
+    floptally::grid image{frames, 24, 24};
+    for (const floptally::rule& units : masks) {
+        if (units.is<floptally::unit_rules::listed_units>()) {
+            image.h = 1;
+            image.w = static_cast<std::uint32_t>(units.as<floptally::unit_rules::listed_units>().patches);
+        }
+    }
+    return image;
+}
