@@ -26,7 +26,7 @@ def prove_bands():
     with Scene(*given, 1 <= n, n <= LONGEST, opaque=(capped_ramp,)) as scene:
         now = remaining(n)
         scene.prove("strided_band: what a window sees of so many",
-                    of(n) == value_of(band(U64(now), U64(0), *ends())))
+                    z3.Implies(now <= LONGEST, of(n) == value_of(band(U64(now), U64(0), *ends()))))
     with Scene(*given, 0 <= n, n < LONGEST, opaque=(capped_ramp,)) as scene:
         whole, longer = (value_of(band(U64(cells), U64(0), *ends())) for cells in (n, n + 1))
         seen = sum(z3.If(z3.And(cap >= 0, cap < n), cap, n) for cap in (left, right))
