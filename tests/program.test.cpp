@@ -46,8 +46,7 @@ class work_folder {
         write("cpu_step.json",
               read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/cpu_step.json"));
         write("tiny.json",
-              R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 320, "hidden_size": 64,
-            "intermediate_size": 176, "num_hidden_layers": 1, "num_attention_heads": 4})");
+              read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/cpu_step_config.json"));
         write("paged.json",
               R"({"model_type": "my_model", "architectures": ["MyModelForCausalLM"], "vocab_size": 128256,
             "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
