@@ -42,21 +42,11 @@ struct listed_units {
 namespace floptally::mask_rules {
 
 /// Each of `unit_rules::listed_units` sees every patch of its frame.
-struct listed_pairs {
-    std::int32_t patches;
-    std::int32_t units;
-    std::int32_t other_patches;
-    std::int32_t other_units;
-
+struct listed_pairs : unit_rules::listed_units {
     static constexpr std::string_view name = "listed_pairs";
-    static constexpr rule_parameter parameters[] = {
-        {"patches", 1}, {"units", 1}, {"other_patches", 1}, {"other_units", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        return unit_rules::listed_units{patches, units, other_patches, other_units}.of_frame(g) * g.frame_patches();
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        return unit_rules::listed_units{patches, units, other_patches, other_units}.problem_of(g);
+        return listed_units::of_frame(g) * g.frame_patches();
     }
 };
 
