@@ -191,16 +191,22 @@ def test_a_forward_alone_is_said_to_be_one() -> None:
     assert {one["pass"] for one in timer.times()["times"]} == {"forward"}
 
 
-def test_components_are_those_of_the_work(tmp_path: Path) -> None:
-    config = {
-        "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
-    }  # fmt: skip
-    model = Model()
+CONFIG = {
+    "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
+}  # fmt: skip
+
+
+def timer_of_a_step(model: Model) -> ModuleTimer:
     timer = ModuleTimer(model)
     with timer.step():
         model(IDS).backward()
-    timer.write(tmp_path / "times.json", floptally.flops(config, lengths=[4, 4]))
+    return timer
+
+
+def test_components_are_those_of_the_work(tmp_path: Path) -> None:
+    timer = timer_of_a_step(Model())
+    timer.write(tmp_path / "times.json", floptally.flops(CONFIG, lengths=[4, 4]))
     written = json.loads((tmp_path / "times.json").read_text())
     assert [one["components"] for one in written["times"]] == [
         ["attention.qkv", "attention.core", "attention.output"], ["mlp"], ["lm_head"],
@@ -208,15 +214,8 @@ def test_components_are_those_of_the_work(tmp_path: Path) -> None:
 
 
 def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None:
-    config = {
-        "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
-    }  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    model = Model()
-    timer = ModuleTimer(model)
-    with timer.step():
-        model(IDS).backward()
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json")  # with patterns: "moe.*" is of no component here
     done = subprocess.run(
         [program, "waterfall", "--config", tmp_path / "config.json", "--lengths", "4,4", "--gpus", "1", "--peak-tflops", "1",
@@ -231,15 +230,9 @@ def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None
 
 
 def test_a_waterfall_takes_a_timer() -> None:
-    config = {
-        "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "vocab_size": 16, "architectures": ["LlamaForCausalLM"],
-    }  # fmt: skip
     model = Model()
-    timer = ModuleTimer(model)
-    with timer.step():
-        model(IDS).backward()
-    work = floptally.flops(config, lengths=[4, 4])
+    timer = timer_of_a_step(model)
+    work = floptally.flops(CONFIG, lengths=[4, 4])
     made = work.waterfall(gpus=1, peak_tflops=1, component_times=timer)
     timed = timer.times(work)
     with timer.step():
