@@ -7,8 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <floptally/batch/adds_batches.hpp>
@@ -16,6 +14,7 @@
 #include <floptally/batch/source.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/detail/array_view.hpp>
+#include <floptally/detail/batch_sums.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/plan_walk.hpp>
 #include <floptally/detail/seen_keys.hpp>
@@ -48,6 +47,15 @@ namespace detail {
     return keys.before(past);
 }
 
+/// What a sequence adds to the keys of the past that are seen under each mask, and to the sequences that have one.
+struct cached_sums {
+    const mask_set& masks;
+
+    std::uint64_t operator()(const sequence& s, std::size_t i) const {
+        return i < masks.size() ? past_keys(masks[i], s) : s.past != 0 && s.length != 0 ? 1 : 0;
+    }
+};
+
 /// What element-wise rows are counted by: everything that has a weight or is a product.
 inline constexpr convention bytes_convention{
     .name = "bytes", .summary = "every row of a model", .counted = terms_that([](term) { return true; })};
@@ -58,13 +66,11 @@ inline constexpr convention bytes_convention{
 ///
 /// - Each product reads its operands once and writes its result once. Gate and up read the same input, each for itself.
 /// - Element-wise work is fused into the products beside it: norms, activations, rotary embeddings, softmax and loss
-/// move
-///   nothing but their weights. A look-up reads a row of its table for each token and writes it.
+///   move nothing but their weights. A look-up reads a row of its table for each token and writes it.
 /// - Attention is one fused kernel, whatever the plan says: it reads q, k and v and writes its output, scores stay on
 ///   chip; its backward moves twice that. Keys and values are as many as their own heads.
 /// - Weights are read once for each of `batches` (microbatches of all replicas) in each pass, of experts at most as
-/// many
-///   as tokens visit; a gradient of each weight is written as often.
+///   many as tokens visit; a gradient of each weight is written as often.
 /// - The cache is read by new tokens once for each sequence, the keys of its past that they see. A recurrent state is
 ///   read and written once for each sequence that has a past, and else stays on chip.
 ///
@@ -86,65 +92,36 @@ class byte_counter : public adds_batches<byte_counter> {
     /// As `tally::add`; a batch that is refused adds nothing.
     template <batch_source Source>
     void add(const Source& source) {
-        tally batch = batch_;
-        batch.add(source);
-        std::vector<std::uint64_t> keys = past_keys_;
-        std::uint64_t with_past = with_past_;
-        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
-            source.each([&](const sequence& /*real*/, const sequence& slot) { add_past(slot, keys, with_past); });
-        }
-        batch_ = batch;
-        past_keys_ = std::move(keys);
-        with_past_ = with_past;
+        seen_.add(source, detail::cached_sums{masks_});
     }
-    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences that have a
-    /// past.
+    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences with a past.
     void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
-        tally batch = batch_;
-        batch += counted;
-        std::vector<std::uint64_t> keys = past_keys_;
-        std::uint64_t with_past = with_past_;
-        for (const sequence& one : cached) {
-            add_past(one, keys, with_past);
-        }
-        batch_ = batch;
-        past_keys_ = std::move(keys);
-        with_past_ = with_past;
+        seen_.add_counted(counted, cached, detail::cached_sums{masks_});
     }
     /// As `tally::add_measured`.
     void add_measured(std::string_view word, std::uint64_t useful, std::uint64_t padded) {
-        batch_.add_measured(word, useful, padded);
+        seen_.batch().add_measured(word, useful, padded);
     }
 
     /// As `tally::add_routed`.
-    void add_routed(std::uint64_t useful, std::uint64_t padded) { batch_.add_routed(useful, padded); }
+    void add_routed(std::uint64_t useful, std::uint64_t padded) { seen_.batch().add_routed(useful, padded); }
 
     /// Another batch of the same model.
     byte_counter& operator+=(const byte_counter& other) {
-        tally batch = batch_;
-        batch += other.batch_;
-        std::vector<std::uint64_t> keys = past_keys_;
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            keys[i] = checked_add(keys[i], other.past_keys_.at(i), "past");
-        }
-        batch_ = batch;
-        past_keys_ = std::move(keys);
-        with_past_ += other.with_past_;
+        seen_ += other.seen_;
         return *this;
     }
     /// Counts nothing again.
-    void clear() {
-        batch_.clear();
-        past_keys_.assign(past_keys_.size(), 0);
-        with_past_ = 0;
-    }
+    void clear() { seen_.clear(); }
 
     /// The batch as it was added.
-    [[nodiscard]] const tally& total() const { return batch_; }
-    [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
+    [[nodiscard]] const tally& total() const { return seen_.batch(); }
+    [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
     [[nodiscard]] step_bytes count() const {
-        const detail::traffic_rows rows(whole_, batch_, batches_, {masks_, past_keys_, with_past_});
+        const std::span<const std::uint64_t> past = seen_.sums();
+        const detail::traffic_rows rows(whole_, seen_.batch(), batches_,
+                                        {masks_, past.first(masks_.size()), past.back()});
         std::vector<model_part> moved[byte_kind_count];
         step_bytes result;
         for (const model_part& part : parts_) {
@@ -176,7 +153,7 @@ class byte_counter : public adds_batches<byte_counter> {
           plan_(plan),
           bits_(bits),
           batches_(batches),
-          batch_(whole_.masks()) {
+          seen_(whole_.masks(), "past") {
         require_positive(batches, "batches");
         if (parts.empty() && !whole.rows().empty()) {
             throw error("parts", "are missing: what flows where is said by a model's parts");
@@ -200,7 +177,7 @@ class byte_counter : public adds_batches<byte_counter> {
                 }
             }
         }
-        past_keys_.resize(masks_.size());
+        seen_.resize(masks_.size() + 1);
     }
 
     /// In the order of the whole model's masks, so that the tallies of both are alike.
@@ -210,13 +187,6 @@ class byte_counter : public adds_batches<byte_counter> {
             made.keep(kept);
         }
         return made += sum;
-    }
-
-    void add_past(const sequence& slot, std::vector<std::uint64_t>& keys, std::uint64_t& with_past) const {
-        with_past += slot.past != 0 && slot.length != 0 ? 1 : 0;
-        for (std::size_t i = 0; i < masks_.size(); ++i) {
-            keys[i] = checked_add(keys[i], detail::past_keys(masks_[i], slot), "past");
-        }
     }
 
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
@@ -266,10 +236,8 @@ class byte_counter : public adds_batches<byte_counter> {
     training_plan plan_;
     element_bits bits_;
     std::uint64_t batches_;
-    tally batch_;
-    mask_set masks_;
-    std::vector<std::uint64_t> past_keys_;  ///< by mask
-    std::uint64_t with_past_ = 0;           ///< sequences
+    mask_set masks_;  ///< of what is cached
+    detail::batch_sums seen_;
 };
 
 }  // namespace floptally

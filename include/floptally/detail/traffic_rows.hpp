@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ namespace floptally::detail {
 /// What sequences find cached.
 struct cached_past {
     const mask_set& masks;
-    const std::vector<std::uint64_t>& keys;  ///< that new tokens see, by mask
-    std::uint64_t sequences;                 ///< with a past
+    std::span<const std::uint64_t> keys;  ///< that new tokens see, by mask
+    std::uint64_t sequences;              ///< with a past
 };
 
 class traffic_rows {

@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/breakdown.hpp>
-#include <floptally/detail/checked.hpp>
+#include <floptally/detail/batch_sums.hpp>
 #include <floptally/flop_counter.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/sequence.hpp>
@@ -35,7 +33,7 @@ struct attention_tile {
 class masked_tiles : public adds_batches<masked_tiles> {
   public:
     masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
-        : parts_(parts.begin(), parts.end()), tile_(tile), batch_(cost_of(parts).masks()) {
+        : parts_(parts.begin(), parts.end()), tile_(tile), seen_(cost_of(parts).masks(), "executed_pairs") {
         require_positive(tile.rows, "tile");
         require_positive(tile.keys, "tile");
         for (const model_part& one : parts_) {
@@ -45,68 +43,48 @@ class masked_tiles : public adds_batches<masked_tiles> {
                 }
             }
         }
-        masked_.resize(masks_.size());
+        seen_.resize(masks_.size());
     }
 
     /// As `tally::add`; a batch that is refused adds nothing.
     template <batch_source Source>
     void add(const Source& source) {
-        tally batch = batch_;
-        batch.add(source);
-        std::vector<std::uint64_t> masked = masked_;
-        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
-            source.each([&](const sequence& /*real*/, const sequence& slot) {
-                for (std::size_t i = 0; i < masks_.size(); ++i) {
-                    const std::uint64_t more =
-                        executed_pairs(masks_[i], slot, tile_.rows, tile_.keys) - masks_[i](slot);
-                    masked[i] = checked_add(masked[i], more, "executed_pairs");
-                }
-            });
-        }
-        batch_ = batch;
-        masked_ = std::move(masked);
+        seen_.add(source, [this](const sequence& slot, std::size_t i) {
+            return executed_pairs(masks_[i], slot, tile_.rows, tile_.keys) - masks_[i](slot);
+        });
     }
 
     /// Another batch of the same model and tile.
     masked_tiles& operator+=(const masked_tiles& other) {
-        tally batch = batch_;
-        batch += other.batch_;
-        std::vector<std::uint64_t> masked = masked_;
-        for (std::size_t i = 0; i < masked.size(); ++i) {
-            masked[i] = checked_add(masked[i], other.masked_.at(i), "executed_pairs");
-        }
-        batch_ = batch;
-        masked_ = std::move(masked);
+        seen_ += other.seen_;
         return *this;
     }
     /// Counts nothing again.
-    void clear() {
-        batch_.clear();
-        masked_.assign(masked_.size(), 0);
-    }
+    void clear() { seen_.clear(); }
 
     /// The batch as it was added.
-    [[nodiscard]] const tally& total() const { return batch_; }
-    [[nodiscard]] const mask_set& masks() const { return batch_.masks(); }
+    [[nodiscard]] const tally& total() const { return seen_.batch(); }
+    [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
     /// FLOPs of the pairs that are computed in vain, by component, all of them executed only: in each pass as many a
     /// pair as the plan executes for an attended one.
     [[nodiscard]] breakdown work(const training_plan& plan = {}) const {
         breakdown sum;
         for (std::size_t i = 0; i < masks_.size(); ++i) {
-            const std::uint64_t pairs = batch_.pairs(view::padded, masks_[i]);
-            if (masked_[i] == 0 || pairs == 0) {
+            const std::uint64_t masked = seen_.sums()[i];
+            const std::uint64_t pairs = seen_.batch().pairs(view::padded, masks_[i]);
+            if (masked == 0 || pairs == 0) {
                 continue;
             }
-            breakdown alone = flop_counter(only(masks_[i]), conventions::exact, plan).evaluate(batch_);
+            breakdown alone = flop_counter(only(masks_[i]), conventions::exact, plan).evaluate(seen_.batch());
             breakdown more;
             for (const component_flops& component : alone.components()) {
                 component_flops& own = more.append(component.name);
                 for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
                     own.executed_more[static_cast<std::size_t>(during)] =
-                        in_vain(component.get(view::executed, during), pairs, masked_[i]);
+                        in_vain(component.get(view::executed, during), pairs, masked);
                 }
-                own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked_[i]);
+                own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked);
             }
             sum += more;
         }
@@ -141,9 +119,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
 
     std::vector<model_part> parts_;
     attention_tile tile_;
-    tally batch_;
     mask_set masks_;
-    std::vector<std::uint64_t> masked_;
+    detail::batch_sums seen_;  ///< with the masked pairs of each mask
 };
 
 }  // namespace floptally
