@@ -39,8 +39,13 @@ std::map<std::string, int> documented_ranks() {
 }
 
 /// The names between the angle brackets of a header's includes.
-std::vector<std::string> includes_of(const std::filesystem::path& header) {
-    std::vector<std::string> included;
+const std::vector<std::string>& includes_of(const std::filesystem::path& header) {
+    static std::map<std::filesystem::path, std::vector<std::string>> read;
+    const auto [found, is_new] = read.try_emplace(header);
+    if (!is_new) {
+        return found->second;
+    }
+    std::vector<std::string>& included = found->second;
     std::istringstream lines(read_text(header));
     for (std::string line; std::getline(lines, line);) {
         if (line.rfind("#include", 0) == 0) {

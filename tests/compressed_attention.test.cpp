@@ -7,6 +7,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "sanitized.hpp"
 #include "traced.hpp"
 
 namespace {
@@ -68,9 +69,13 @@ TEST_CASE("compressed attention is projections, a window of tokens and grouped o
 }
 
 TEST_CASE("beside its window it sees compressed keys, all or the best of them", "[compressed_attention]") {
+    std::size_t number = 0;
     for (const std::uint64_t ratio : {1U, 2U, 3U, 5U}) {
         for (const bool overlap : {true, false}) {
             for (const std::uint64_t best : {0U, 1U, 2U, 30U}) {
+                if (left_out(number++, 3)) {
+                    continue;
+                }
                 CAPTURE(ratio, overlap, best);
                 const cost model = compressed(ratio, overlap, best).cost(place);
                 CHECK(model.parameters() == window_only.cost(place).parameters() + (overlap ? 4 : 2) * 15 * 5);

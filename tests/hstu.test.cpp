@@ -10,6 +10,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "hstu_definition.hpp"
+#include "sanitized.hpp"
 #include "traced.hpp"
 
 // Dimensions are odd or prime, and all different, so that no two of them can be taken for each other.
@@ -126,8 +127,12 @@ static_assert(at_compile_time.parameters() == 8 * (1024 * 4096 + 1024 * 1024));
 }  // namespace
 
 TEST_CASE("H2: an HSTU layer is its matmuls, under every mask and with every output", "[hstu][descriptors]") {
+    std::size_t number = 0;
     for (const std::uint64_t blocks : {1U, 2U, 3U}) {
         for (const hstu_mask& rule : hstu_definition::rules({1, 4, 9}, {0, 2})) {
+            if (left_out(number++, 5)) {
+                continue;
+            }
             const hstu_layer layer = layer_of(blocks);
             const cost model = layer.cost({.hidden_size = 11, .attends = mask::hstu(rule)});
             check(model, [&](step& trace, const std::vector<parts>& sequences) {

@@ -26,6 +26,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "layouts.hpp"
+#include "sanitized.hpp"
 #include "thread_world.hpp"
 
 namespace {
@@ -199,6 +200,9 @@ TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 
     for (parallel_sizes sizes : layouts_up_to(64)) {
         for (sizes.vpp = 1; world_of(sizes) * sizes.vpp <= 64; ++sizes.vpp) {
             const counting& way = ways[layouts++ % std::size(ways)];
+            if (left_out(layouts, 7)) {
+                continue;
+            }
             const bool cuts = !way.zigzag || std::all_of(batch.begin(), batch.end(), [&](const padded_sequence& one) {
                 return one.slots % (2 * sizes.cp) == 0;
             });

@@ -18,6 +18,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "matmul_trace.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -640,7 +641,11 @@ TEST_CASE("M7: without rules the stages of a model are its cost", "[training_pla
 }
 
 TEST_CASE("M7: LoRA runs its own matmuls, and no gradient goes below the first adapter", "[training_plan]") {
+    std::size_t number = 0;
     for (const test_model& model : models()) {
+        if (left_out(number++, 3)) {
+            continue;
+        }
         for (const char* target : {"q_proj", "k_proj", "v_proj", "o_proj", "kv_b_proj", "q_a_proj", "down_proj",
                                    "gate_proj", "up_proj", "in_proj", "out_proj"}) {
             if (has(model, "*", target)) {
@@ -697,7 +702,11 @@ TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is e
 }
 
 TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]") {
+    std::size_t number = 0;
     for (const test_model& model : models()) {
+        if (left_out(number++, 3)) {
+            continue;
+        }
         check(model, {freeze_all});
         check(model, {{"embedding", "*", state::frozen}});
         check(model, {freeze_all, {"lm_head", "*", state::trainable}});

@@ -210,7 +210,7 @@ TEST_CASE("the count of every real model's run equals PyTorch's counter to the i
     std::size_t runs = 0;
     std::size_t number = 0;
     for (const json& model : zoo()) {
-        if (left_out(number++, 3)) {
+        if (left_out(number++, 5)) {
             continue;
         }
         for (const char* spelling : spellings(model)) {
@@ -233,13 +233,13 @@ TEST_CASE("the count of every real model's run equals PyTorch's counter to the i
         }
     }
     CHECK((is_sanitized || runs >= 2 * zoo().size()));
-    CHECK(runs >= 1000);
+    CHECK(runs >= (is_sanitized ? 200U : 1000U));
 }
 
 TEST_CASE("the number of parameters of every real model is equal to the integer") {
     std::size_t number = 0;
     for (const json& model : zoo()) {
-        if (left_out(number++, 3)) {
+        if (left_out(number++, 5)) {
             continue;
         }
         for (const char* spelling : spellings(model)) {
@@ -254,7 +254,11 @@ TEST_CASE("the number of parameters of every real model is equal to the integer"
 
 TEST_CASE("the attended pairs of every layer of a real model are those of its attention weights") {
     std::size_t compared = 0;
+    std::size_t number = 0;
     for (const json& model : zoo()) {
+        if (left_out(number++, 5)) {
+            continue;
+        }
         const std::optional<floptally::cost> cost = cost_of(model, "config");
         for (const json& run : model["runs"]) {
             if (!cost || !run.contains("pairs")) {
@@ -281,7 +285,7 @@ TEST_CASE("the attended pairs of every layer of a real model are those of its at
             ++compared;
         }
     }
-    CHECK(compared > 300);
+    CHECK(compared > (is_sanitized ? 60 : 300));
 }
 
 TEST_CASE("the attended pairs of a text behind cached tokens are those of a real model's attention weights") {

@@ -213,7 +213,11 @@ TEMPLATE_TEST_CASE("the block form equals the plain form", "[length_sums]", std:
 
 TEST_CASE("the block form equals the plain form under every mask", "[length_sums]") {
     random_engine random(2);
+    std::size_t number = 0;
     for (const mask_set& masks : every_mask_in_sets()) {
+        if (left_out(number++, 5)) {
+            continue;
+        }
         for (const std::uint64_t limit : limits) {
             for (const std::size_t n : {100U, 1100U}) {
                 CAPTURE(n, limit, masks[0].name());
@@ -226,7 +230,7 @@ TEST_CASE("the block form equals the plain form under every mask", "[length_sums
 TEST_CASE("blocks of different ranges follow each other", "[length_sums]") {
     random_engine random(3);
     const std::vector<mask> masks = every_mask();
-    for (int repeat = 0; repeat < 300; ++repeat) {
+    for (int repeat = 0; repeat < (is_sanitized ? 60 : 300); ++repeat) {
         std::vector<std::uint64_t> lengths;
         const std::size_t pieces = 1 + below(random, 8);
         for (std::size_t piece = 0; piece < pieces; ++piece) {
