@@ -129,9 +129,10 @@ TEST_CASE("every part of the own format") {
     const std::string state = "{'type': 'state', 'component': 'memory', 'multiply_adds': 64, 'split': '";
     CHECK(split_of(state + "even'}") == floptally::dealing::even());
     CHECK(error_of([&] { return own(with_split("halves")); }) ==
-          "layers[0].parts[0].split: must be one of columns, rows, even, replicated, repeated, got \"halves\"");
+          "layers[0].parts[0].split: must be \"columns\", \"rows\", \"even\", \"replicated\" or \"repeated\", got "
+          "\"halves\"");
     CHECK(error_of([&] { return own(state + "columns'}"); }) ==
-          "layers[0].parts[0].split: must be one of even, replicated, repeated, got \"columns\"");
+          "layers[0].parts[0].split: must be \"even\", \"replicated\" or \"repeated\", got \"columns\"");
 }
 
 TEST_CASE("latent and sparse attention of the own format") {

@@ -857,8 +857,9 @@ constexpr malformed malformed_own[] = {
      "layers[0].parts[0].o_groups: must divide num_heads x head_dim (6), got 4"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'compressed_attention', 'num_heads': 2, 'head_dim': 3, "
      "'q_lora_rank': 5, 'window': 7, 'o_lora_rank': 6, 'best_keys': 4}]}]}",
-     "layers[0].parts[0].compress_ratio: must be at least 1 where compressed keys overlap or the best are chosen, got "
-     "0"},
+     "layers[0].parts[0].compress_ratio: must be at least 1 where compressed keys overlap or the best are chosen; it "
+     "is "
+     "missing, and its default is 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'gated_streams', 'streams': 2}]}]}",
      "layers[0].parts[0].rank: is missing; must be an integer from 1 to 16777216"},
     {"{'hidden_size': 4, 'layers': [{}]}", "layers[0].parts: must list at least one part"},
@@ -937,10 +938,10 @@ constexpr malformed malformed_own[] = {
      "'intermediate_size': 8}]}]}",
      "layers[0].parts[0].num_experts_per_tok: must be an integer from 1 to 4, got 5"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 4, 'intermediate_size': 8}]}]}",
-     "layers[0].parts[0].num_experts_per_tok: is missing; must be an integer from 1 to 4"},
+     "layers[0].parts[0].num_experts_per_tok: is missing; must be an integer from 1 to 16777216"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'moe', 'num_experts': 4, 'num_experts_per_tok': 2, "
      "'intermediate_size': 8, 'shared_expert_gate': true}]}]}",
-     "layers[0].parts[0].shared_expert_gate: must be false without shared_intermediate_size"},
+     "layers[0].parts[0].shared_expert_gate: must be false without shared_intermediate_size, got true"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'in_features': 4, 'out_features': 4}]}]}",
      "layers[0].parts[0].component: is missing; must be a string"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'linear', 'component': '', 'in_features': 4, 'out_features': "

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,7 +118,7 @@ class config_fields : public pages::fields {
     }
 
     /// Refuses keys that nothing reads: a misspelt one would change the count silently.
-    void allow_only(std::initializer_list<std::string_view> known) const {
+    void allow_only(std::span<const std::string_view> known) const {
         for (std::size_t i = 0; i < object().count; ++i) {
             const std::string& key = tree().child(object(), i).key;
             bool found = false;
@@ -130,6 +131,10 @@ class config_fields : public pages::fields {
                 refuse(field(key), {"unknown key; known: ", listed});
             }
         }
+    }
+
+    void allow_only(std::initializer_list<std::string_view> known) const {
+        allow_only(std::span(known.begin(), known.size()));
     }
 
     [[nodiscard]] std::uint64_t as_integer(const config_node& value, const std::string& where, std::uint64_t least,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +12,11 @@
 #include <floptally/detail/config_fields.hpp>
 #include <floptally/detail/floptally_parts.hpp>
 #include <floptally/detail/message.hpp>
+#include <floptally/detail/pages/classes.hpp>
+#include <floptally/detail/pages/layers.hpp>
+#include <floptally/detail/pages/library.hpp>
+#include <floptally/detail/pages/page.hpp>
+#include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/part_list.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/model/transformer.hpp>
@@ -22,7 +28,8 @@ namespace floptally::detail {
 /// for a model that no family describes. Every key is read or refused.
 class floptally_format {
   public:
-    floptally_format(const config_fields& config, const read_options& options) : config_(config), options_(options) {}
+    floptally_format(const config_fields& config, const read_options& options)
+        : pages_(floptally_parts), model_(pages_.find("floptally"), config), config_(config), options_(options) {}
 
     [[nodiscard]] model_config read() {
         config_.allow_only({"model_type", "name", "hidden_size", "encoder_layers", "layers", "vocab_size",
@@ -108,7 +115,7 @@ class floptally_format {
         return sum;
     }
 
-    [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) const {
+    [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) {
         const config_node* parts = group.array("parts");
         if (parts == nullptr || parts->count == 0) {
             refuse(group.field("parts"), {"must list at least one part"});
@@ -121,45 +128,45 @@ class floptally_format {
         return one;
     }
 
-    [[nodiscard]] cost part_cost(const config_fields& part) const {
-        struct part_kind {
-            std::string_view type;
-            cost (*read)(const written_part&);
-        };
-        constexpr part_kind kinds[] = {{"attention", attention_cost},
-                                       {"cross_attention", cross_attention_cost},
-                                       {"mla", mla_cost},
-                                       {"lightning_indexer", lightning_indexer_cost},
-                                       {"compressed_attention", compressed_attention_cost},
-                                       {"hyper_connections", hyper_connections_cost},
-                                       {"stream_head", stream_head_cost},
-                                       {"gated_streams", gated_streams_cost},
-                                       {"mlp", mlp_cost},
-                                       {"moe", moe_cost},
-                                       {"mamba", mamba_cost},
-                                       {"mamba2", mamba2_cost},
-                                       {"gated_delta_net", gated_delta_net_cost},
-                                       {"kda", kda_cost},
-                                       {"lightning_attention", lightning_attention_cost},
-                                       {"mlstm", mlstm_cost},
-                                       {"rg_lru", rg_lru_cost},
-                                       {"short_convolution", short_convolution_cost},
-                                       {"rwkv_time_mix", rwkv_time_mix_cost},
-                                       {"rwkv_channel_mix", rwkv_channel_mix_cost},
-                                       {"linear", linear_cost},
-                                       {"state", state_cost}};
+    /// A part is a page of its own, `floptally.TYPE`, over the part's object.
+    [[nodiscard]] cost part_cost(const config_fields& part) {
         const std::string type = part.text("type", "");
+        const pages::page* read = nullptr;
         std::string known;
-        for (const part_kind& kind : kinds) {
-            if (kind.type == type) {
-                return kind.read({part, hidden_size_, options_.mla});
+        for (const pages::page* one : pages_.loaded()) {
+            const std::string_view name = one->name.substr(std::min(one->name.size(), prefix.size()));
+            if (one->find_block("part") != nullptr) {
+                read = name == type ? one : read;
+                append_item(known, name);
             }
-            append_item(known, kind.type);
         }
-        refuse(part.field("type"),
-               {(part.contains("type") ? "unknown part \"" + type + "\"" : "is missing"), "; known: ", known});
+        if (read == nullptr) {
+            refuse(part.field("type"),
+                   {(part.contains("type") ? "unknown part \"" + type + "\"" : "is missing"), "; known: ", known});
+        }
+        pages::scope names(pages_.find(read->name), part);
+        names.inner.push_back({"model", &model_});
+        allow_only_declared(part, *read);
+        names.check_keys();
+        std::vector<std::string> notes;
+        pages::rule_checker(names, notes).check(*read);
+        return pages::block_cost(names, "part", options_.mla);
+    }
+    /// Refuses keys that the page does not declare: a misspelt one would change the count silently.
+    static void allow_only_declared(const config_fields& part, const pages::page& read) {
+        std::vector<std::string_view> known;
+        for (const pages::page* p = &read; p != nullptr; p = p->base) {
+            for (std::size_t k = p->keys.size(); k-- > 0;) {
+                known.insert(known.begin(), p->keys[k].key);
+            }
+        }
+        part.allow_only(known);
     }
 
+    static constexpr std::string_view prefix = "floptally.";
+
+    pages::library pages_;
+    pages::scope model_;  ///< `model.h`
     const config_fields& config_;
     read_options options_;
     cost sum_;

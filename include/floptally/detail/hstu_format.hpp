@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <floptally/detail/config_fields.hpp>
-#include <floptally/detail/floptally_parts.hpp>
+#include <floptally/detail/floptally_masks.hpp>
 #include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>

@@ -20,6 +20,9 @@ namespace floptally::detail::pages {
 /// with the library.
 class library {
   public:
+    library() = default;
+    explicit library(std::string_view text) { add(text); }
+
     /// Pages of the user's, which come before all others. The text outlives the library.
     void add(std::string_view text) {
         if (!parse(text)) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include <floptally/detail/floptally_masks.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -75,6 +76,10 @@ inline value listed_pairs_of(const function_call& c) { return mask_value_of(list
 inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
 inline value kept_squares_of(const function_call& c) {
     return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
+}
+/// The key "mask" as floptally's own format has it.
+inline value written_mask_of(const function_call& c) {
+    return mask_value_of(read_mask({c.in.config().tree(), c.in.config().object(), c.in.config().path()}));
 }
 /// measured("text_visits"): what no config and no sample says, but the caller, by tally::add_measured.
 inline value measured_of(const function_call& c) {

@@ -114,6 +114,11 @@ struct part_call {
         return {};
     }
 
+    /// As the line says; else as the reader's options do.
+    [[nodiscard]] bool is_absorbed() const {
+        const value* one = find("absorbed");
+        return one == nullptr || one->is_none() ? latent_core == mla_core::absorbed : one->on();
+    }
     [[nodiscard]] elementwise_parameters elementwise() const {
         return {.norm = number("norm"), .bias = number("bias")};
     }

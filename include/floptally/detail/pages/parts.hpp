@@ -45,7 +45,7 @@ namespace floptally::detail::pages {
                .qk_nope_head_dim = p.must("nope"),
                .qk_rope_head_dim = p.number("rope"),
                .v_head_dim = p.must("dim"),
-               .absorbed = p.latent_core == mla_core::absorbed,
+               .absorbed = p.is_absorbed(),
                .elementwise = p.elementwise(),
                .gate_size = p.number("gate"),
                .shares_latent = p.on("shares_latent")}
@@ -55,6 +55,7 @@ namespace floptally::detail::pages {
     return lightning_indexer{.num_heads = p.must("heads"),
                              .head_dim = p.must("dim"),
                              .query_size = p.must("q"),
+                             .detached = !p.on("trained"),
                              .head_sum_is_product = !p.on("fused_sum"),
                              .compress_ratio = p.number("ratio"),
                              .key_width = p.number("key_width"),

@@ -29,7 +29,8 @@ struct row_name {
     return {component.empty() ? otherwise : component, from.word(true)};
 }
 
-/// `split heads N`: how tensor and expert parallelism deal the row, and what there is to deal.
+/// `split heads N`: how tensor and expert parallelism deal the row, and what there is to deal. `dealt` is the same word
+/// where a config says it.
 [[gnu::cold]] inline dealing split_of(const part_call& p, const dealing& otherwise = {}) {
     struct word {
         std::string_view name;
@@ -42,12 +43,13 @@ struct row_name {
         {"experts", tensor_split::experts, true},   {"vocabulary", tensor_split::vocabulary, false},
         {"even", tensor_split::even, false},        {"replicated", tensor_split::replicated, false},
         {"repeated", tensor_split::repeated, false}};
-    const std::string_view said = p.words("split");
+    const value* const by_config = p.find("dealt");
+    const std::string_view said = by_config != nullptr ? by_config->text : p.words("split");
     for (const word& one : words) {
         if (said != one.name) {
             continue;
         }
-        const bool counts = p.find("split")->is != value::kind::flag;
+        const bool counts = by_config == nullptr && p.find("split")->is != value::kind::flag;
         if (counts != one.has_units) {
             p.fail({"split ", said, (counts ? " takes no number" : " needs the number of them")});
         }
