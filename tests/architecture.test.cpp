@@ -156,6 +156,22 @@ TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     }
 }
 
+TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a model is made of are parts") {
+    const std::set<std::string> of_stages{
+        "step/memory",         "training_plan",       "detail/reduction_schema",
+        "detail/scoped_words", "detail/python/ranks", "detail/python/waterfall_account"};
+    std::set<std::string> seen;
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        if (text.find("stage") != std::string::npos) {
+            INFO(name);
+            CHECK((name.starts_with("parallel/") || name.starts_with("waterfall/") || of_stages.count(name) == 1));
+            seen.insert(name);
+        }
+    }
+    CHECK(seen.count("parallel/pipeline_split") == 1);
+}
+
 TEST_CASE("Names of tests have no brackets, which would make CTest run all that follow as one") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
         if (entry.path().extension() != ".cpp") {
