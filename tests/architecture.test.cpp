@@ -156,6 +156,20 @@ TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     }
 }
 
+TEST_CASE("docs/testing.md says of every fuzz target what must hold") {
+    const std::string page = read_text(source_dir / "docs/testing.md");
+    std::size_t targets = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "tests/fuzz")) {
+        const std::string file = entry.path().filename().string();
+        if (file.ends_with(".fuzz.cpp")) {
+            INFO(file);
+            CHECK(page.find("\n| `" + file.substr(0, file.find('.')) + "` | ") != std::string::npos);
+            ++targets;
+        }
+    }
+    CHECK(targets >= 4);
+}
+
 TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a model is made of are parts") {
     const std::set<std::string> of_stages{
         "step/memory",         "training_plan",       "detail/reduction_schema",
