@@ -136,7 +136,7 @@ int main() {
     batch.add_cu_seqlens(cu_seqlens);
     flops of_ranks;
     for (std::uint64_t rank = 0; rank < 4; ++rank) {
-        of_ranks += evaluate(tensor_stages(parts, 4, rank), batch).total();
+        of_ranks += evaluate(tensor_parts(parts, 4, rank), batch).total();
     }
     std::printf("four ranks           %s\n", to_string(of_ranks).c_str());
     if (of_ranks != evaluate(parts, batch).total()) {

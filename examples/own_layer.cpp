@@ -66,7 +66,7 @@ int main() {
     std::printf("%-18s %s%s\n", "adapters train", to_string(tuning.total()).c_str(),
                 tuning.is_upper_bound() ? ", an upper bound" : "");
     // On the first of two ranks of tensor parallelism.
-    const std::vector<model_part> half = tensor_stages(parts, 2, 0);
+    const std::vector<model_part> half = tensor_parts(parts, 2, 0);
     std::printf("%-18s %s\n", "on one of two",
                 to_string(evaluate(half, batch, conventions::exact, adapters).total()).c_str());
 }

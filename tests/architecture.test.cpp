@@ -161,6 +161,36 @@ TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     }
 }
 
+TEST_CASE("docs/testing.md says of every fuzz target what must hold") {
+    const std::string page = read_text(source_dir / "docs/testing.md");
+    std::size_t targets = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "tests/fuzz")) {
+        const std::string file = entry.path().filename().string();
+        if (file.ends_with(".fuzz.cpp")) {
+            INFO(file);
+            CHECK(page.find("\n| `" + file.substr(0, file.find('.')) + "` | ") != std::string::npos);
+            ++targets;
+        }
+    }
+    CHECK(targets >= 4);
+}
+
+TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a model is made of are parts") {
+    const std::set<std::string> of_stages{
+        "step/memory",         "training_plan",       "detail/reduction_schema",
+        "detail/scoped_words", "detail/python/ranks", "detail/python/waterfall_account"};
+    std::set<std::string> seen;
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        if (text.find("stage") != std::string::npos) {
+            INFO(name);
+            CHECK((name.starts_with("parallel/") || name.starts_with("waterfall/") || of_stages.count(name) == 1));
+            seen.insert(name);
+        }
+    }
+    CHECK(seen.count("parallel/pipeline_split") == 1);
+}
+
 TEST_CASE("Names of tests have no brackets, which would make CTest run all that follow as one") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
         if (entry.path().extension() != ".cpp") {

@@ -93,7 +93,7 @@ void check_ranks(const std::vector<model_part>& model, const parallel_sizes& siz
     for (std::uint64_t rank = 0; rank < world; ++rank) {
         const parallel_layout layout(sizes, world, rank);
         const parallel_coordinates where = layout.coordinates();
-        const std::vector<model_part> stages = rank_stages(model, layout, options);
+        const std::vector<model_part> stages = rank_parts(model, layout, options);
         INFO("tp " << where.tp << " of " << sizes.tp << ", pp " << where.pp << " of " << sizes.pp);
         for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
             step real;
@@ -224,7 +224,7 @@ void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes
         const parallel_layout layout(sizes, world, rank);
         const parallel_coordinates where = layout.coordinates();
         const tally own = mixed_tally(whole.masks(), where.dp * sizes.cp + where.cp);
-        all_ranks += flop_counter(rank_stages(model, layout, options), how, plan).evaluate(own);
+        all_ranks += flop_counter(rank_parts(model, layout, options), how, plan).evaluate(own);
         if (where.tp == 0 && where.pp == 0) {
             all += own;
         }
@@ -320,7 +320,7 @@ TEST_CASE("A fused matrix of q, k and v whose products do not divide by tp split
         const std::vector<model_part> whole{{.name = "layer", .cost = attention.cost({.hidden_size = 5})}};
         cost all;
         for (std::uint64_t rank = 0; rank < 4; ++rank) {
-            const std::vector<model_part> own = tensor_stages(whole, 4, rank);
+            const std::vector<model_part> own = tensor_parts(whole, 4, rank);
             all += cost_of({own.data(), own.size()});
         }
         return all;
@@ -382,7 +382,7 @@ TEST_CASE("A gradient that must reach an earlier rank passes through the ranks b
     }
     // Layers 4 and 5 are frozen, on the last rank, and what is below them trains: their gradient to data is there.
     const training_plan plan{.rules = {frozen("*", 2, 5), no_head, no_tables}};
-    const std::vector<model_part> last = rank_stages(dense, {{.pp = 3}, 3, 2}, {});
+    const std::vector<model_part> last = rank_parts(dense, {{.pp = 3}, 3, 2}, {});
     const breakdown work = evaluate(last, mixed_tally(cost_of(dense).masks(), 2), conventions::exact, plan);
     CHECK(work["mlp"].get(view::useful, phase::backward_data) == work["mlp"].get(view::useful, phase::forward));
     CHECK(work["mlp"].get(view::useful, phase::backward_weights) == flops{});
@@ -394,7 +394,7 @@ TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks co
         breakdown sum;
         for (std::uint64_t rank = 0; rank < sizes.tp * sizes.pp; ++rank) {
             const parallel_layout layout(sizes, sizes.tp * sizes.pp, rank);
-            sum += evaluate(rank_stages(model, layout, {.tensor = tensor}), mixed_tally(cost_of(model).masks(), 3));
+            sum += evaluate(rank_parts(model, layout, {.tensor = tensor}), mixed_tally(cost_of(model).masks(), 3));
         }
         return sum;
     };
@@ -431,7 +431,7 @@ TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, wit
     const breakdown whole = evaluate(model, mixed_tally(masks, 2));
     breakdown useful;
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
-        const std::vector<model_part> stages = tensor_stages(model, 2, rank, 1, {.sequence_parallel = true});
+        const std::vector<model_part> stages = tensor_parts(model, 2, rank, 1, {.sequence_parallel = true});
         const breakdown work = evaluate(stages, mixed_tally(masks, 2));
         CHECK(work["attention.indexer"].total(view::padded) == whole["attention.indexer"].total(view::padded));
         CHECK(2 * work["attention.core"].total(view::padded) == whole["attention.core"].total(view::padded));
@@ -506,13 +506,13 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
         }
     }
     const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
-    CHECK(error_of([&] { return tensor_stages(alone, 3, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(alone, 3, 0); }) ==
           "mixer.state: must be a multiple of tp (3), got 16 products a token");
 }
 
 TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
     const auto executed = [](const std::vector<model_part>& model, std::uint64_t rank) {
-        return evaluate(tensor_stages(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
+        return evaluate(tensor_parts(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
             view::padded);
     };
     const auto head = [](const dealing& dealt) {
@@ -531,21 +531,21 @@ TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
         row.flow = {};
         return row;
     }));
-    CHECK(error_of([&] { return tensor_stages(head({}), 2, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
           "lm_head: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
-    CHECK(error_of([&] { return tensor_stages(head(dealing::vocabulary(5)), 2, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(head(dealing::vocabulary(5)), 2, 0); }) ==
           "lm_head: its row is not of the 5 words that it says");
     // A table of words is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
-    CHECK(2 * trained_parameters(tensor_stages({&table, 1}, 2, 0), {}).stored == 6 * hidden);
+    CHECK(2 * trained_parameters(tensor_parts({&table, 1}, 2, 0), {}).stored == 6 * hidden);
 }
 
 TEST_CASE("Each rank stores its part of the weights") {
     const std::vector<model_part> sparse = parts_of(sparse_model());
     const auto stored = [&sparse](const parallel_sizes& sizes, std::uint64_t rank) {
         const std::uint64_t world = sizes.dp * sizes.tp * sizes.pp;
-        return trained_parameters(rank_stages(sparse, {sizes, world, rank}), {}).stored;
+        return trained_parameters(rank_parts(sparse, {sizes, world, rank}), {}).stored;
     };
     const std::uint64_t all = cost_of(sparse).parameters();
     CHECK(stored({}, 0) == all);
@@ -555,10 +555,10 @@ TEST_CASE("Each rank stores its part of the weights") {
     CHECK(stored({.dp = 4, .ep = 4}, 0) == all - experts + experts / 4);
     latent_model measured = sparse_model();
     measured.feed_forward.sparse.routed_is_measured = true;
-    CHECK(trained_parameters(tensor_stages(parts_of(measured), 2, 0, 4), {}).stored ==
-          trained_parameters(tensor_stages(sparse, 2, 0, 4), {}).stored);
+    CHECK(trained_parameters(tensor_parts(parts_of(measured), 2, 0, 4), {}).stored ==
+          trained_parameters(tensor_parts(sparse, 2, 0, 4), {}).stored);
     const std::vector<model_part> deeper = with_mtp(sparse_model());
-    CHECK(trained_parameters(tensor_stages(deeper, 1, 0, 4), {}).stored ==
+    CHECK(trained_parameters(tensor_parts(deeper, 1, 0, 4), {}).stored ==
           cost_of(deeper).parameters() - 4 * (experts / 3 - experts / 12));
     // Whole on both ranks: norms, the router, the shared expert's gate, MLA's down projections.
     const std::uint64_t twice = hidden + 4 * (2 * hidden + 20) + 3 * (hidden * 8 + hidden) + 4 * hidden * (12 + 10);
@@ -582,7 +582,7 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
         all.add_routed(visits[pp], visits[pp]);
         for (std::uint64_t tp = 0; tp < 2; ++tp) {
             const parallel_sizes sizes{.tp = 2, .pp = 2};
-            const breakdown work = evaluate(rank_stages(model, {sizes, 4, 2 * pp + tp}), own);
+            const breakdown work = evaluate(rank_parts(model, {sizes, 4, 2 * pp + tp}), own);
             // Three matrices, of which a tensor parallel rank has half.
             CHECK(work["moe.experts"].get(view::useful, phase::forward) ==
                   flops{visits[pp] * 2 * 3 * hidden * (8 / 2)});
@@ -592,7 +592,7 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
     CHECK(all_ranks["moe.experts"].total(view::useful) == evaluate(model, all)["moe.experts"].total(view::useful));
     CHECK(all_ranks.total() == evaluate(model, all).total());
     // A rank without experts needs no visits, and the statistics of the head are the last rank's alone.
-    const std::vector<model_part> first = rank_stages(model, {{.pp = 4}, 4, 0});
+    const std::vector<model_part> first = rank_parts(model, {{.pp = 4}, 4, 0});
     CHECK_FALSE(evaluate(first, tokens).total() == flops{});
     const breakdown of_first = evaluate(first, tokens);
     for (const component_flops& component : of_first.components()) {
@@ -614,7 +614,7 @@ TEST_CASE("H6, as work: totals are reduced over the data parallel group, the pea
         const parallel_coordinates where = layout.coordinates();
         const tally own = mixed_tally(whole.masks(), where.dp * 2 + where.cp);
         over_all += own;
-        by_ranks += evaluate(rank_stages(model, layout), own).total();
+        by_ranks += evaluate(rank_parts(model, layout), own).total();
     }
     const parallel_layout first(sizes, world, 0);
     for (const std::uint64_t rank : first.group(parallel_axis::dp | parallel_axis::cp)) {
@@ -631,7 +631,7 @@ TEST_CASE("H6, as work: totals are reduced over the data parallel group, the pea
 
 TEST_CASE("A size that tensor parallelism cannot split is a named error") {
     const auto split = [](const std::vector<model_part>& model, std::uint64_t tp, const tensor_options& how = {}) {
-        return error_of([&] { return tensor_stages(model, tp, 0, 1, how); });
+        return error_of([&] { return tensor_parts(model, tp, 0, 1, how); });
     };
     CHECK(split(parts_of(dense_model(2)), 3) == "num_attention_heads: must be a multiple of tp (3), got 8");
     CHECK(split(parts_of(dense_model(8)), 16) == "num_attention_heads: must be a multiple of tp (16), got 8");
@@ -647,7 +647,7 @@ TEST_CASE("A size that tensor parallelism cannot split is a named error") {
     CHECK(split(parts_of(narrow), 4) == "intermediate_size: must be a multiple of tp (4), got 18");
     latent_model experts = sparse_model();
     experts.feed_forward.sparse.num_experts = 6;
-    CHECK(error_of([&] { return tensor_stages(parts_of(experts), 1, 0, 4); }) ==
+    CHECK(error_of([&] { return tensor_parts(parts_of(experts), 1, 0, 4); }) ==
           "num_experts: must be a multiple of ep (4), got 6");
     experts = sparse_model();
     experts.feed_forward.sparse.shared_intermediate_size = 10;
@@ -655,9 +655,9 @@ TEST_CASE("A size that tensor parallelism cannot split is a named error") {
     CHECK(split(parts_of(dense_model(2)), 0) == "tp: must be at least 1, got 0");
     CHECK(split(parts_of(dense_model(2)), 1, {.make_vocab_size_divisible_by = 0}) ==
           "make_vocab_size_divisible_by: must be at least 1, got 0");
-    CHECK(error_of([] { return tensor_stages({}, 2, 2); }) == "tp_rank: must be below tp, 2, got 2");
+    CHECK(error_of([] { return tensor_parts({}, 2, 2); }) == "tp_rank: must be below tp, 2, got 2");
     CHECK(error_of([] {
-              return rank_stages(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
+              return rank_parts(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
 }
 
@@ -731,7 +731,7 @@ struct own_experts {
 TEST_CASE("A user's own attention and experts split like the library's, where they say how they are dealt") {
     const auto split = [](const auto& model, std::uint64_t tp, std::uint64_t rank, std::uint64_t ep,
                           const tensor_options& how) {
-        const std::vector<model_part> parts = tensor_stages(parts_of(model), tp, rank, ep, how);
+        const std::vector<model_part> parts = tensor_parts(parts_of(model), tp, rank, ep, how);
         return std::pair(evaluate(parts, mixed_tally(cost_of(parts).masks(), 2)), trained_parameters(parts, {}).stored);
     };
     for (const std::uint64_t kv_heads : {8U, 2U, 1U}) {
@@ -770,7 +770,7 @@ TEST_CASE("A user's own attention and experts split like the library's, where th
                                                             .attention = attention,
                                                             .feed_forward = experts,
                                                             .vocab = {.size = 48}};
-        return error_of([&] { return tensor_stages(parts_of(model), tp, 0, ep); });
+        return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
     };
     const std::string no_rule = ": no rule says how tensor parallelism splits it: give one in tensor_options::rules";
     CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8");
@@ -789,7 +789,7 @@ TEST_CASE("What a row says may be wrong, or be said in several ways: a named err
         own.add("mine", one);
         own.add("mine", other);
         const model_part part{.name = "layer", .cost = own, .first_layer = 0};
-        return error_of([&] { return tensor_stages({&part, 1}, 2, 0, 1, how); });
+        return error_of([&] { return tensor_parts({&part, 1}, 2, 0, 1, how); });
     };
     const auto matrix = [](const dealing& dealt) {
         return linear{.in_features = 6, .out_features = 12, .dealt = dealt};
@@ -818,11 +818,11 @@ TEST_CASE("A layer of the user's own needs a rule, which then holds") {
     const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};
     const auto forward = [&model](std::uint64_t tp, tensor_split split) {
         const tensor_options how{.rules = {{"memory/table", split}}};
-        return evaluate(tensor_stages(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
+        return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
     };
-    CHECK(error_of([&] { return tensor_stages(model, 2, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
           "memory/table: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
-    CHECK(error_of([&] { return tensor_stages(model, 1, 0); }) == "no error");
+    CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
     CHECK(2 * forward(2, tensor_split::columns) == forward(1, tensor_split::columns));
     CHECK(forward(2, tensor_split::replicated) == forward(1, tensor_split::columns));
     CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
@@ -831,14 +831,14 @@ TEST_CASE("A layer of the user's own needs a rule, which then holds") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();
     const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
-    CHECK(evaluate(tensor_stages(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
+    CHECK(evaluate(tensor_parts(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
           evaluate(dense, mixed_tally(masks, 1))["mlp"].total(view::padded));
 }
 
 TEST_CASE("The cost on a rank is that of its own stages") {
     const std::vector<model_part> model = parts_of(dense_model(2));
     CHECK(num_layers(model) == 6);
-    const std::vector<model_part> last = rank_stages(model, {{.pp = 3}, 3, 2});
+    const std::vector<model_part> last = rank_parts(model, {{.pp = 3}, 3, 2});
     const tally batch = mixed_tally(cost_of(model).masks(), 2);
     CHECK(evaluate(cost_on_rank(last), batch).total() == evaluate(last, batch).total());
     CHECK(even_share(8, 4, 3, "num_experts") == index_range{6, 8});

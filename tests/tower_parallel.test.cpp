@@ -295,7 +295,7 @@ void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes
         const parallel_layout layout(sizes, world_of(sizes), rank);
         const parallel_coordinates where = layout.coordinates();
         const tally own = images_of(whole.masks(), where.dp * sizes.cp + where.cp);
-        all_ranks += flop_counter(rank_stages(model, layout, options), how, plan).evaluate(own);
+        all_ranks += flop_counter(rank_parts(model, layout, options), how, plan).evaluate(own);
         if (where.tp == 0 && where.pp == 0) {
             all += own;
         }
@@ -372,7 +372,7 @@ TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told,
     for (const std::uint64_t at : {0U, 1U, 3U}) {
         for (std::uint64_t rank = 0; rank < 4; ++rank) {
             const parallel_layout layout({.pp = 4}, 4, rank);
-            const breakdown work = evaluate(rank_stages(model, layout, {.towers = {.vision = at}}), batch);
+            const breakdown work = evaluate(rank_parts(model, layout, {.towers = {.vision = at}}), batch);
             for (const char* name : {"vision.blocks", "vision.patch_embedding", "vision.projector"}) {
                 CHECK(of(work, name) == (rank == at ? of(whole, name) : flops{}));
             }
@@ -381,19 +381,19 @@ TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told,
     }
     // A rank of its own: the text's layers are the others'.
     const rank_options own{.layers_of_chunks = {0, 2, 2}};
-    const breakdown tower_alone = evaluate(rank_stages(model, {{.pp = 3}, 3, 0}, own), batch);
+    const breakdown tower_alone = evaluate(rank_parts(model, {{.pp = 3}, 3, 0}, own), batch);
     CHECK(of(tower_alone, "vision.blocks") == of(whole, "vision.blocks"));
     CHECK(of(tower_alone, "mlp") == flops{});
     const auto stored = [&model](std::uint64_t rank) {
-        return trained_parameters(rank_stages(model, {{.pp = 2}, 2, rank}), {}).stored;
+        return trained_parameters(rank_parts(model, {{.pp = 2}, 2, rank}), {}).stored;
     };
     CHECK(stored(0) + stored(1) == llava().cost.parameters());
     CHECK(error_of([&] {
-              return rank_stages(model, {{.pp = 2}, 2, 0}, {.towers = {.vision = 2}});
+              return rank_parts(model, {{.pp = 2}, 2, 0}, {.towers = {.vision = 2}});
           }) == "towers.vision: must be below pp, 2, got 2");
     // Without a text the tower is the model, and a pipeline cuts it.
     const tally images = images_of(vit().cost.masks(), 3);
-    const breakdown half = evaluate(rank_stages(vit().parts, {{.pp = 2}, 2, 1}), images);
+    const breakdown half = evaluate(rank_parts(vit().parts, {{.pp = 2}, 2, 1}), images);
     CHECK(of(half, "mlp").value() * 2 == of(evaluate(vit().parts, images), "mlp").value());
 }
 
@@ -432,7 +432,7 @@ TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
         const tower_work expected = one_frame(tp);
         for (std::uint64_t rank = 0; rank < tp; ++rank) {
             const breakdown work =
-                evaluate(tensor_stages(llava().parts, tp, rank), batch, conventions::exact, forward_only);
+                evaluate(tensor_parts(llava().parts, tp, rank), batch, conventions::exact, forward_only);
             CHECK(of(work, "vision.patch_embedding") == flops{frames * expected.embedding});
             CHECK(of(work, "vision.blocks") == flops{frames * expected.blocks});
             CHECK(of(work, "vision.projector") == flops{frames * expected.projector});
@@ -441,13 +441,13 @@ TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
     // A tower that a framework does not split, beside a text that it does.
     const tensor_options whole_tower{.rules = {{"vision.*", tensor_split::replicated}}};
     const breakdown work =
-        evaluate(tensor_stages(llava().parts, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
+        evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
     CHECK(of(work, "vision.blocks") == flops{frames * one_frame(1).blocks});
     CHECK(of(work, "vision.projector") == flops{frames * one_frame(1).projector});
     CHECK(of(work, "mlp").value() * 4 == of(evaluate(llava().parts, batch), "mlp").value());
     // A rule for a text's component is none for the tower's.
     const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::replicated}}};
-    CHECK(of(evaluate(tensor_stages(llava().parts, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
+    CHECK(of(evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
           flops{frames * one_frame(4).blocks});
 }
 
@@ -455,20 +455,20 @@ TEST_CASE("What a tower cannot split is an error with the tower's name") {
     const auto split = [](const char* key, std::uint64_t value, std::uint64_t tp) {
         nlohmann::json config = llava_config();
         config["vision_config"][key] = value;
-        return error_of([&] { return tensor_stages(read_config(config).parts, tp, 0); });
+        return error_of([&] { return tensor_parts(read_config(config).parts, tp, 0); });
     };
     CHECK(split("num_attention_heads", 4, 4) == "no error");
     CHECK(split("num_attention_heads", 2, 4) == "vision.num_attention_heads: must be a multiple of tp (4), got 2");
     CHECK(split("intermediate_size", 50, 4) == "vision.intermediate_size: must be a multiple of tp (4), got 50");
-    CHECK(error_of([] { return tensor_stages(qwen().parts, 8, 0); }) ==
+    CHECK(error_of([] { return tensor_parts(qwen().parts, 8, 0); }) ==
           "vision.num_attention_heads: must be a multiple of tp (8), got 4");
     cost own;
     own.add("vision.resampler", linear{.in_features = 8, .out_features = 8, .weight = "query"});
     const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
-    CHECK(error_of([&] { return tensor_stages(model, 2, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
           "vision.resampler/query: no rule says how tensor parallelism splits it: give one in tensor_options::rules");
     CHECK(error_of([&] {
-              return tensor_stages(model, 2, 0, 1, {.rules = {{"vision.resampler/query", tensor_split::columns}}});
+              return tensor_parts(model, 2, 0, 1, {.rules = {{"vision.resampler/query", tensor_split::columns}}});
           }) == "no error");
 }
 
@@ -485,9 +485,9 @@ TEST_CASE("Prefix tokens of a tower are split as the patches beside them, howeve
         batch.add(grid{2, 3, 5});
         const uint128 quarter = evaluate(model, batch).total().value() / 4;
         for (std::uint64_t rank = 0; rank < 4; ++rank) {
-            CHECK(evaluate(tensor_stages(model, 4, rank), batch).total(view::padded) == flops{quarter});
+            CHECK(evaluate(tensor_parts(model, 4, rank), batch).total(view::padded) == flops{quarter});
         }
-        CHECK(error_of([&] { return tensor_stages(model, 3, 0); }) ==
+        CHECK(error_of([&] { return tensor_parts(model, 3, 0); }) ==
               "vision.num_attention_heads: must be a multiple of tp (3), got 4");
     }
 }
@@ -509,7 +509,7 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
         breakdown sum;
         for (std::uint64_t rank = 0; rank < 2 * tp; ++rank) {
             const parallel_layout layout({.tp = tp, .pp = 2}, 2 * tp, rank);
-            const breakdown work = evaluate(rank_stages(stages, layout), batch, conventions::exact, forward_only);
+            const breakdown work = evaluate(rank_parts(stages, layout), batch, conventions::exact, forward_only);
             const std::uint64_t heads = 2 * 4 / tp;  // of two layers
             CHECK(of(work, "hstu.uvqk") == total(30, 12, heads * (10 + 10 + 6 + 6)));
             CHECK(of(work, "hstu.qk") == total(pairs, heads, 6));
@@ -522,11 +522,11 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
         }
         CHECK(sum.total() == whole.total());
     }
-    CHECK(error_of([&] { return tensor_stages(stages, 8, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(stages, 8, 0); }) ==
           "num_attention_heads: must be a multiple of tp (8), got 4");
     // With a residual or without, its rows say how many heads there are.
     model.layer.residual = false;
-    CHECK(error_of([&] { return tensor_stages(parts_of(model), 7, 0); }) ==
+    CHECK(error_of([&] { return tensor_parts(parts_of(model), 7, 0); }) ==
           "num_attention_heads: must be a multiple of tp (7), got 4");
 }
 
@@ -598,10 +598,10 @@ TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes
     const std::vector<model_part>& model = llava().parts;
     breakdown sum;
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
-        sum += evaluate(rank_stages(parts_of(model, modality::vision), {{.tp = 2}, 2, rank}), batch);
+        sum += evaluate(rank_parts(parts_of(model, modality::vision), {{.tp = 2}, 2, rank}), batch);
     }
     for (std::uint64_t rank = 0; rank < 32; ++rank) {  // tp of 8 is above the tower's four heads
-        sum += evaluate(rank_stages(parts_of(model, modality::text), {{.tp = 8, .pp = 4}, 32, rank}), batch);
+        sum += evaluate(rank_parts(parts_of(model, modality::text), {{.tp = 8, .pp = 4}, 32, rank}), batch);
     }
     CHECK(sum.total() == evaluate(model, batch).total());
     CHECK(of(sum, "vision.blocks", view::useful) == of(evaluate(model, batch), "vision.blocks", view::useful));

@@ -1024,7 +1024,7 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
     CHECK(rules({{"mlp/q_proj", weight_state::frozen}}).substr(0, 53) ==
           "plan.rules[0]: no weight is named \"mlp/q_proj\"; known");
     CHECK(rules({{"mlp", weight_state::frozen, 0, any_layer, any_layer, "lm_head"}}) ==
-          "plan.rules[0]: no weight is named \"mlp\" in stage \"lm_head\"; known: lm_head");
+          "plan.rules[0]: no weight is named \"mlp\" in part \"lm_head\"; known: lm_head");
     CHECK(rules({{"attention.core", weight_state::frozen}}).substr(0, 50) ==
           "plan.rules[0]: no weight is named \"attention.core\"");
     CHECK(rules({{"mlp", weight_state::frozen, 0, 4, 9}}) == "plan.rules[0]: \"mlp\" stands in none of these layers");
@@ -1041,9 +1041,9 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
         return error_of([&] { return flop_counter(whole, conventions::exact, plan).total(tally{}); });
     };
     CHECK(alone({.rules = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
-          "plan.rules[0]: a cost alone does not know its layers: fold the stages of the model");
+          "plan.rules[0]: a cost alone does not know its layers: fold the parts of the model");
     CHECK(alone({.recompute_every = 2}) ==
-          "plan.recompute_every: a cost alone does not know its layers: fold the stages of the model");
+          "plan.recompute_every: a cost alone does not know its layers: fold the parts of the model");
 
     constexpr transformer<gqa, mlp> tied{.hidden_size = h,
                                          .num_layers = 1,

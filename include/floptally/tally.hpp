@@ -85,6 +85,11 @@ class tally : public adds_batches<tally> {
         }
     }
 
+    template <detail::fails_as_source T>
+    constexpr void add(const T& /*no_source*/) {
+        detail::say_what_a_batch_lacks<T>();
+    }
+
     /// So many equal samples.
     template <batch_sample Sample>
     constexpr void add(const equal_samples<Sample>& samples) {

@@ -54,7 +54,7 @@ struct plan_rule {
     std::uint64_t rank = 0;  ///< of LoRA
     std::uint64_t first_layer = any_layer;
     std::uint64_t last_layer = any_layer;  ///< included; where either is given, nothing outside the layers is meant
-    component_name stage = "*";            ///< of a model's parts: "encoder", "layer", "lm_head", "mtp"
+    component_name part = "*";             ///< of a model's parts: "encoder", "layer", "lm_head", "mtp"
 
     [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
     [[nodiscard]] friend constexpr bool operator==(const plan_rule&, const plan_rule&) = default;

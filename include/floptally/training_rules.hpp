@@ -31,7 +31,7 @@ namespace detail {
         if (colon == 0 || colon > component_name::capacity) {
             fail("needs the name of a part of the model before the colon");
         }
-        rule.stage = what.substr(0, colon);
+        rule.part = what.substr(0, colon);
         what.remove_prefix(colon + 1);
     }
     const std::size_t layers = std::min(what.find('@'), what.size());

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 2) {
         return 0;
     }
-    // The first byte says which it is, of a config the second the page; the rest is the text.
+    // The first byte says which it is, of a config with the second the page; the rest is the text.
     const std::string text(reinterpret_cast<const char*>(data + 2), size - 2);
     if ((data[0] & 1U) == 0) {
         count(small_config(), {.pages = {text}, .strict = (data[0] & 2U) != 0});
@@ -51,7 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
     if (config.is_object()) {
         const auto& pages = floptally::detail::pages::model_pages;
-        config["model_type"] = pages[(data[1] + 128U * (data[0] >> 7U)) % std::size(pages)].name;
+        const unsigned page = data[1] + 256U * (data[0] >> 1U);
+        static_assert(std::size(pages) <= 256U * 128U);  // else there are pages that no input names
+        config["model_type"] = pages[page % std::size(pages)].name;
         count(config, {});
     }
     return 0;

@@ -26,12 +26,13 @@ P
         python3 - "$here/../../include/floptally/models" "$corpus" <<'P'
 import pathlib, sys
 models, corpus = map(pathlib.Path, sys.argv[1:])
-for file in models.glob("*.hpp"):
-    if file.stem != "list":
-        text = file.read_text()
-        (corpus / file.stem).write_text("\0\0" + text[text.index('R"page(') + 7 : text.index(')page"')])
-for page in range(256):
-    (corpus / f"config-{page}").write_bytes(bytes([1, page]) + b'{"num_hidden_layers":2,"vocab_size":33}')
+pages = [file for file in models.glob("*.hpp") if file.stem != "list"]
+for file in pages:
+    text = file.read_text()
+    (corpus / file.stem).write_text("\0\0" + text[text.index('R"page(') + 7 : text.index(')page"')])
+for page in range(len(pages)):
+    start = bytes([1 + 2 * (page // 256), page % 256])
+    (corpus / f"config-{page}").write_bytes(start + b'{"num_hidden_layers":2,"vocab_size":33}')
 P
     fi
     options=""

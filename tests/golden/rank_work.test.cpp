@@ -44,7 +44,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
     breakdown sum;
     try {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
-            sum += evaluate(rank_stages(model.parts, {sizes, world, rank}, options), batch);
+            sum += evaluate(rank_parts(model.parts, {sizes, world, rank}, options), batch);
         }
     } catch (const error& problem) {
         return std::string(problem.field());

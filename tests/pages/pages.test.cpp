@@ -322,6 +322,33 @@ TEST_CASE("A list of the config that has no element for a layer is an error of t
     CHECK(said.text.find('2') != std::string::npos);
 }
 
+TEST_CASE("A list of a config equals the list that a page writes, element by element") {
+    const auto width = [](const char* equals, const std::string& widths) {
+        const std::string page = std::string("page my : llama\nwith widths list\nf = ") + equals + " ? 100 : 200\n";
+        const floptally::cost made =
+            read_by(page,
+                    "{'vocab_size': 96, 'hidden_size': 64, 'num_hidden_layers': 1, 'num_attention_heads': 4, "
+                    "'widths': " +
+                        widths + "}")
+                .cost;
+        return (made.parameters() - 2 * 96 * 64 - 64 - 4 * 64 * 64 - 2 * 64) / (3 * 64);
+    };
+    CHECK(width(".widths == [64, 32]", "[64, 32]") == 100);
+    CHECK(width("[64, 32] == .widths", "[64.0, 32]") == 100);
+    CHECK(width(".widths == [64, 32]", "[64, 33]") == 200);
+    CHECK(width(".widths == [64, 32]", "[64]") == 200);
+    CHECK(width(".widths == [64, 32]", "[64, [32]]") == 200);
+    CHECK(width(".widths != [64, 32]", "[64, 32]") == 200);
+    CHECK(width(".widths == [[3, 3], [3, 3]]", "[[3, 3], [3, 3]]") == 100);
+    CHECK(width(".widths == [[3, 3], [3, 3]]", "[[3, 3], [3, 5]]") == 200);
+    CHECK(width(".widths[0] == .widths[1]", "[[3, 3], [3, 3]]") == 100);
+    CHECK(width(".widths[0] == .widths[1]", "[[3, 3], {'a': 3}]") == 200);
+    CHECK(width(".widths has [3, 5]", "[[3, 3], [3, 5]]") == 100);
+    CHECK(width(".widths has [5, 3]", "[[3, 3], [3, 5]]") == 200);
+    const std::string nested = std::string(30, '[') + "3" + std::string(30, ']');
+    CHECK(problem_of([&] { return width(".widths == [3]", nested); }).text.find("nested") != std::string::npos);
+}
+
 TEST_CASE("A page of any size ends, in a cost or an error that names it") {
     const std::string header = "page my : llama\n";
     const auto ends = [&](const std::string& rest) {

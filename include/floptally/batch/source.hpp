@@ -67,6 +67,25 @@ concept summed_source = batch_source<Source> && requires(const Source& source, c
 
 namespace detail {
 
+/// A struct that was meant as a batch and is none: it says of which samples, or has an `each`.
+template <class T>
+concept fails_as_source =
+    std::is_class_v<T> && !batch_source<T> &&
+    (
+        requires { typename T::sample; } || requires(T & source) { source.each(takes_samples<sequence>{}); });
+
+/// Says what to mend in such a struct.
+template <fails_as_source T>
+constexpr void say_what_a_batch_lacks() {
+    constexpr bool has_samples = requires { requires batch_sample<typename T::sample>; };
+    static_assert(has_samples,
+                  "this type is no batch: it needs `using sample = floptally::sequence;`, or grid, or "
+                  "audio_clip");
+    static_assert(!has_samples,
+                  "this type is no batch: it needs `template <class Visit> void each(Visit visit) const`, "
+                  "which calls visit(real, slot); mind the const");
+}
+
 /// As `source.each(visit)`; where that throws, and the source knows sums, with the error that a tally of `masks` has.
 template <batch_source Source, class Visit>
 constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {

@@ -38,7 +38,7 @@ class floptally_format {
         if (config_.contains("encoder_layers")) {
             add_encoder();
         }
-        sum_ += groups_cost("layers", stages_);
+        sum_ += groups_cost("layers", parts_);
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
@@ -51,7 +51,7 @@ class floptally_format {
                 refuse(config_.field(key), {"needs vocab_size"});
             }
         }
-        return {config_.text("name", "floptally"), sum_, {}, stages_.in_order(), {}};
+        return {config_.text("name", "floptally"), sum_, {}, parts_.in_order(), {}};
     }
 
   private:
@@ -65,13 +65,13 @@ class floptally_format {
         vocab.tied = config_.flag("tie_word_embeddings", false);
         sum_ += vocab.head_cost(hidden_size_);
         sum_ += vocab.embedding_cost(hidden_size_);
-        stages_.add("embedding", part_role::input, vocab.embedding_cost(hidden_size_));
-        stages_.add("lm_head", part_role::head, vocab.head_cost(hidden_size_));
+        parts_.add("embedding", part_role::input, vocab.embedding_cost(hidden_size_));
+        parts_.add("lm_head", part_role::head, vocab.head_cost(hidden_size_));
         if (options_.mtp_layers != 0) {
             const multi_token_prediction depths{.num_layers = options_.mtp_layers};
             sum_ += depths.cost(sum_of(last_layer_), hidden_size_, vocab);
             depths.for_each_part(last_layer_, hidden_size_, vocab,
-                                 [this](const model_part& next) { stages_.add_after(next); });
+                                 [this](const model_part& next) { parts_.add_after(next); });
         }
     }
 
@@ -85,7 +85,7 @@ class floptally_format {
             }
         }
         sum_ += side.on_encoder();
-        encoder.append_encoder_to(stages_, [](const cost& one) { return one.on_encoder(); });
+        encoder.append_encoder_to(parts_, [](const cost& one) { return one.on_encoder(); });
     }
 
     [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {
@@ -96,7 +96,7 @@ class floptally_format {
         return sum;
     }
 
-    [[nodiscard]] cost groups_cost(std::string_view key, part_list& stages) {
+    [[nodiscard]] cost groups_cost(std::string_view key, part_list& parts) {
         const config_node* groups = config_.array(key);
         if (groups == nullptr || groups->count == 0) {
             refuse(config_.field(key), {"must list at least one group of layers"});
@@ -109,7 +109,7 @@ class floptally_format {
             const std::uint64_t repeat = group.integer({"repeat"}, 1, 1, max_layers);
             last_layer_ = layer_parts(group);
             sum += repeat * sum_of(last_layer_);
-            stages.add_layers(index, repeat, last_layer_);
+            parts.add_layers(index, repeat, last_layer_);
             index += repeat;
         }
         return sum;
@@ -170,7 +170,7 @@ class floptally_format {
     const config_fields& config_;
     read_options options_;
     cost sum_;
-    part_list stages_;
+    part_list parts_;
     std::vector<cost> last_layer_;
     std::uint64_t hidden_size_ = 0;
 };

@@ -27,11 +27,11 @@ class gradient_flow {
         bool context = false;  ///< the other side of an encoder-decoder
     };
 
-    constexpr gradient_flow(const plan_rules& rules, array_view<model_part> stages)
+    constexpr gradient_flow(const plan_rules& rules, array_view<model_part> parts)
         : rules_(rules),
-          anything_trains_(rules.anything_trains(stages)),
-          everything_trains_(rules.everything_trains(stages)),
-          has_context_(reads_context(stages)) {}
+          anything_trains_(rules.anything_trains(parts)),
+          everything_trains_(rules.everything_trains(parts)),
+          has_context_(reads_context(parts)) {}
 
     /// Calls `each` with every row of a part, the gradients that it computes, and the least that it may have to where
     /// the part does not say enough; whether its result requires one.
@@ -84,8 +84,8 @@ class gradient_flow {
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };
 
-    [[nodiscard]] static constexpr bool reads_context(array_view<model_part> stages) {
-        for (const model_part& part : stages) {
+    [[nodiscard]] static constexpr bool reads_context(array_view<model_part> parts) {
+        for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
                 const bool reads = ((row.flow.reads | row.flow.also_reads) & value::context) != 0;
                 if (reads || part.role == part_role::encoder || row.what == statistic::keys) {

@@ -59,8 +59,8 @@ struct key_choice {
 }
 
 /// Throws where a plan trains indexers and the model has none.
-constexpr void require_indexer(array_view<model_part> stages, const training_plan& plan) {
-    if (plan.indexer != indexer_training::frozen && !has_kind(stages, term::index_scores)) {
+constexpr void require_indexer(array_view<model_part> parts, const training_plan& plan) {
+    if (plan.indexer != indexer_training::frozen && !has_kind(parts, term::index_scores)) {
         throw error("plan.indexer", "no part of the model is an indexer whose loss is its own");
     }
 }
@@ -79,7 +79,7 @@ constexpr void require_indexer(array_view<model_part> stages, const training_pla
             if (one.exists && found.exists && !(one.scored == found.scored)) {
                 throw error("plan.indexer",
                             "attention by several choices of keys beside indexers: a cost alone does not know its "
-                            "layers, fold the stages of the model");
+                            "layers, fold the parts of the model");
             }
             found = one.exists ? one : found;
             if (row.kind == term::index_scores) {

@@ -15,12 +15,12 @@
 
 namespace floptally::detail {
 
-/// Collects the stages of a config in whatever order it is read.
+/// Collects the parts of a config in whatever order it is read.
 class part_list {
   public:
     static constexpr std::size_t no_part = ~std::size_t{0};
 
-    /// What stands outside the layers; a cost without rows is no stage.
+    /// What stands outside the layers; a cost without rows is no part.
     [[gnu::noinline]] void add(const component_name& name, part_role role, const cost& one) {
         if (!one.rows().empty()) {
             add_after({.name = name, .role = role, .cost = one});
@@ -46,7 +46,7 @@ class part_list {
         }
     }
 
-    /// These stages, changed, as those of an encoder before the layers of a decoder.
+    /// These parts, changed, as those of an encoder before the layers of a decoder.
     template <class Change>
     void append_encoder_to(part_list& decoder, Change change) const {
         for (model_part& one : in_order("encoder", part_role::encoder)) {
@@ -55,19 +55,19 @@ class part_list {
         }
     }
 
-    /// All stages over the statistics of a tower.
+    /// All parts over the statistics of a tower.
     void move_into(modality which) {
         for (cost* const one : all()) {
             *one = one->in(which);
         }
     }
-    /// All stages over other units than tokens.
+    /// All parts over other units than tokens.
     void move_over(const rule& units, const rule& attends) {
         for (cost* const one : all()) {
             *one = one->over(units, attends);
         }
     }
-    /// All stages that are there, over sequences that are longer.
+    /// All parts that are there, over sequences that are longer.
     void add_prefix_tokens(std::uint64_t n) {
         for (cost* const one : all()) {
             *one = one->with_prefix_tokens(n);
@@ -109,20 +109,20 @@ class part_list {
     }
 
     [[nodiscard, gnu::noinline]] std::vector<model_part> in_order(const component_name& name, part_role role) const {
-        std::vector<model_part> stages = inputs_;
-        stages.insert(stages.end(), encoder_.begin(), encoder_.end());
+        std::vector<model_part> parts = inputs_;
+        parts.insert(parts.end(), encoder_.begin(), encoder_.end());
         for (const run& layers : runs_) {
             for (std::size_t i = 0; i < layers.parts.size(); ++i) {
-                stages.push_back({.name = name,
-                                  .role = role,
-                                  .cost = layers.parts[i],
-                                  .first_layer = layers.first,
-                                  .repeat = layers.repeat,
-                                  .beside = i == layers.beside});
+                parts.push_back({.name = name,
+                                 .role = role,
+                                 .cost = layers.parts[i],
+                                 .first_layer = layers.first,
+                                 .repeat = layers.repeat,
+                                 .beside = i == layers.beside});
             }
         }
-        stages.insert(stages.end(), after_.begin(), after_.end());
-        return stages;
+        parts.insert(parts.end(), after_.begin(), after_.end());
+        return parts;
     }
 
     std::vector<model_part> inputs_;

@@ -33,8 +33,8 @@ class plan_rules {
 
     /// Calls `each` with every row of every layer.
     template <class Each>
-    static constexpr void for_each(array_view<model_part> stages, Each each) {
-        for (const model_part& part : stages) {
+    static constexpr void for_each(array_view<model_part> parts, Each each) {
+        for (const model_part& part : parts) {
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 for (const cost_row& row : part.cost.rows()) {
                     each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
@@ -77,26 +77,26 @@ class plan_rules {
         return does;
     }
 
-    [[nodiscard]] constexpr bool anything_trains(array_view<model_part> stages) const {
+    [[nodiscard]] constexpr bool anything_trains(array_view<model_part> parts) const {
         bool does = input_trains("embedding") || input_trains("context");
-        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does || trains(part, layer, row);
         });
         return does;
     }
 
-    [[nodiscard]] constexpr bool everything_trains(array_view<model_part> stages) const {
+    [[nodiscard]] constexpr bool everything_trains(array_view<model_part> parts) const {
         bool does = input_trains("embedding") && input_trains("context");
-        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             does = does && is_trainable(part, layer, row);
         });
         return does;
     }
 
     /// Throws where a rule means nothing in this model.
-    constexpr void check(array_view<model_part> stages) const {
+    constexpr void check(array_view<model_part> parts) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
-        const bool whole = stages.size() == 1 && stages.front().role == part_role::anywhere;
+        const bool whole = parts.size() == 1 && parts.front().role == part_role::anywhere;
         if (whole && plan_.recompute_every != 1) {
             throw error("plan.recompute_every", needs_parts);
         }
@@ -105,21 +105,21 @@ class plan_rules {
             if ((rule.state == weight_state::lora) != (rule.rank != 0)) {
                 throw error(field(i), rule.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
             }
-            if (whole && (rule.names_layers() || rule.stage.view() != "*")) {
+            if (whole && (rule.names_layers() || rule.part.view() != "*")) {
                 throw error(field(i), needs_parts);
             }
-            check(stages, rule, i);
+            check(parts, rule, i);
         }
-        check_tied(stages);
+        check_tied(parts);
     }
 
   private:
-    static constexpr const char* needs_parts = "a cost alone does not know its layers: fold the stages of the model";
+    static constexpr const char* needs_parts = "a cost alone does not know its layers: fold the parts of the model";
 
     [[nodiscard]] static std::string field(std::size_t i) { return "plan.rules[" + std::to_string(i) + "]"; }
 
     [[nodiscard]] static constexpr bool names(const plan_rule& rule, const model_part& part, const cost_row& row) {
-        return matches(rule.stage.view(), part.name.view()) &&
+        return matches(rule.part.view(), part.name.view()) &&
                matches(rule, part.cost.components()[row.component].view(), part.cost.weight_name(row));
     }
     [[nodiscard]] static constexpr bool holds_in(const plan_rule& rule, std::uint64_t layer) {
@@ -127,21 +127,21 @@ class plan_rules {
         return !rule.names_layers() || (layer != no_layer && layer >= first && layer <= rule.last_layer);
     }
     [[nodiscard]] static constexpr bool is_input(const plan_rule& rule, std::string_view input) {
-        return !rule.names_layers() && rule.stage.view() == "*" && matches(rule.weights.view(), input);
+        return !rule.names_layers() && rule.part.view() == "*" && matches(rule.weights.view(), input);
     }
 
-    static constexpr void check(array_view<model_part> stages, const plan_rule& rule, std::size_t i) {
+    static constexpr void check(array_view<model_part> parts, const plan_rule& rule, std::size_t i) {
         bool named = is_input(rule, "embedding") || is_input(rule, "context");
         bool held = named;
         bool adapts = false;
-        for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
             const bool here = has_weight(row.kind) && names(rule, part, row);
             named = named || here;
             held = held || (here && holds_in(rule, layer));
             adapts = adapts || (here && holds_in(rule, layer) && row.per_rank.in != 0);
         });
         if (!named) {
-            throw error(field(i), unknown(stages, rule));
+            throw error(field(i), unknown(parts, rule));
         }
         if (!held) {
             throw error(field(i), "\"" + std::string(rule.weights.view()) + "\" stands in none of these layers");
@@ -152,37 +152,36 @@ class plan_rules {
         }
     }
 
-    [[nodiscard]] static std::string unknown(array_view<model_part> stages, const plan_rule& rule) {
+    [[nodiscard]] static std::string unknown(array_view<model_part> parts, const plan_rule& rule) {
         std::string known;
         std::string names_so_far = ",";
-        for (const model_part& part : stages) {
+        for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
                 std::string name(part.cost.components()[row.component].view());
                 const std::string_view weight = part.cost.weight_name(row);
                 if (!weight.empty()) {
                     name.append("/").append(weight);
                 }
-                if (has_weight(row.kind) && matches(rule.stage.view(), part.name.view()) &&
+                if (has_weight(row.kind) && matches(rule.part.view(), part.name.view()) &&
                     names_so_far.find("," + name + ",") == std::string::npos) {
                     names_so_far.append(name).append(",");
                     append_item(known, name);
                 }
             }
         }
-        const std::string in_stage =
-            rule.stage.view() == "*" ? "" : " in stage \"" + std::string(rule.stage.view()) + "\"";
-        return "no weight is named \"" + std::string(rule.weights.view()) + "\"" + in_stage +
+        const std::string in_part = rule.part.view() == "*" ? "" : " in part \"" + std::string(rule.part.view()) + "\"";
+        return "no weight is named \"" + std::string(rule.weights.view()) + "\"" + in_part +
                (known.empty() ? "" : "; known: " + known);
     }
 
     /// An lm_head that is the embedding's table trains with it or not at all.
-    constexpr void check_tied(array_view<model_part> stages) const {
-        for_each(stages, [&](const model_part& input, std::uint64_t, const cost_row& table) {
+    constexpr void check_tied(array_view<model_part> parts) const {
+        for_each(parts, [&](const model_part& input, std::uint64_t, const cost_row& table) {
             if (table.kind != term::tied_embedding) {
                 return;
             }
             const bool trained = trains(input, no_layer, table);
-            for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+            for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
                 const bool is_table = row.kind == term::lm_head && row.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, row).state == weight_state::trainable) != trained) {
                     throw error("plan.rules", "the lm_head is the embedding's table: both train or neither");

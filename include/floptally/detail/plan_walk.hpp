@@ -23,7 +23,7 @@
 #include <floptally/training_plan.hpp>
 
 /// @file
-/// Walks a model's stages as autograd does: which values require a gradient, and so which products the backward runs.
+/// Walks a model's parts as autograd does: which values require a gradient, and so which products the backward runs.
 
 namespace floptally::detail {
 
@@ -37,21 +37,21 @@ struct planned_row {
 /// What each part passes on says `gradient_flow`; here stand the parts and layers, what they recompute, and the sums.
 class plan_walk {
   public:
-    constexpr plan_walk(array_view<model_part> stages, const cost& whole, const convention& how,
+    constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& how,
                         const training_plan& plan)
-        : whole_(whole), how_(how), plan_(plan), rules_(plan), flow_(rules_, stages) {
-        rules_.check(stages);
-        hidden_ = rules_.input_trains("embedding") && !has_role(stages, part_role::input);
-        has_towers_ = has_role(stages, part_role::tower);
-        require_indexer(stages, plan);
+        : whole_(whole), how_(how), plan_(plan), rules_(plan), flow_(rules_, parts) {
+        rules_.check(parts);
+        hidden_ = rules_.input_trains("embedding") && !has_role(parts, part_role::input);
+        has_towers_ = has_role(parts, part_role::tower);
+        require_indexer(parts, plan);
         // Of a cost alone it is not known which layers have an indexer, and which take another's choice.
-        is_upper_bound = plan.indexer != indexer_training::frozen && stages.size() == 1 &&
-                         stages.front().role == part_role::anywhere;
-        context_ = has_role(stages, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
-        for_each_run(stages, [this](array_view<model_part> parts) {
-            const model_part& first = parts.front();
+        is_upper_bound =
+            plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
+        context_ = has_role(parts, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
+        for_each_run(parts, [this](array_view<model_part> alike) {
+            const model_part& first = alike.front();
             for (std::uint64_t n = 0; n < first.repeat; ++n) {
-                run(parts, first.first_layer == no_layer ? no_layer : first.first_layer + n);
+                run(alike, first.first_layer == no_layer ? no_layer : first.first_layer + n);
             }
         });
     }
@@ -68,8 +68,8 @@ class plan_walk {
         cost::component_list components{};
     };
 
-    [[nodiscard]] static constexpr bool has_role(array_view<model_part> stages, part_role role) {
-        for (const model_part& one : stages) {
+    [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
+        for (const model_part& one : parts) {
             if (one.role == role) {
                 return true;
             }

@@ -154,10 +154,10 @@ class word_coefficients {
         }
     }
 
-    constexpr void add_planned(array_view<model_part> stages, const cost& model, const convention& how,
+    constexpr void add_planned(array_view<model_part> parts, const cost& model, const convention& how,
                                const training_plan& plan) {
         check_repeated(model, plan);
-        const plan_walk walk(stages, model, how, plan);
+        const plan_walk walk(parts, model, how, plan);
         is_upper_bound = walk.is_upper_bound;
         const attention_context context = context_of(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {

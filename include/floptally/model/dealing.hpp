@@ -21,7 +21,7 @@ enum class tensor_split : std::uint8_t {
     repeated     ///< all of it on every rank, for all tokens
 };
 
-/// How a row is dealt and what there is to deal: said by the part that makes the row, read by `tensor_stages`.
+/// How a row is dealt and what there is to deal: said by the part that makes the row, read by `tensor_parts`.
 ///
 /// Rules of `tensor_options` stand above it. Numbers are those of one layer: they stay where layers add up.
 struct dealing {

@@ -130,7 +130,7 @@ struct hstu {
         require_positive(hidden_size, "hidden_size");
         require_positive(num_layers, "num_layers");
         masks.require_layers(num_layers);
-        const auto add_stage = [&add](const char* name, part_role role, const floptally::cost& one) {
+        const auto add_part = [&add](const char* name, part_role role, const floptally::cost& one) {
             if (!one.rows().empty()) {
                 add(model_part{.name = name, .role = role, .cost = one});
             }
@@ -142,8 +142,8 @@ struct hstu {
                                                       std::to_string(hidden_size) + "), got " +
                                                       std::to_string(mlp.layer_sizes[last - 1]));
             }
-            add_stage("preprocessing", part_role::layer,
-                      mlp.cost("hstu.preprocessing", term::preprocessing, hidden_size));
+            add_part("preprocessing", part_role::layer,
+                     mlp.cost("hstu.preprocessing", term::preprocessing, hidden_size));
         }
         for (std::uint64_t index = 0; index < num_layers;) {
             std::uint64_t next = index + 1;
@@ -156,9 +156,9 @@ struct hstu {
         }
         floptally::cost last;
         final_elementwise.add_to(last);
-        add_stage("norm", part_role::layer, last);
+        add_part("norm", part_role::layer, last);
         for (const hstu_mlp& mlp : prediction) {
-            add_stage("prediction", part_role::head, mlp.cost("hstu.prediction", term::lm_head, hidden_size));
+            add_part("prediction", part_role::head, mlp.cost("hstu.prediction", term::lm_head, hidden_size));
         }
     }
 

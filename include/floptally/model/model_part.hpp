@@ -47,22 +47,22 @@ struct model_part {
 /// Calls `each` with the parts of every run of equal layers, in forward order; what stands outside the layers is a run
 /// of its own.
 template <class Each>
-constexpr void for_each_run(detail::array_view<model_part> stages, Each each) {
-    for (std::size_t first = 0; first < stages.size();) {
+constexpr void for_each_run(detail::array_view<model_part> parts, Each each) {
+    for (std::size_t first = 0; first < parts.size();) {
         std::size_t last = first + 1;
-        while (last < stages.size() && stages[last].same_layers(stages[first])) {
+        while (last < parts.size() && parts[last].same_layers(parts[first])) {
             ++last;
         }
-        each(detail::array_view<model_part>(&stages[first], last - first));
+        each(detail::array_view<model_part>(&parts[first], last - first));
         first = last;
     }
 }
 
 /// What all parts cost together, those elsewhere too: where nothing is known of a plan, a part is nothing but its
 /// cost.
-[[nodiscard]] constexpr cost cost_of(detail::array_view<model_part> stages) {
+[[nodiscard]] constexpr cost cost_of(detail::array_view<model_part> parts) {
     cost sum;
-    for (const model_part& one : stages) {
+    for (const model_part& one : parts) {
         sum += one.repeat * one.cost;
     }
     return sum;

@@ -22,14 +22,14 @@ struct parameter_counts {
 };
 
 /// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
-/// layers share, with the layer that stores them; of a rank's parts (`rank_stages`) only what the rank stores.
-[[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const model_part> stages,
+/// layers share, with the layer that stores them; of a rank's parts (`rank_parts`) only what the rank stores.
+[[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const model_part> parts,
                                                             const training_plan& plan) {
     const detail::plan_rules rules(plan);
-    rules.check(stages);
+    rules.check(parts);
     parameter_counts counts;
     const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked_add(sum, more, "parameters"); };
-    detail::plan_rules::for_each(stages, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+    detail::plan_rules::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
         if (part.elsewhere) {
             return;
         }

@@ -15,7 +15,7 @@ with projection_dim 1024, max_position_embeddings 50, max_temporal_embeddings an
 without num_hidden_layers, num_attention_heads, hidden_size, intermediate_size
 layers = 2 * sum(.depths)
 levels = size(.depths)
-h      = .embed_dim[levels - 1]
+h      = .embed_dim[max(levels - 1, 0)]
 heads  = 1                                       # each level has its own
 l      = level(.depths, i / 2)
 w      = .embed_dim[l]

@@ -34,12 +34,8 @@ more:
 after:
 class AudioEncoder:
 require size(.sscp_conv_channel_size) == 2: .sscp_conv_channel_size must list two numbers
-require not given(.sscp_conv_kernel_size) or usual_kernels: .sscp_conv_kernel_size must be [[3, 3], [3, 3]]
-require not given(.sscp_conv_stride_size) or usual_strides: .sscp_conv_stride_size must be [[2, 2], [2, 2]]
-kernels = .sscp_conv_kernel_size
-strides = .sscp_conv_stride_size
-usual_kernels = kernels[0][0] == 3 and kernels[0][1] == 3 and kernels[1][0] == 3 and kernels[1][1] == 3
-usual_strides = strides[0][0] == 2 and strides[0][1] == 2 and strides[1][0] == 2 and strides[1][1] == 2
+require (.sscp_conv_kernel_size ?? [[3, 3], [3, 3]]) == [[3, 3], [3, 3]]: .sscp_conv_kernel_size must be [[3, 3], [3, 3]]
+require (.sscp_conv_stride_size ?? [[2, 2], [2, 2]]) == [[2, 2], [2, 2]]: .sscp_conv_stride_size must be [[2, 2], [2, 2]]
 )page";
 
 }  // namespace floptally::models

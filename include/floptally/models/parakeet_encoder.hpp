@@ -23,10 +23,10 @@ c      = .subsampling_conv_channels
 k      = .subsampling_conv_kernel_size
 s      = .subsampling_conv_stride
 p      = (k - 1) / 2
-bins1  = (.num_mel_bins + 2*p - k) / s + 1
-bins2  = (bins1 + 2*p - k) / s + 1
-bins3  = (bins2 + 2*p - k) / s + 1
-bins4  = (bins3 + 2*p - k) / s + 1
+bins1  = max(.num_mel_bins + 2*p - k + s, 0) / s     # one more than the strides that the kernel can take
+bins2  = max(bins1 + 2*p - k + s, 0) / s
+bins3  = max(bins2 + 2*p - k + s, 0) / s
+bins4  = max(bins3 + 2*p - k + s, 0) / s
 bins   = halvings == 4 ? bins4 : halvings == 3 ? bins3 : halvings == 2 ? bins2 : bins1
 reach1 = field([k], s, p)
 reach2 = field([k, k], s, p)
@@ -59,7 +59,7 @@ more:
 class Encoder:
 require taps % 2 == 1: .conv_kernel_size must be odd
 require .subsampling_factor >= 2 and .subsampling_factor < 32: .subsampling_factor must be from 2 to 31
-require .num_mel_bins + 2*p >= k and bins >= 1: .subsampling_factor leaves no bin of num_mel_bins
+require bins >= 1: .subsampling_factor leaves no bin of num_mel_bins
 require bins == .num_mel_bins / hop: .num_mel_bins must leave a bin of each {hop}; the convolutions leave {bins}
 )page";
 

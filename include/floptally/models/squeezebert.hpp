@@ -16,7 +16,6 @@ mixer:
 feed:
   linear in h / .intermediate_groups, out f, as mlp, split even
   linear in f / .output_groups, out h, as mlp, bias f + h, split even
-require .embedding_size == h: .embedding_size must be hidden_size ({h})
 require h % .q_groups == 0: .q_groups must divide hidden_size ({h})
 require h % .k_groups == 0: .k_groups must divide hidden_size ({h})
 require h % .v_groups == 0: .v_groups must divide hidden_size ({h})

@@ -30,7 +30,7 @@ class ForPreTraining:
   norm count 2*w
   bias count w + pixels
 class Model:
-require .mask_ratio >= 0.0 and .mask_ratio < 1.0 and hidden / 1000000.0 == .mask_ratio: .mask_ratio must be from 0 to below 1 with at most six decimals
+require .mask_ratio < 1.0 and hidden / 1000000.0 == .mask_ratio: .mask_ratio must be from 0 to below 1 with at most six decimals
 require given(.head_dim) or w % dheads == 0: .decoder_num_attention_heads must divide its width ({w})
 )page";
 

@@ -93,10 +93,10 @@ class pipeline_split {
     /// The rank that runs a layer, counted from 0 in forward order.
     [[nodiscard]] std::uint64_t rank_of_layer(std::uint64_t layer) const { return chunk_of(layer) % pp_; }
 
-    /// The stages of a model as rank `rank` runs them: all of them, those of other ranks marked `elsewhere`. A run of
+    /// The parts of a model as rank `rank` runs them: all of them, those of other ranks marked `elsewhere`. A run of
     /// equal layers is cut where the rank's layers begin and end.
     ///
-    /// Layers are counted as the stages list them, so that those of an encoder come first. What stands before the first
+    /// Layers are counted as the parts list them, so that those of an encoder come first. What stands before the first
     /// layer is the first chunk's, what stands after the last one is the last chunk's (final norm, lm_head, MTP); what
     /// stands between two layers goes with the one before it. The layers of a tower are none of these: it stands whole
     /// where `towers` says.
@@ -105,24 +105,24 @@ class pipeline_split {
         if (rank >= pp_) {
             throw error("pp_rank", "must be below pp, " + std::to_string(pp_) + ", got " + std::to_string(rank));
         }
-        std::vector<model_part> stages;
+        std::vector<model_part> of_rank;
         std::uint64_t layer = 0;
         for_each_run(model, [&](std::span<const model_part> parts) {
             const model_part& first = parts.front();
             if (first.role == part_role::tower) {
-                append(stages, parts, rank_of_tower(first.in(), towers) == rank, {0, first.repeat});
+                append(of_rank, parts, rank_of_tower(first.in(), towers) == rank, {0, first.repeat});
             } else if (first.first_layer == no_layer) {
-                append(stages, parts, chunk_beside(layer) % pp_ == rank, {0, first.repeat});
+                append(of_rank, parts, chunk_beside(layer) % pp_ == rank, {0, first.repeat});
             } else {
-                append_layers(stages, parts, layer, rank);
-                layer = checked_add(layer, first.repeat, "stages");
+                append_layers(of_rank, parts, layer, rank);
+                layer = checked_add(layer, first.repeat, "parts");
             }
         });
         if (layer != num_layers()) {
             throw error("layers", "the pipeline is split for " + std::to_string(num_layers()) + ", the model has " +
                                       std::to_string(layer));
         }
-        return stages;
+        return of_rank;
     }
 
   private:
@@ -189,18 +189,18 @@ class pipeline_split {
         return layers == 0 ? 0 : layers == num_layers() ? chunks_.size() - 1 : chunk_of(layers - 1);
     }
 
-    static void append(std::vector<model_part>& stages, std::span<const model_part> parts, bool here,
+    static void append(std::vector<model_part>& to, std::span<const model_part> parts, bool here,
                        const index_range& run) {
         for (model_part part : parts) {
             part.first_layer = part.first_layer == no_layer ? no_layer : part.first_layer + run.first;
             part.repeat = run.size();
             part.elsewhere = part.elsewhere || !here;
-            stages.push_back(part);
+            to.push_back(part);
         }
     }
 
     /// A run of equal layers that starts at `layer`, cut where it passes from this rank to others or back.
-    void append_layers(std::vector<model_part>& stages, std::span<const model_part> parts, std::uint64_t layer,
+    void append_layers(std::vector<model_part>& to, std::span<const model_part> parts, std::uint64_t layer,
                        std::uint64_t rank) const {
         const std::uint64_t repeat = parts.front().repeat;
         for (std::uint64_t first = 0; first < repeat;) {
@@ -209,7 +209,7 @@ class pipeline_split {
             while (end < repeat && (rank_of_layer(layer + end) == rank) == here) {
                 ++end;
             }
-            append(stages, parts, here, {first, end});
+            append(to, parts, here, {first, end});
             first = end;
         }
     }

@@ -39,15 +39,15 @@ struct rank_options {
 /// A model's parts as one rank of a tensor parallel group runs them: useful FLOPs are the rank's part, padded ones
 /// what it executes. Over all ranks the useful ones add up to the model's, in every phase and under every convention.
 /// Parts that are elsewhere already, another module's, stay as they are.
-[[nodiscard]] inline std::vector<model_part> tensor_stages(std::span<const model_part> model, std::uint64_t tp,
-                                                           std::uint64_t tp_rank, std::uint64_t ep = 1,
-                                                           const tensor_options& how = {}) {
+[[nodiscard]] inline std::vector<model_part> tensor_parts(std::span<const model_part> model, std::uint64_t tp,
+                                                          std::uint64_t tp_rank, std::uint64_t ep = 1,
+                                                          const tensor_options& how = {}) {
     const detail::tensor_share rank(how, tp, tp_rank, ep);
-    std::vector<model_part> stages(model.begin(), model.end());
-    for (model_part& part : stages) {
+    std::vector<model_part> parts(model.begin(), model.end());
+    for (model_part& part : parts) {
         part.cost = part.elsewhere ? part.cost : rank.of(part.cost);
     }
-    return stages;
+    return parts;
 }
 
 /// A model's parts as the layout's rank runs them. Counted under a plan and evaluated over the tally of the rank's own
@@ -55,9 +55,9 @@ struct rank_options {
 ///
 /// Parts of other ranks stay in the list, marked `elsewhere`: they are not counted, but a gradient that must reach a
 /// weight on another rank passes through this one. Count by the parts: their `cost_of` is that of the whole pipeline.
-[[nodiscard]] inline std::vector<model_part> rank_stages(std::span<const model_part> model,
-                                                         const parallel_layout& layout,
-                                                         const rank_options& options = {}) {
+[[nodiscard]] inline std::vector<model_part> rank_parts(std::span<const model_part> model,
+                                                        const parallel_layout& layout,
+                                                        const rank_options& options = {}) {
     const parallel_sizes& sizes = layout.sizes();
     const pipeline_split split = options.layers_of_chunks.empty()
                                      ? pipeline_split::even(num_layers(model), sizes.pp, sizes.vpp, options.pipeline)
@@ -67,14 +67,14 @@ struct rank_options {
                                             std::to_string(options.layers_of_chunks.size()));
     }
     const parallel_coordinates where = layout.coordinates();
-    const std::vector<model_part> of_tp = tensor_stages(model, sizes.tp, where.tp, sizes.ep, options.tensor);
+    const std::vector<model_part> of_tp = tensor_parts(model, sizes.tp, where.tp, sizes.ep, options.tensor);
     return split.parts_of(of_tp, where.pp, options.towers);
 }
 
 /// The cost of what a rank runs itself, without the parts that are elsewhere.
-[[nodiscard]] inline cost cost_on_rank(std::span<const model_part> stages) {
+[[nodiscard]] inline cost cost_on_rank(std::span<const model_part> parts) {
     cost sum;
-    for (const model_part& one : stages) {
+    for (const model_part& one : parts) {
         sum += one.elsewhere ? cost{} : one.repeat * one.cost;
     }
     return sum;

@@ -117,6 +117,15 @@ class tally_reduction {
     tally_reduction(const Model& model, const tally_scope& scope, const parallel_layout& layout, Reducer& over)
         : tally_reduction(model.masks(), scope, layout, over, model.counted_as()) {}
 
+    template <counting_model Model, class Reducer>
+    tally_reduction(const Model& /*model*/, const tally_scope& scope, const parallel_layout& layout,
+                    Reducer& /*no_reducer*/)
+        : sum_(layout, detail::scoped_words(empty_, scope)) {
+        static_assert(word_reducer<Reducer>,
+                      "this type reduces nothing: it needs `void sum(std::span<std::uint64_t>)` "
+                      "and `void max(std::span<std::uint64_t>)`, each a collective of the group");
+    }
+
     /// Of tallies of these masks; the convention must be said, or `std::nullopt` where nothing is evaluated of the sum:
     /// it is then not compared.
     template <word_reducer Reducer>

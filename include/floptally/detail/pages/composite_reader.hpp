@@ -158,7 +158,7 @@ class composite_reader {
     }
 
     void add_tower(slot& one, const outer_class& outer, bool is_first, model_config& sum,
-                   std::vector<model_part>& stages) {
+                   std::vector<model_part>& parts) {
         const std::string own(one.is->name);
         one.part.layers_used = scope_.number_or(own + "_layers", ~std::uint64_t{0});
         one.part.pooled = outer.pooled;
@@ -170,7 +170,7 @@ class composite_reader {
             const char* const name = part.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
                                      : part.name == "merger" ? "merger"
                                                              : "blocks";
-            add(in_tower(part, named(part.cost, prefix, name)), sum, stages);
+            add(in_tower(part, named(part.cost, prefix, name)), sum, parts);
         }
         cost projector;
         if (is_first && outer.after.is != nullptr) {
@@ -178,11 +178,11 @@ class composite_reader {
         } else {
             projector = block_cost(scope_, own + "_projector");
         }
-        add(in_tower({}, named(projector.in(in), prefix, "projector")), sum, stages);
+        add(in_tower({}, named(projector.in(in), prefix, "projector")), sum, parts);
         add({.name = "image_attention",
              .role = part_role::anywhere,
              .cost = in_each_text_layer(own + "_in_text").in(in)},
-            sum, stages);
+            sum, parts);
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (tower_input input : made.towers) {
             placeholders(own, input);

@@ -78,8 +78,8 @@ class evaluation {
             }
             case op::equal:
             case op::differs: {
-                const value a = operand(e, 0);  // the left one first: which key an error names may not vary
-                const value b = operand(e, 1);
+                const value a = in_.as_written(operand(e, 0));  // first: which key an error names may not vary
+                const value b = in_.as_written(operand(e, 1));
                 return flag_value(same_value(a, b) == (e.what == op::equal));
             }
             case op::less:
@@ -256,7 +256,7 @@ class evaluation {
     }
     [[nodiscard]] bool has(const expression& e) {
         const value list = operand(e, 0);
-        const value wanted = operand(e, 1);
+        const value wanted = in_.as_written(operand(e, 1));
         if (list.is == value::kind::text && wanted.is == value::kind::text) {
             return list.text.find(wanted.text) != std::string_view::npos;
         }
@@ -264,9 +264,9 @@ class evaluation {
             fail(e, {"expected a list before \"has\", got ", in_.shown(list)});
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
-            if (same_value(
-                    list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i)),
-                    wanted)) {
+            const value one =
+                list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i));
+            if (same_value(in_.as_written(one), wanted)) {
                 return true;
             }
         }

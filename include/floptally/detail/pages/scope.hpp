@@ -179,6 +179,21 @@ class scope {
         return made;
     }
 
+    /// A list of the config as a page would write it, so that the two can be equal.
+    [[nodiscard]] value as_written(const value& one, unsigned depth = 0) {
+        if (one.given == nullptr || one.given->is != config_node::kind::list) {
+            return one;
+        }
+        if (depth > 20) {
+            page_error(page_.name, page_.line, {"compares a list that is nested more than 20 deep"});
+        }
+        array_of<value> items;
+        for (const value& item : items_of(one)) {
+            items.push_back(as_written(item, depth + 1));
+        }
+        return list_of(std::move(items));
+    }
+
     /// Throws where a key is given that is not what its page says it may be, read or not.
     void check_keys() {
         for (const page* p = &page_; p != nullptr; p = p->base) {

@@ -23,12 +23,12 @@
 
 namespace floptally::detail::python {
 
-[[nodiscard]] inline py::tuple stage_state(const model_part& s) {
+[[nodiscard]] inline py::tuple part_state(const model_part& s) {
     return py::make_tuple(std::string(s.name.view()), static_cast<unsigned>(s.role), cost_state(s.cost), s.first_layer,
                           s.repeat, s.elsewhere, s.beside);
 }
 
-[[nodiscard]] inline model_part stage_of_state(const py::tuple& s) {
+[[nodiscard]] inline model_part part_of_state(const py::tuple& s) {
     return {.name = s[0].cast<std::string>(),
             .role = static_cast<part_role>(to_count(s[1], "role", 0, static_cast<unsigned>(part_role::anywhere))),
             .cost = cost_of_state(s[2]),
@@ -65,9 +65,9 @@ namespace floptally::detail::python {
 }
 
 [[nodiscard]] inline py::tuple model_state(const model_config& model) {
-    py::list stages;
+    py::list parts;
     for (const model_part& one : model.parts) {
-        stages.append(stage_state(one));
+        parts.append(part_state(one));
     }
     py::list towers;
     for (const tower_input& one : model.towers) {
@@ -77,7 +77,7 @@ namespace floptally::detail::python {
     for (const rule& one : model.cost.masks()) {
         masks.append(one.name());
     }
-    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, stages, towers,
+    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, parts, towers,
                           masks);
 }
 
@@ -89,7 +89,7 @@ namespace floptally::detail::python {
                        .parts = {},
                        .towers = {}};
     for (const py::handle one : state[4]) {
-        model.parts.push_back(stage_of_state(one.cast<py::tuple>()));
+        model.parts.push_back(part_of_state(one.cast<py::tuple>()));
     }
     for (const py::handle one : state[5]) {
         model.towers.push_back(tower_of_state(one.cast<py::tuple>()));

@@ -194,7 +194,7 @@ inline void require_version(const py::handle& kept, const char* what) {
     return model_cost({.model_type = model_type, .cost = sum, .notes = notes, .parts = {}, .towers = {}});
 }
 
-/// A sum has no stages: a plan with rules takes it as one part.
+/// A sum has no parts: a plan with rules takes it as one part.
 [[nodiscard]] inline model_cost sum_of(const model_cost& a, const model_cost& b) {
     if (!(a.plan() == b.plan())) {
         throw error("plan", "the two costs train by different plans: give both one by planned(), or count each alone");

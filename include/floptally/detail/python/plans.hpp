@@ -52,7 +52,7 @@ namespace floptally::detail::python {
 
 [[nodiscard]] inline plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,
                                          const py::object& first_layer, const py::object& last_layer,
-                                         const std::string& stage) {
+                                         const std::string& part) {
     const auto layer = [](const py::object& number, const char* field) {
         return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
     };
@@ -61,7 +61,7 @@ namespace floptally::detail::python {
             .rank = to_count(rank, "rank"),
             .first_layer = layer(first_layer, "first_layer"),
             .last_layer = layer(last_layer, "last_layer"),
-            .stage = stage};
+            .part = part};
 }
 
 [[nodiscard]] inline training_plan make_plan(const std::string& phase, const std::string& recomputed,
@@ -95,7 +95,7 @@ inline py::object layer_of(std::uint64_t layer) {
 
 inline py::tuple rule_state(const plan_rule& r) {
     return py::make_tuple(std::string(r.weights.view()), to_word(r.state, weight_state_names), r.rank,
-                          layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.stage.view()));
+                          layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.part.view()));
 }
 
 inline py::tuple plan_state(const training_plan& plan) {
@@ -139,16 +139,16 @@ inline void bind_plans(py::module_& module) {
 
 weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
 state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
-(included): only these. stage: "encoder", "layer", "lm_head", …)")
+(included): only these. part: "encoder", "layer", "lm_head", …)")
         .def(py::init(&make_rule), py::arg("weights") = "*", py::arg("state") = "trainable", py::kw_only(),
              py::arg("rank") = 0, py::arg("first_layer") = py::none(), py::arg("last_layer") = py::none(),
-             py::arg("stage") = "*")
+             py::arg("part") = "*")
         .def_property_readonly("weights", [](const plan_rule& r) { return std::string(r.weights.view()); })
         .def_property_readonly("state", [](const plan_rule& r) { return to_word(r.state, weight_state_names); })
         .def_property_readonly("rank", [](const plan_rule& r) { return r.rank; })
         .def_property_readonly("first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); })
         .def_property_readonly("last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); })
-        .def_property_readonly("stage", [](const plan_rule& r) { return std::string(r.stage.view()); })
+        .def_property_readonly("part", [](const plan_rule& r) { return std::string(r.part.view()); })
         .def(py::self == py::self)
         .def("__hash__", [](const plan_rule& r) { return py::hash(rule_state(r)); })
         .def("__repr__", [](const plan_rule& r) { return "Rule" + shown(rule_state(r)); })
