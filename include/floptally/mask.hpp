@@ -21,21 +21,9 @@ namespace floptally {
 /// A rule of a struct from the numbers of its text form, each in its range or an error that names it.
 template <statistic_rule Rule, class... Numbers>
 [[nodiscard]] constexpr rule make_rule(Numbers... numbers) {
-    constexpr std::size_t most = detail::text_parameters<Rule>();
-    static_assert(sizeof...(numbers) == most, "one number for each parameter of the rule");
-    std::int64_t values[most == 0 ? 1 : most]{static_cast<std::int64_t>(numbers)...};
-    for (std::size_t i = 0; i != most; ++i) {
-        static_cast<void>(detail::in_range(detail::named_parameters<Rule>()[i], values[i]));
-    }
-    if constexpr (detail::converts_parameters<Rule>) {
-        return Rule::from(values);
-    } else {
-        detail::rule_parameters words{};
-        for (std::size_t i = 0; i != most; ++i) {
-            words.of[i] = static_cast<std::int32_t>(values[i]);
-        }
-        return detail::rule_from<Rule>(words);
-    }
+    static_assert(sizeof...(numbers) == detail::text_parameters<Rule>, "one number for each parameter of the rule");
+    const std::int64_t values[sizeof...(numbers) + 1]{static_cast<std::int64_t>(numbers)...};
+    return {detail::table_of<Rule>, detail::words_of(detail::table_of<Rule>, values)};
 }
 
 /// Which keys a query attends: a rule whose count are (query, key) pairs. These are the library's; a struct of one's

@@ -48,6 +48,17 @@ class rule {
         detail::say_what_is_missing<T>();
     }
 
+    /// A rule by the table of its struct and its words: how a text is read, and what makes one of numbers.
+    constexpr rule(const detail::rule_table& table, const detail::rule_parameters& words)
+        : table_(&table),
+          parameters_(words),
+          id_(table.id),
+          in_(table.counts[0] || table.is_measured ? modality::text
+              : table.counts[1]                    ? modality::vision
+                                                   : modality::audio) {
+        detail::check_parameters(table, words);
+    }
+
     /// The same over the samples of another modality; one that it does not count is an error.
     [[nodiscard]] constexpr rule in(modality which) const {
         if (!counts(which)) {
@@ -70,9 +81,18 @@ class rule {
         return call(table_->of_sequence, sample, modality::text);
     }
     [[nodiscard]] constexpr uint128 amount(const grid& sample) const {
+        if (table_->of_frame != nullptr) {
+            return uint128{sample.t} * table_->of_frame(parameters_, sample);
+        }
+        if (table_->of_grid == nullptr && table_->frames_are_sequences) {
+            return uint128{sample.t} * table_->of_sequence(parameters_, detail::sequence_of_frame(sample));
+        }
         return call(table_->of_grid, sample, modality::vision);
     }
     [[nodiscard]] constexpr uint128 amount(const audio_clip& sample) const {
+        if (table_->of_clip == nullptr && table_->frames_are_sequences) {
+            return table_->of_sequence(parameters_, sequence{sample.frames});
+        }
         return call(table_->of_clip, sample, modality::audio);
     }
 
@@ -105,14 +125,17 @@ class rule {
     /// Σ over a block of lengths, each a sequence of its own.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (table_->over_short == nullptr) {
-            return 0;  // a measured word: no sample adds to it
-        }
+        std::uint64_t (*own)(const detail::rule_parameters&, const detail::length_block<N>&) = nullptr;
         if constexpr (sizeof(N) == 2) {
-            return table_->over_short(parameters_, block);
+            own = table_->over_short;
         } else {
-            return table_->over_long(parameters_, block);
+            own = table_->over_long;
         }
+        if (own != nullptr) {
+            return own(parameters_, block);
+        }
+        // To a measured word no sample adds.
+        return table_->of_sequence == nullptr ? 0 : detail::sum_one_by_one(*table_, parameters_, block);
     }
 
     /// Whether it is made of this struct, and that struct again; only where it is.
@@ -185,16 +208,6 @@ class rule {
     }
 
   private:
-    constexpr rule(const detail::rule_table& table, const detail::rule_parameters& parameters)
-        : table_(&table),
-          parameters_(parameters),
-          id_(table.id),
-          in_(table.counts[0] || table.is_measured ? modality::text
-              : table.counts[1]                    ? modality::vision
-                                                   : modality::audio) {
-        detail::check_parameters(table, parameters);
-    }
-
     const detail::rule_table* table_;
     detail::rule_parameters parameters_{};
     std::uint32_t id_;

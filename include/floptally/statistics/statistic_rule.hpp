@@ -77,6 +77,23 @@ concept takes_frames_as_sequences = counts<Rule, sequence> && Rule::frames_are_s
 namespace detail {
 
 template <class Rule>
+concept counts_grids = counts<Rule, grid> || counts_frame<Rule> || takes_frames_as_sequences<Rule>;
+template <class Rule>
+concept counts_clips = counts<Rule, audio_clip> || takes_frames_as_sequences<Rule>;
+template <class Rule>
+concept is_measured_rule = requires {
+    requires Rule::is_measured;
+};
+template <class Rule>
+concept is_rule_of_other_side = requires {
+    requires Rule::is_of_other_side;
+};
+template <class Rule>
+concept reads_other_side = requires {
+    requires Rule::reads_other_side;
+};
+
+template <class Rule>
 concept names_parameters = requires {
     Rule::parameters[0];
 };
@@ -107,14 +124,15 @@ concept names_each_member = !names_parameters<Rule> || converts_parameters<Rule>
 /// `shape()`, `moments()`, `canonical()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`,
 /// `over(block)` (its sum over a block of lengths, fast), `add_keys(s, first, end, keys)` (for tiles),
 /// `is_of_other_side`, `reads_other_side`.
+// The traits are the compiler's own: each of <type_traits>'s makes a dozen classes of every struct that is asked.
 template <class Rule>
 concept statistic_rule =
-    std::is_trivially_copyable_v<Rule> && std::is_aggregate_v<Rule> && sizeof(Rule) <= 16 &&
-    (std::is_empty_v<Rule> || (sizeof(Rule) % 4 == 0 && std::has_unique_object_representations_v<Rule>)) && requires {
+    __is_trivially_copyable(Rule) && __is_aggregate(Rule) && sizeof(Rule) <= 16 &&
+    (__is_empty(Rule) || (sizeof(Rule) % 4 == 0 && __has_unique_object_representations(Rule))) && requires {
     { Rule::name } -> std::convertible_to<std::string_view>;
 }
 &&detail::names_each_member<Rule> && (counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> ||
-                                      counts<Rule, audio_clip> || requires { requires Rule::is_measured; });
+                                      counts<Rule, audio_clip> || detail::is_measured_rule<Rule>);
 
 namespace detail {
 
@@ -129,9 +147,9 @@ concept has_static_name = requires {
 };
 /// A struct that was meant as a rule and is none: it has a name, or a call for a sample.
 template <class T>
-concept fails_as_rule =
-    std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> &&
-    (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
+concept fails_as_rule = __is_class(T) && !__is_base_of(rule, T) && !statistic_rule<T> &&
+                        (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> ||
+                         called_with<T, audio_clip>);
 
 /// Says what to mend in such a struct, one thing after the other.
 template <fails_as_rule T>
@@ -140,7 +158,7 @@ constexpr void say_what_is_missing() {
         { T::name } -> std::convertible_to<std::string_view>;
     };
     constexpr bool has_call = counts<T, sequence> || counts<T, grid> || counts_frame<T> || counts<T, audio_clip>;
-    constexpr bool has_bits = std::is_trivially_copyable_v<T> && std::is_aggregate_v<T>;
+    constexpr bool has_bits = __is_trivially_copyable(T) && __is_aggregate(T);
     static_assert(has_name, "this type has no rule: it needs `static constexpr std::string_view name`");
     static_assert(has_call,
                   "this type has no rule: it needs `constexpr std::uint64_t operator()(const floptally::sequence&) "
