@@ -16,7 +16,7 @@ namespace floptally::detail {
 /// clearing them would cost more than the work.
 template <class T, std::size_t Capacity>
 class bounded_vector {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(__is_trivially_copyable(T));
 
   public:
     constexpr bounded_vector() {
