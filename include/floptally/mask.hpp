@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/model/modality.hpp>
@@ -238,7 +239,7 @@ class mask : public rule {
     /// What a band is among the tokens of the other side; another mask has no form there.
     [[nodiscard]] constexpr mask on_encoder() const {
         if (!is<mask_rules::band>()) {
-            throw error("masks", name() + " has no form on an encoder's side: only bidirectional and windows");
+            detail::refuse("masks", {name(), " has no form on an encoder's side: only bidirectional and windows"});
         }
         const mask_rules::band& own = as<mask_rules::band>();
         return own.left < 0 && own.right < 0 ? encoder() : encoder_window(own.left, own.right);

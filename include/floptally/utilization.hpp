@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <floptally/breakdown.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/tally.hpp>
@@ -44,7 +45,7 @@ namespace detail {
 
 inline void require_finite_positive(double value, const char* field) {
     if (!(value > 0) || value > std::numeric_limits<double>::max()) {
-        throw error(field, "must be a finite number above 0, got " + std::to_string(value));
+        detail::refuse(field, {"must be a finite number above 0, got ", std::to_string(value)});
     }
 }
 
@@ -94,7 +95,7 @@ inline double gpu_seconds_of(const measurement& step) {
         static_cast<void>(work[peaks[i].component]);  // An unknown component is an error, never silently the default.
         for (std::size_t j = 0; j < i; ++j) {
             if (peaks[j].component == peaks[i].component) {
-                throw error("component", "\"" + std::string(peaks[i].component) + "\" has two peaks");
+                detail::refuse("component", {"\"", peaks[i].component, "\" has two peaks"});
             }
         }
     }

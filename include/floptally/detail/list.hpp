@@ -6,12 +6,11 @@
 #include <initializer_list>
 #include <limits>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <floptally/detail/array_view.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally::detail {
 
@@ -157,7 +156,7 @@ class list {
             count = most;
         }
         if (count > most) {
-            throw error(field, "more than the " + std::to_string(most) + " that 32 bits number");
+            refuse(field, {"more than the ", most, " that 32 bits number"});
         }
         T* larger = nullptr;
         if (std::is_constant_evaluated()) {

@@ -12,6 +12,7 @@
 #include <floptally/detail/rule_call.hpp>
 #include <floptally/detail/rule_words.hpp>
 #include <floptally/detail/seen_keys.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/model/modality.hpp>
@@ -104,7 +105,7 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
         table.write(words, to);
         return;
     }
-    to.append(table.name);
+    append(to, {table.name});
     std::int64_t values[most_text_parameters]{words.of[0], words.of[1], words.of[2], words.of[3]};
     if (table.values != nullptr) {
         table.values(words, values);
@@ -115,14 +116,11 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
         if (values[i] == of.fallback) {
             continue;
         }
-        to.append(before);
-        if (of.fallback != rule_parameter::none) {
-            to.append(of.name).append("=");
-        }
-        to.append(std::to_string(values[i]));
+        const bool is_named = of.fallback != rule_parameter::none;
+        append(to, {before, is_named ? of.name : "", is_named ? "=" : "", values[i]});
         before = ",";
     }
-    to.append(*before == ',' ? ")" : "");
+    append(to, {*before == ',' ? ")" : ""});
 }
 
 /// Reads what `write_rule` wrote: false where the text is not of a rule of this struct.

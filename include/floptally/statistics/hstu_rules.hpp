@@ -8,7 +8,7 @@
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/rule_call.hpp>
 #include <floptally/detail/seen_keys.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/sequence.hpp>
@@ -120,12 +120,11 @@ struct hstu_part {
     }
     /// "hstu_targets(2)".
     void write(std::string& to) const {
-        to.append("hstu_").append(detail::name_of(static_cast<hstu_rows>(part)));
-        to.append("(").append(std::to_string(stride)).append(")");
+        detail::append(to, {"hstu_", detail::name_of(static_cast<hstu_rows>(part)), "(", stride, ")"});
     }
     [[nodiscard]] static bool read(std::string_view text, hstu_part& made) {
         for (std::int32_t which = 0; which <= static_cast<std::int32_t>(hstu_rows::targets); ++which) {
-            const std::string of_part = std::string("hstu_").append(detail::name_of(static_cast<hstu_rows>(which)));
+            const std::string of_part = detail::text_of({"hstu_", detail::name_of(static_cast<hstu_rows>(which))});
             std::int64_t values[1]{};
             if (detail::read_call(text, of_part, parameters + 1, 1, values)) {
                 made = {which, detail::in_range(parameters[1], values[0])};

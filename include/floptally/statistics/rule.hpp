@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
@@ -27,7 +28,7 @@ class rule {
     template <class Function, class Sample>
     [[nodiscard]] constexpr uint128 call(Function function, const Sample& sample, modality which) const {
         if (function == nullptr) {
-            throw error(name(), std::string("counts no ").append(detail::samples_of(which)));
+            detail::refuse(name(), {"counts no ", detail::samples_of(which)});
         }
         return function(parameters_, sample);
     }
@@ -62,7 +63,7 @@ class rule {
     /// The same over the samples of another modality; one that it does not count is an error.
     [[nodiscard]] constexpr rule in(modality which) const {
         if (!counts(which)) {
-            throw error(name(), std::string("counts no ").append(detail::samples_of(which)));
+            detail::refuse(name(), {"counts no ", detail::samples_of(which)});
         }
         rule moved = *this;
         moved.in_ = which;
@@ -101,7 +102,7 @@ class rule {
     [[nodiscard]] constexpr std::uint64_t operator()(const Sample& sample) const {
         const uint128 value = amount(sample);
         if ((value >> 64) != 0) {
-            throw overflow(name(), to_string(value) + " does not fit 64 bits");
+            throw overflow(name(), detail::text_of({to_string(value), " does not fit 64 bits"}));
         }
         return static_cast<std::uint64_t>(value);
     }
@@ -182,7 +183,7 @@ class rule {
     [[nodiscard]] constexpr bool says_which_keys() const { return table_->add_keys != nullptr; }
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
         if (table_->add_keys == nullptr) {
-            throw error("mask", name() + " says how many keys a query sees, not which");
+            detail::refuse("mask", {name(), " says how many keys a query sees, not which"});
         }
         table_->add_keys(parameters_, s, first, end, keys);
     }

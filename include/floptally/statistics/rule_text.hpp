@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include <floptally/detail/array_view.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
-#include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/statistics/library_rules.hpp>
 #include <floptally/statistics/rule.hpp>
@@ -44,7 +44,7 @@ template <class... Rules>
     std::string_view own = text;
     rule made;
     for (std::size_t in = 0; in < modality_count; ++in) {
-        const std::string prefix = std::string(modality_names[in]) + ".";
+        const std::string prefix = text_of({modality_names[in], "."});
         if (own.substr(0, prefix.size()) == prefix) {
             own.remove_prefix(prefix.size());
             if (read_rule(own, made, tables)) {
@@ -53,7 +53,7 @@ template <class... Rules>
         }
     }
     if (!read_rule(own, made, tables) || made.in() != modality::text) {
-        throw error("rule", "\"" + std::string(text) + "\" is none that is known here");
+        refuse("rule", {"\"", text, "\" is none that is known here"});
     }
     return made;
 }

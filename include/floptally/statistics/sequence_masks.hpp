@@ -10,6 +10,7 @@
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/detail/rule_call.hpp>
 #include <floptally/detail/seen_keys.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
@@ -71,13 +72,13 @@ struct band {
     /// "causal", "bidirectional", "sliding_window(4096)", "window(64,64)".
     void write(std::string& to) const {
         if (right == 0 && left < 0) {
-            to.append("causal");
+            detail::append(to, {"causal"});
         } else if (right == 0) {
-            to.append("sliding_window(").append(std::to_string(std::int64_t{left} + 1)).append(")");
+            detail::append(to, {"sliding_window(", std::int64_t{left} + 1, ")"});
         } else if (left < 0 && right < 0) {
-            to.append("bidirectional");
+            detail::append(to, {"bidirectional"});
         } else {
-            to.append("window(").append(std::to_string(left)).append(",").append(std::to_string(right)).append(")");
+            detail::append(to, {"window(", left, ",", right, ")"});
         }
     }
     [[nodiscard]] static bool read(std::string_view text, band& made) {

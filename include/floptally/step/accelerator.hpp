@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -102,22 +103,18 @@ struct accelerator {
                 append_item(known, floptally::name(static_cast<precision>(i)));
             }
         }
-        throw error("precision", std::string(name)
-                                     .append(" has no published ")
-                                     .append(floptally::name(which))
-                                     .append(" rate; it has ")
-                                     .append(known));
+        detail::refuse("precision", {name, " has no published ", floptally::name(which), " rate; it has ", known});
     }
 
     /// Dense TFLOP/s of the units at `clock_mhz`, which the device reports (`nvidia-smi --query-gpu=clocks.max.sm`):
     /// the datasheet's rate is for a clock of its own (H100 SXM: 1830 MHz of 1980).
     [[nodiscard]] double boost_tflops(precision which, double clock_mhz) const {
         if (!(clock_mhz > 0) || clock_mhz > 1e5) {
-            throw error("clock_mhz", "must be above 0 and at most 100000, got " + std::to_string(clock_mhz));
+            detail::refuse("clock_mhz", {"must be above 0 and at most 100000, got ", std::to_string(clock_mhz)});
         }
         if (flops_per_clock == 0) {
-            throw error("clock_mhz", std::string(name).append(
-                                         " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"));
+            detail::refuse("clock_mhz",
+                           {name, " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"});
         }
         const double published = peak_tflops(which);
         const double half = published_tflops(precision::bf16) > 0 ? published_tflops(precision::bf16)
