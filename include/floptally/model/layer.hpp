@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/array_view.hpp>
@@ -72,7 +71,7 @@ class layer_masks {
         return layer_masks(detail::array_view<mask>(entries.begin(), entries.size()), false);
     }
     /// Layer i has entry i; a model with another number of layers is an error.
-    [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
+    [[nodiscard]] static constexpr layer_masks list(const detail::array_view<mask>& entries) { return {entries, true}; }
 
     [[nodiscard]] constexpr const rule& operator[](std::uint64_t layer_index) const {
         return known_[entries_[static_cast<std::size_t>(layer_index % size_)]];

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model/model_part.hpp>
@@ -73,7 +73,7 @@ struct multi_token_prediction {
 
     /// The same as parts, which follow the model's own head: `parts` are those of one layer.
     template <class Add>
-    constexpr void for_each_part(std::span<const floptally::cost> parts, std::uint64_t hidden_size,
+    constexpr void for_each_part(const detail::array_view<floptally::cost>& parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
         const auto put = [&](part_role role, const floptally::cost& part) {
             add(model_part{.name = "mtp", .role = role, .cost = part.as_component("mtp")});

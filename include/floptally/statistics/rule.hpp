@@ -215,7 +215,15 @@ class rule {
     modality in_ = modality::text;
 };
 
-constexpr rule::rule() : rule(mask_rules::band{}) {}
+namespace detail {
+inline constexpr rule_parameters causal_words = parameters_of(mask_rules::band{});
+}  // namespace detail
+
+// In one step: where a constant has room for sixteen rules it makes sixteen of these first.
+constexpr rule::rule()
+    : table_(&detail::table_of<mask_rules::band>),
+      parameters_(detail::causal_words),
+      id_(detail::id_of<mask_rules::band>) {}
 
 /// A causal window of keys, which most counters have a way of their own for.
 [[nodiscard]] constexpr bool is_sliding_window(const rule& attends) {
