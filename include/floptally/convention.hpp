@@ -101,7 +101,7 @@ using count_pairs_function = counted_statistics (*)(const rule& attends, const c
 /// convention of one's own is a value of this type.
 struct convention {
     std::string_view name;
-    std::string_view summary;
+    const char* summary = "";  ///< a line of text; its length is measured when it is read, not when it is compiled
     causal_pairs causal = causal_pairs::exact;
     window_pairs windows = window_pairs::exact;
     attention_backward backward = attention_backward::twice;

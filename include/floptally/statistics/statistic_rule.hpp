@@ -42,7 +42,7 @@ struct moment_form {
 /// One parameter of a rule in its text form. One with a fallback is written by its name where it is another, and not
 /// at all where it is not.
 struct rule_parameter {
-    std::string_view name;
+    const char* name = "";  // as a std::string_view a compiler measures it in each constant, a letter at a time
     std::int64_t least = std::numeric_limits<std::int32_t>::min();
     std::int64_t most = std::numeric_limits<std::int32_t>::max();
     std::int64_t fallback = none;
