@@ -26,8 +26,7 @@ inline constexpr std::size_t precision_count = 8;
 
 /// "bf16", …
 [[nodiscard]] constexpr std::string_view name(precision which) {
-    constexpr std::array<std::string_view, precision_count> names{"fp64", "fp32", "tf32", "fp16",
-                                                                  "bf16", "fp8",  "int8", "fp4"};
+    constexpr const char* names[precision_count]{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -46,14 +45,13 @@ enum class source_quality : std::uint8_t {
 
 /// "vendor_document", …
 [[nodiscard]] constexpr std::string_view name(source_quality which) {
-    constexpr std::array<std::string_view, 3> names{"vendor_document", "vendor_slide", "third_party"};
+    constexpr const char* names[3]{"vendor_document", "vendor_slide", "third_party"};
     return names[static_cast<std::size_t>(which)];
 }
 
 /// What a report says of a source that is less than a document; empty for one.
 [[nodiscard]] constexpr std::string_view remark(source_quality which) {
-    constexpr std::array<std::string_view, 3> remarks{"", "said by the vendor, no datasheet",
-                                                      "quoted by a third party"};
+    constexpr const char* remarks[3]{"", "said by the vendor, no datasheet", "quoted by a third party"};
     return remarks[static_cast<std::size_t>(which)];
 }
 
@@ -67,7 +65,7 @@ enum class peak_kind : std::uint8_t {
 
 /// "datasheet", …; "unsaid" too.
 [[nodiscard]] constexpr std::string_view name(peak_kind which) {
-    constexpr std::array<std::string_view, 4> names{"unsaid", "datasheet", "boost", "measured"};
+    constexpr const char* names[4]{"unsaid", "datasheet", "boost", "measured"};
     return names[static_cast<std::size_t>(which)];
 }
 
