@@ -101,7 +101,7 @@ using count_pairs_function = counted_statistics (*)(const rule& attends, const c
 /// convention of one's own is a value of this type.
 struct convention {
     std::string_view name;
-    const char* summary = "";  ///< a line of text; its length is measured when it is read, not when it is compiled
+    std::string_view summary;
     causal_pairs causal = causal_pairs::exact;
     window_pairs windows = window_pairs::exact;
     attention_backward backward = attention_backward::twice;
@@ -148,8 +148,8 @@ constexpr counted_statistics count_pairs(const rule& attends, const convention& 
 namespace conventions {
 
 /// Every product once, over the pairs that are attended.
-inline constexpr convention exact{.name = "exact",
-                                  .summary = "every matmul of the step, attention over the attended pairs",
+inline constexpr convention exact{.name = "exact"sv,
+                                  .summary = "every matmul of the step, attention over the attended pairs"sv,
                                   .counted = products.with(term::optimizer)};
 
 }  // namespace conventions

@@ -27,7 +27,7 @@ struct hstu {
     std::int32_t full = 0;    ///< `min_full_attn_seq_len`
     std::int32_t flags = 0;   ///< as `detail::hstu_flags` has them
 
-    static constexpr std::string_view name = "hstu";
+    static constexpr std::string_view name = "hstu"sv;
     static constexpr rule_parameter parameters[] = {{"is_causal", 0, 1, 1},
                                                     {"contextual", 0, 1, 1},
                                                     {.name = "max_attn_len", .least = 0, .fallback = 0},
@@ -111,7 +111,7 @@ struct hstu_part {
     std::int32_t part;  ///< a `hstu_rows`
     std::int32_t stride;
 
-    static constexpr std::string_view name = "hstu_part";
+    static constexpr std::string_view name = "hstu_part"sv;
     static constexpr rule_parameter parameters[] = {{"part", 0, 4}, {"stride", 1}};
     static constexpr bool frames_are_sequences = false;
 

@@ -19,7 +19,7 @@ namespace unit_rules {
 struct measured {
     char letters[16];  ///< zeros behind the name
 
-    static constexpr std::string_view name = "measured";
+    static constexpr std::string_view name = "measured"sv;
     static constexpr bool is_measured = true;
 
     [[nodiscard]] constexpr std::string_view word() const {

@@ -15,6 +15,8 @@ namespace floptally {
 
 class rule;
 
+using std::string_view_literals::operator""sv;  // a constant without it is measured letter by letter, in each unit
+
 /// What a convention that counts squares, or half of them, may make of a rule.
 enum class pair_shape : std::uint8_t {
     units,         ///< no pairs of a square, or nobody counts them otherwise: counted as they are by every convention
@@ -116,7 +118,7 @@ concept names_each_member = !names_parameters<Rule> || converts_parameters<Rule>
 ///
 ///     struct dilated_window {                                  // every `step`-th of the last `tokens` tokens
 ///         std::int32_t tokens, step;
-///         static constexpr std::string_view name = "dilated_window";
+///         static constexpr std::string_view name = "dilated_window"sv;
 ///         FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const floptally::sequence& s) const { … }
 ///     };
 ///
