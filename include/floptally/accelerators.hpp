@@ -201,22 +201,22 @@ template <class Predicate>
     }
     const std::string near = detail::list_parts(
         [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
-    detail::refuse("accelerator", {"no known part is called ", quoted, (near.empty() ? "" : "; near it: " + near),
+    detail::refuse("accelerator", {"no known part is called ", quoted, near.empty() ? "" : "; near it: ", near,
                                    "; `floptally accelerators` lists the known parts"});
 }
 
 /// The precision called `text`, or as frameworks call it ("bfloat16"); letter case and surrounding blanks do not count.
 [[nodiscard]] inline precision precision_named(std::string_view text) {
     struct spelling {
-        std::string_view text;
+        const char* text;
         precision is;
     };
-    for (const spelling& one :
-         {spelling{"bfloat16", precision::bf16}, spelling{"float16", precision::fp16},
-          spelling{"half", precision::fp16}, spelling{"float32", precision::fp32}, spelling{"float", precision::fp32},
-          spelling{"float64", precision::fp64}, spelling{"double", precision::fp64},
-          spelling{"tensorfloat32", precision::tf32}, spelling{"float8", precision::fp8},
-          spelling{"mxfp8", precision::fp8}, spelling{"nvfp4", precision::fp4}, spelling{"mxfp4", precision::fp4}}) {
+    constexpr spelling spellings[] = {
+        {"bfloat16", precision::bf16}, {"float16", precision::fp16},       {"half", precision::fp16},
+        {"float32", precision::fp32},  {"float", precision::fp32},         {"float64", precision::fp64},
+        {"double", precision::fp64},   {"tensorfloat32", precision::tf32}, {"float8", precision::fp8},
+        {"mxfp8", precision::fp8},     {"nvfp4", precision::fp4},          {"mxfp4", precision::fp4}};
+    for (const spelling& one : spellings) {
         if (detail::same_name(one.text, detail::trimmed(text))) {
             return one.is;
         }
