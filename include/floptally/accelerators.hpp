@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <floptally/detail/accelerator_table.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/step/accelerator.hpp>
 
@@ -183,10 +184,11 @@ template <class Predicate>
             found = &part;
         }
     }
-    const std::string quoted = std::string("\"").append(wanted).append("\"");
+    const std::string quoted = detail::text_of({"\"", wanted, "\""});
     if (several) {
-        throw error("accelerator", quoted + " is what the driver calls several parts; name one of them: " +
-                                       detail::list_parts(is_named));
+        detail::refuse(
+            "accelerator",
+            {quoted, " is what the driver calls several parts; name one of them: ", detail::list_parts(is_named)});
     }
     if (found != nullptr) {
         return *found;
@@ -195,26 +197,26 @@ template <class Predicate>
         return detail::any_name(part, [wanted](std::string_view name) { return detail::contains_words(name, wanted); });
     });
     if (!partial.empty()) {
-        throw error("accelerator", quoted + " is not the whole name of a part, only in the names of: " + partial);
+        detail::refuse("accelerator", {quoted, " is not the whole name of a part, only in the names of: ", partial});
     }
     const std::string near = detail::list_parts(
         [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
-    throw error("accelerator", "no known part is called " + quoted + (near.empty() ? "" : "; near it: " + near) +
-                                   "; `floptally accelerators` lists the known parts");
+    detail::refuse("accelerator", {"no known part is called ", quoted, near.empty() ? "" : "; near it: ", near,
+                                   "; `floptally accelerators` lists the known parts"});
 }
 
 /// The precision called `text`, or as frameworks call it ("bfloat16"); letter case and surrounding blanks do not count.
 [[nodiscard]] inline precision precision_named(std::string_view text) {
     struct spelling {
-        std::string_view text;
+        const char* text;
         precision is;
     };
-    for (const spelling& one :
-         {spelling{"bfloat16", precision::bf16}, spelling{"float16", precision::fp16},
-          spelling{"half", precision::fp16}, spelling{"float32", precision::fp32}, spelling{"float", precision::fp32},
-          spelling{"float64", precision::fp64}, spelling{"double", precision::fp64},
-          spelling{"tensorfloat32", precision::tf32}, spelling{"float8", precision::fp8},
-          spelling{"mxfp8", precision::fp8}, spelling{"nvfp4", precision::fp4}, spelling{"mxfp4", precision::fp4}}) {
+    constexpr spelling spellings[] = {
+        {"bfloat16", precision::bf16}, {"float16", precision::fp16},       {"half", precision::fp16},
+        {"float32", precision::fp32},  {"float", precision::fp32},         {"float64", precision::fp64},
+        {"double", precision::fp64},   {"tensorfloat32", precision::tf32}, {"float8", precision::fp8},
+        {"mxfp8", precision::fp8},     {"nvfp4", precision::fp4},          {"mxfp4", precision::fp4}};
+    for (const spelling& one : spellings) {
         if (detail::same_name(one.text, detail::trimmed(text))) {
             return one.is;
         }
@@ -227,7 +229,7 @@ template <class Predicate>
         }
         append_item(known, name(which));
     }
-    throw error("precision", std::string("must be one of ").append(known).append(", got \"").append(text).append("\""));
+    detail::refuse("precision", {"must be one of ", known, ", got \"", text, "\""});
 }
 
 }  // namespace floptally

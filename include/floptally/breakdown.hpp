@@ -8,6 +8,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/list.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/statistic.hpp>
 
@@ -88,7 +89,7 @@ class breakdown {
                 return component;
             }
         }
-        throw error("component", "this model counts none named \"" + std::string(name) + "\"");
+        detail::refuse("component", {"this model counts none named \"", name, "\""});
     }
 
     [[nodiscard]] constexpr flops get(view seen, phase during) const {

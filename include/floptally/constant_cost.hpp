@@ -13,6 +13,7 @@
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cost_rows.hpp>
 #include <floptally/detail/list.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -30,7 +31,7 @@ template <std::size_t Components = 48, std::size_t Rows = 96, std::size_t Weight
 class constant_cost {
   private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
     [[nodiscard]] static std::string beyond_the_bound_of_this_constant_cost(std::size_t size, std::size_t bound) {
-        return std::to_string(size) + " are more than the " + std::to_string(bound) + " of this constant_cost";
+        return detail::text_of({size, " are more than the ", bound, " of this constant_cost"});
     }
 
     template <class T, std::size_t Bound>

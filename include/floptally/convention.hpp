@@ -148,8 +148,8 @@ constexpr counted_statistics count_pairs(const rule& attends, const convention& 
 namespace conventions {
 
 /// Every product once, over the pairs that are attended.
-inline constexpr convention exact{.name = "exact",
-                                  .summary = "every matmul of the step, attention over the attended pairs",
+inline constexpr convention exact{.name = "exact"sv,
+                                  .summary = "every matmul of the step, attention over the attended pairs"sv,
                                   .counted = products.with(term::optimizer)};
 
 }  // namespace conventions

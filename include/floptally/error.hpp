@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/text.hpp>
+
 namespace floptally {
 
 /// Bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right".
@@ -16,7 +18,7 @@ namespace floptally {
 class error : public std::runtime_error {
   public:
     [[gnu::cold, gnu::noinline]] error(std::string_view field, std::string_view problem)
-        : std::runtime_error(std::string(field).append(": ").append(problem)), field_length_(field.size()) {}
+        : std::runtime_error(detail::text_of({field, ": ", problem})), field_length_(field.size()) {}
 
     [[nodiscard]] std::string_view field() const noexcept { return std::string_view(what()).substr(0, field_length_); }
     [[nodiscard]] std::string_view problem() const noexcept {
@@ -44,12 +46,7 @@ constexpr void require_positive(std::uint64_t value, const char* field) {
 constexpr void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
                              std::string_view field) {
     if (value >= bound) {
-        throw error(field, std::string("must be below ")
-                               .append(bound_name)
-                               .append(" = ")
-                               .append(std::to_string(bound))
-                               .append(", got ")
-                               .append(std::to_string(value)));
+        throw error(field, detail::text_of({"must be below ", bound_name, " = ", bound, ", got ", value}));
     }
 }
 
@@ -57,23 +54,18 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
 /// `as`.
 constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t given, std::string_view field) {
     if (given != expected) {
-        throw error(field, std::string("must be as many as ")
-                               .append(as)
-                               .append(" (")
-                               .append(std::to_string(expected))
-                               .append("), got ")
-                               .append(std::to_string(given)));
+        throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", given}));
     }
 }
 
 /// Appends to a list in an error's text: "exact, megatron, palm".
 inline void append_item(std::string& list, std::string_view item) {
-    list.append(list.empty() ? "" : ", ").append(item);
+    detail::append(list, {list.empty() ? "" : ", ", item});
 }
 
 /// "name[index]", the FIELD of one element.
 [[nodiscard]] inline std::string indexed(std::string_view name, std::size_t index) {
-    return std::string(name).append("[").append(std::to_string(index)).append("]");
+    return detail::text_of({name, "[", index, "]"});
 }
 
 }  // namespace floptally

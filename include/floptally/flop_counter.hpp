@@ -45,8 +45,8 @@ class flop_counter {
 
     /// The same with a plan that may treat each layer in its own way: exact where a cost alone can only assume that a
     /// gradient must reach its first layer.
-    constexpr explicit flop_counter(std::span<const model_part> parts, const convention& how = conventions::exact,
-                                    const training_plan& plan = {})
+    constexpr explicit flop_counter(const detail::array_view<model_part>& parts,
+                                    const convention& how = conventions::exact, const training_plan& plan = {})
         : how_(how) {
         count(parts, plan);
     }
@@ -238,7 +238,7 @@ class flop_counter {
 }
 
 /// The same of a model's parts.
-[[nodiscard]] constexpr breakdown evaluate(std::span<const model_part> parts, const tally& batch,
+[[nodiscard]] constexpr breakdown evaluate(const detail::array_view<model_part>& parts, const tally& batch,
                                            const convention& how = conventions::exact, const training_plan& plan = {}) {
     return flop_counter(parts, how, plan).evaluate(batch);
 }

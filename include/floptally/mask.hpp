@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/model/modality.hpp>
@@ -21,25 +23,14 @@ namespace floptally {
 /// A rule of a struct from the numbers of its text form, each in its range or an error that names it.
 template <statistic_rule Rule, class... Numbers>
 [[nodiscard]] constexpr rule make_rule(Numbers... numbers) {
-    constexpr std::size_t most = detail::text_parameters<Rule>();
-    static_assert(sizeof...(numbers) == most, "one number for each parameter of the rule");
-    std::int64_t values[most == 0 ? 1 : most]{static_cast<std::int64_t>(numbers)...};
-    for (std::size_t i = 0; i != most; ++i) {
-        static_cast<void>(detail::in_range(detail::named_parameters<Rule>()[i], values[i]));
-    }
-    if constexpr (detail::converts_parameters<Rule>) {
-        return Rule::from(values);
-    } else {
-        detail::rule_parameters words{};
-        for (std::size_t i = 0; i != most; ++i) {
-            words.of[i] = static_cast<std::int32_t>(values[i]);
-        }
-        return detail::rule_from<Rule>(words);
-    }
+    static_assert(sizeof...(numbers) == detail::text_parameters<Rule>, "one number for each parameter of the rule");
+    const std::int64_t values[sizeof...(numbers) + 1]{static_cast<std::int64_t>(numbers)...};
+    return {detail::table_of<Rule>, detail::words_of(detail::table_of<Rule>, values)};
 }
 
 /// Which keys a query attends: a rule whose count are (query, key) pairs. These are the library's; a struct of one's
-/// own is as good (`statistic_rule`).
+/// own is as good (`statistic_rule`). (`Rule` is a parameter so that who does not call one does not compile its table:
+/// of most masks a model has none.)
 class mask : public rule {
   public:
     /// Causal: the default.
@@ -63,39 +54,60 @@ class mask : public rule {
         return make_rule<mask_rules::band>(left, right);
     }
     /// Causal within consecutive chunks of `tokens` tokens.
-    [[nodiscard]] static constexpr mask chunked(std::int64_t tokens) { return make_rule<mask_rules::chunked>(tokens); }
+    template <class Rule = mask_rules::chunked>
+    [[nodiscard]] static constexpr mask chunked(std::int64_t tokens) {
+        return of<Rule>({tokens});
+    }
     /// Causal, over the `keys` best keys only.
-    [[nodiscard]] static constexpr mask top_k(std::int64_t keys) { return make_rule<mask_rules::top_k>(keys); }
+    template <class Rule = mask_rules::top_k>
+    [[nodiscard]] static constexpr mask top_k(std::int64_t keys) {
+        return of<Rule>({keys});
+    }
     /// Causal over compressed keys: each complete block of `ratio` tokens is one key.
+    template <class Rule = mask_rules::compressed_keys>
     [[nodiscard]] static constexpr mask compressed_keys(std::int64_t ratio) {
-        return make_rule<mask_rules::compressed_keys>(ratio);
+        return of<Rule>({ratio});
     }
     /// The `keys` best of compressed keys of `ratio` tokens.
+    template <class Rule = mask_rules::best_compressed_keys>
     [[nodiscard]] static constexpr mask best_compressed_keys(std::int64_t ratio, std::int64_t keys) {
-        return make_rule<mask_rules::best_compressed_keys>(ratio, keys);
+        return of<Rule>({ratio, keys});
     }
     /// The `blocks` best blocks of `block` keys, the query's own among them.
+    template <class Rule = mask_rules::best_blocks>
     [[nodiscard]] static constexpr mask best_blocks(std::int64_t block, std::int64_t blocks) {
-        return make_rule<mask_rules::best_blocks>(block, blocks);
+        return of<Rule>({block, blocks});
     }
     /// The `pools` best pools of `pool` keys, and the keys behind the last whole pool.
+    template <class Rule = mask_rules::best_pools>
     [[nodiscard]] static constexpr mask best_pools(std::int64_t pool, std::int64_t pools) {
-        return make_rule<mask_rules::best_pools>(pool, pools);
+        return of<Rule>({pool, pools});
     }
     /// Every query sees every token of the other side: q·k.
-    [[nodiscard]] static constexpr mask cross_attention() { return mask_rules::cross_attention{}; }
+    template <class Rule = mask_rules::cross_attention>
+    [[nodiscard]] static constexpr mask cross_attention() {
+        return Rule{};
+    }
     /// Every token of the other side sees every other: k².
-    [[nodiscard]] static constexpr mask encoder() { return mask_rules::encoder{}; }
+    template <class Rule = mask_rules::encoder>
+    [[nodiscard]] static constexpr mask encoder() {
+        return Rule{};
+    }
     /// Every token of the other side sees `left` before it and `right` behind it (−1: all).
+    template <class Rule = mask_rules::encoder_window>
     [[nodiscard]] static constexpr mask encoder_window(std::int64_t left, std::int64_t right) {
-        return make_rule<mask_rules::encoder_window>(left, right);
+        return of<Rule>({left, right});
     }
     /// Causal, but the first `tokens` keys are seen by every query.
+    template <class Rule = mask_rules::prefix_lm>
     [[nodiscard]] static constexpr mask prefix_lm(std::int64_t tokens) {
-        return make_rule<mask_rules::prefix_lm>(tokens);
+        return of<Rule>({tokens});
     }
     /// L·min(L, W): rows times columns of a product with a table of positions.
-    [[nodiscard]] static constexpr mask box(std::int64_t tokens) { return make_rule<mask_rules::box>(tokens); }
+    template <class Rule = mask_rules::box>
+    [[nodiscard]] static constexpr mask box(std::int64_t tokens) {
+        return of<Rule>({tokens});
+    }
 
     /// Contextual rows, history and targets.
     [[nodiscard]] static constexpr mask hstu(const hstu_mask& which = {}) {
@@ -104,96 +116,122 @@ class mask : public rule {
         return mask_rules::hstu::of(which);
     }
     /// Rows of one part of a sequence, of every `stride` the first.
+    template <class Rule = unit_rules::hstu_part>
     [[nodiscard]] static constexpr mask hstu_part(hstu_rows part, std::int64_t stride = 1) {
-        return make_rule<unit_rules::hstu_part>(static_cast<int>(part), stride);
+        return of<Rule>({static_cast<int>(part), stride});
     }
 
     /// Within windows of `patches` x `patches` of a frame; the first of each axis ends after `shift`, if above 0.
+    template <class Rule = mask_rules::grid_windows>
     [[nodiscard]] static constexpr mask grid_windows(std::int64_t patches, std::int64_t shift = 0) {
-        return make_rule<mask_rules::grid_windows>(patches, shift);
+        return of<Rule>({patches, shift});
     }
     /// Every patch of a clip sees every other, of all frames, with `prefix` tokens of each frame besides.
+    template <class Rule = mask_rules::clip_squares>
     [[nodiscard]] static constexpr mask clip_squares(std::int64_t prefix = 0) {
-        return make_rule<mask_rules::clip_squares>(prefix);
+        return of<Rule>({prefix});
     }
     /// Patches after `side` x `side` of them were merged into one, and `line_ends` more for each line of them.
+    template <class Rule = unit_rules::merged_patches>
     [[nodiscard]] static constexpr mask merged_patches(std::int64_t side, std::int64_t line_ends = 0) {
-        return make_rule<unit_rules::merged_patches>(side, line_ends);
+        return of<Rule>({side, line_ends});
     }
     /// The same after the frames of a clip were pooled into one.
+    template <class Rule = unit_rules::pooled_patches>
     [[nodiscard]] static constexpr mask pooled_patches(std::int64_t side) {
-        return make_rule<unit_rules::pooled_patches>(side);
+        return of<Rule>({side});
     }
     /// 1 for a grid, however many frames it has.
-    [[nodiscard]] static constexpr mask clips() { return unit_rules::clips{}; }
+    template <class Rule = unit_rules::clips>
+    [[nodiscard]] static constexpr mask clips() {
+        return Rule{};
+    }
     /// Merged patches of every second frame, with whose patches those of the frame behind it go.
+    template <class Rule = unit_rules::merged_pairs>
     [[nodiscard]] static constexpr mask merged_pairs(std::int64_t side) {
-        return make_rule<unit_rules::merged_pairs>(side);
+        return of<Rule>({side});
     }
     /// Merged patches that see each other within their frame.
+    template <class Rule = unit_rules::merged_squares>
     [[nodiscard]] static constexpr mask merged_squares(std::int64_t side) {
-        return make_rule<unit_rules::merged_squares>(side);
+        return of<Rule>({side});
     }
     /// Patches, of which `side` x `side` are pooled into one in clips of several frames.
+    template <class Rule = unit_rules::pooled_clips>
     [[nodiscard]] static constexpr mask pooled_clips(std::int64_t side) {
-        return make_rule<unit_rules::pooled_clips>(side);
+        return of<Rule>({side});
     }
     /// What tokens of an image see of each other besides a causal mask, or one with a window.
+    template <class Rule = mask_rules::later_image_tokens>
     [[nodiscard]] static constexpr mask later_image_tokens(std::int64_t side, std::int64_t window = -1) {
-        return make_rule<mask_rules::later_image_tokens>(side, window);
+        return of<Rule>({side, window});
     }
     /// What is left of the frames of a clip of sound after convolutions.
+    template <class Rule = unit_rules::strided_frames>
     [[nodiscard]] static constexpr mask strided_frames(std::int64_t field, std::int64_t stride,
                                                        std::int64_t chunk = 0) {
-        return make_rule<unit_rules::strided_frames>(field, stride, chunk);
+        return of<Rule>({field, stride, chunk});
     }
     /// The square of that, or the pairs within windows of them.
+    template <class Rule = mask_rules::strided_squares>
     [[nodiscard]] static constexpr mask strided_squares(std::int64_t field, std::int64_t stride, std::int64_t chunk = 0,
                                                         std::int64_t window = 0) {
-        return make_rule<mask_rules::strided_squares>(field, stride, chunk, window);
+        return of<Rule>({field, stride, chunk, window});
     }
     /// The same frames, each of which sees `left` before it and `right` behind it; -1: all.
+    template <class Rule = mask_rules::strided_band>
     [[nodiscard]] static constexpr mask strided_band(std::int64_t field, std::int64_t stride, std::int64_t left,
                                                      std::int64_t right) {
-        return make_rule<mask_rules::strided_band>(field, stride, left, right);
+        return of<Rule>({field, stride, left, right});
     }
     /// Cells after convolutions.
+    template <class Rule = unit_rules::strided_cells>
     [[nodiscard]] static constexpr mask strided_cells(std::int64_t field, std::int64_t stride) {
-        return make_rule<unit_rules::strided_cells>(field, stride);
+        return of<Rule>({field, stride});
     }
     /// `grid_windows` of the cells after `level` halvings.
+    template <class Rule = mask_rules::level_windows>
     [[nodiscard]] static constexpr mask level_windows(std::int64_t cells, std::int64_t level, bool shifted,
                                                       bool shrinking) {
-        return make_rule<mask_rules::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
+        return of<Rule>({cells, level, shifted ? 1 : 0, shrinking ? 1 : 0});
     }
     /// Cells after convolutions, each of which sees all cells that more of them leave.
+    template <class Rule = mask_rules::reduced_pairs>
     [[nodiscard]] static constexpr mask reduced_pairs(std::int64_t field, std::int64_t stride, std::int64_t keys_field,
                                                       std::int64_t keys_stride) {
-        return make_rule<mask_rules::reduced_pairs>(keys_field, keys_stride, field, stride);
+        return of<Rule>({keys_field, keys_stride, field, stride});
     }
     /// Rows and columns of windows, or of a frame.
+    template <class Rule = mask_rules::window_lines>
     [[nodiscard]] static constexpr mask window_lines(std::int64_t patches = 0) {
-        return make_rule<mask_rules::window_lines>(patches);
+        return of<Rule>({patches});
     }
     /// Patches at one place of all frames.
-    [[nodiscard]] static constexpr mask across_frames() { return make_rule<mask_rules::across_frames>(); }
+    template <class Rule = mask_rules::across_frames>
+    [[nodiscard]] static constexpr mask across_frames() {
+        return Rule{};
+    }
     /// So many units of a frame of so many patches, by a table of two; another frame is an error.
+    template <class Rule = unit_rules::listed_units>
     [[nodiscard]] static constexpr mask listed_units(std::int64_t patches, std::int64_t units,
                                                      std::int64_t other_patches, std::int64_t other_units) {
-        return make_rule<unit_rules::listed_units>(patches, units, other_patches, other_units);
+        return of<Rule>({patches, units, other_patches, other_units});
     }
     /// Each of these with every patch of its frame.
+    template <class Rule = mask_rules::listed_pairs>
     [[nodiscard]] static constexpr mask listed_pairs(std::int64_t patches, std::int64_t units,
                                                      std::int64_t other_patches, std::int64_t other_units) {
-        return make_rule<mask_rules::listed_pairs>(patches, units, other_patches, other_units);
+        return of<Rule>({patches, units, other_patches, other_units});
     }
     /// What is left of a frame's patches where a share of them, in parts per million, is left out at random.
+    template <class Rule = unit_rules::kept_patches>
     [[nodiscard]] static constexpr mask kept_patches(std::int64_t millionths, std::int64_t prefix) {
-        return make_rule<unit_rules::kept_patches>(millionths, prefix);
+        return of<Rule>({millionths, prefix});
     }
     /// The square of that.
+    template <class Rule = unit_rules::kept_squares>
     [[nodiscard]] static constexpr mask kept_squares(std::int64_t millionths, std::int64_t prefix) {
-        return make_rule<unit_rules::kept_squares>(millionths, prefix);
+        return of<Rule>({millionths, prefix});
     }
 
     using rule::in;
@@ -201,11 +239,20 @@ class mask : public rule {
     /// What a band is among the tokens of the other side; another mask has no form there.
     [[nodiscard]] constexpr mask on_encoder() const {
         if (!is<mask_rules::band>()) {
-            throw error("masks", name() + " has no form on an encoder's side: only bidirectional and windows");
+            detail::refuse("masks", {name(), " has no form on an encoder's side: only bidirectional and windows"});
         }
         const mask_rules::band& own = as<mask_rules::band>();
         return own.left < 0 && own.right < 0 ? encoder() : encoder_window(own.left, own.right);
     }
+
+  private:
+    /// Of the numbers of its text form.
+    template <class Rule, std::size_t N>
+    [[nodiscard]] static constexpr mask of(const std::int64_t (&numbers)[N]) {
+        static_assert(N == detail::text_parameters<Rule>, "one number for each parameter of the rule");
+        return {detail::table_of<Rule>, detail::words_of(detail::table_of<Rule>, numbers)};
+    }
+    constexpr mask(const detail::rule_table& table, const detail::rule_parameters& words) : rule(table, words) {}
 };
 
 }  // namespace floptally

@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/breakdown.hpp>
+#include <floptally/detail/array_view.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/flops.hpp>
 #include <floptally/tally.hpp>
@@ -44,7 +45,7 @@ namespace detail {
 
 inline void require_finite_positive(double value, const char* field) {
     if (!(value > 0) || value > std::numeric_limits<double>::max()) {
-        throw error(field, "must be a finite number above 0, got " + std::to_string(value));
+        detail::refuse(field, {"must be a finite number above 0, got ", std::to_string(value)});
     }
 }
 
@@ -87,14 +88,14 @@ inline double gpu_seconds_of(const measurement& step) {
 /// MFU of a step in mixed precision: the time that each component would need at the peak of its own precision, over the
 /// time that it took. `step.peak_tflops` serves the components that `peaks` does not name.
 [[nodiscard]] inline double mixed_precision_mfu(const breakdown& work, const measurement& step,
-                                                std::span<const component_peak> peaks) {
+                                                const detail::array_view<component_peak>& peaks) {
     const double gpu_seconds = detail::gpu_seconds_of(step);
     for (std::size_t i = 0; i < peaks.size(); ++i) {
         detail::require_finite_positive(peaks[i].peak_tflops, "peak_tflops");
         static_cast<void>(work[peaks[i].component]);  // An unknown component is an error, never silently the default.
         for (std::size_t j = 0; j < i; ++j) {
             if (peaks[j].component == peaks[i].component) {
-                throw error("component", "\"" + std::string(peaks[i].component) + "\" has two peaks");
+                detail::refuse("component", {"\"", peaks[i].component, "\" has two peaks"});
             }
         }
     }

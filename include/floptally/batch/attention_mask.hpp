@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
 
@@ -26,11 +27,11 @@ concept flag_range = requires(const Range& range) {
 /// Throws what is wrong with the flag at `at`: 1 after a hole in its row, or neither 0 nor 1.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_flag(std::int64_t flag, std::size_t at, std::size_t columns) {
     if (flag == 1) {
-        throw error(indexed("attention_mask", at),
-                    "is 1 after the real tokens of row " + std::to_string(at / columns) +
-                        " have ended: they must stand together, with padding before or after them");
+        detail::refuse(indexed("attention_mask", at),
+                       {"is 1 after the real tokens of row ", at / columns,
+                        " have ended: they must stand together, with padding before or after them"});
     }
-    throw error(indexed("attention_mask", at), "must be 0 or 1, got " + std::to_string(flag));
+    detail::refuse(indexed("attention_mask", at), {"must be 0 or 1, got ", std::to_string(flag)});
 }
 
 }  // namespace detail
@@ -46,13 +47,11 @@ class attention_mask_rows {
         : flags_(flags.data()), rows_(rows), columns_(columns) {
         const std::uint64_t shape = checked_multiply(rows, columns, "attention_mask");
         if (shape != flags.size()) {
-            throw error("attention_mask", "must have " + std::to_string(rows) + " x " + std::to_string(columns) +
-                                              " = " + std::to_string(shape) + " entries, got " +
-                                              std::to_string(flags.size()));
+            detail::refuse("attention_mask",
+                           {"must have ", rows, " x ", columns, " = ", shape, " entries, got ", flags.size()});
         }
         if (columns > max_sequence_length) {
-            throw error("attention_mask", "has rows of " + std::to_string(columns) + " tokens, above " +
-                                              std::to_string(max_sequence_length));
+            detail::refuse("attention_mask", {"has rows of ", columns, " tokens, above ", max_sequence_length});
         }
     }
 

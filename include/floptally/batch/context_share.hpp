@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally {
 
@@ -20,7 +19,7 @@ class context_share {
     /// That of one of `cp` ranks; all of it, of which there is nothing to say, where `cp` is 1.
     constexpr context_share(std::uint64_t cp, std::uint64_t rank) : cp_(cp == 1 ? 0 : cp), rank_(rank) {
         if (rank >= cp) {
-            throw error("cp_rank", "must be below cp = " + std::to_string(cp) + ", got " + std::to_string(rank));
+            detail::refuse("cp_rank", {"must be below cp = ", cp, ", got ", rank});
         }
     }
 

@@ -3,11 +3,10 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/length_sums.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/sequence.hpp>
 
 /// @file
@@ -23,7 +22,7 @@ class listed_grids {
 
     constexpr listed_grids(std::span<const T> grid_thw) : numbers_(grid_thw) {  // NOLINT: a view
         if (numbers_.size() % 3 != 0) {
-            throw error("grid_thw", "must have three numbers for each grid, got " + std::to_string(numbers_.size()));
+            detail::refuse("grid_thw", {"must have three numbers for each grid, got ", numbers_.size()});
         }
     }
 

@@ -14,6 +14,7 @@
 #include <floptally/conventions/torchtitan.hpp>
 #include <floptally/conventions/verl.hpp>
 #include <floptally/conventions/vllm.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -57,7 +58,7 @@ inline constexpr std::array<const convention*, 22> all{&exact,
         }
         append_item(known, preset->name);
     }
-    throw error("convention", "unknown name \"" + std::string(name) + "\"; known: " + known);
+    detail::refuse("convention", {"unknown name \"", name, "\"; known: ", known});
 }
 
 }  // namespace floptally

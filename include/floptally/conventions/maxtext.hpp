@@ -25,7 +25,7 @@ namespace maxtext {
 /// n², less the square of what is beyond the window: twice the pairs of a sliding window where its triangle is taken
 /// for half of a square, c² + 2W(L − c) with c = min(L, W).
 struct window_squares : mask_rules::of_window<window_squares> {
-    static constexpr std::string_view name = "window_squares";
+    static constexpr std::string_view name = "window_squares"sv;
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());
@@ -49,7 +49,7 @@ struct window_squares : mask_rules::of_window<window_squares> {
 struct chunk_squares {
     std::int32_t tokens;
 
-    static constexpr std::string_view name = "chunk_squares";
+    static constexpr std::string_view name = "chunk_squares"sv;
     static constexpr rule_parameter parameters[] = {{"attention_chunk_size", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -72,7 +72,7 @@ struct best_compressed_squares {
     std::int32_t ratio;
     std::int32_t keys;
 
-    static constexpr std::string_view name = "best_compressed_squares";
+    static constexpr std::string_view name = "best_compressed_squares"sv;
     static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -122,17 +122,17 @@ namespace conventions {
 
 /// MaxText `calculate_tflops_training_per_device`.
 inline constexpr convention maxtext{
-    .name = "maxtext",
-    .summary = "every matmul; causal attention as L²/2, a window as LW − W²/2, a chunk as C²/2",
+    .name = "maxtext"sv,
+    .summary = "every matmul; causal attention as L²/2, a window as LW − W²/2, a chunk as C²/2"sv,
     .causal = causal_pairs::half_square,
     .delta_rule_flops = 8,
     .pairs = floptally::maxtext::count_pairs};
 
 /// The same since its change 4410 (July 2026), which has DeepSeek-V4, and indexers as any part of a layer.
 inline constexpr convention maxtext_2026{
-    .name = "maxtext_2026",
+    .name = "maxtext_2026"sv,
     .summary =
-        "as maxtext; compressed keys as L²/2R, the best K of them as LK − K²R/2, indexers as any part of a layer",
+        "as maxtext; compressed keys as L²/2R, the best K of them as LK − K²R/2, indexers as any part of a layer"sv,
     .causal = maxtext.causal,
     .counted = maxtext.counted.without(term::teacher_scores),
     .delta_rule_flops = maxtext.delta_rule_flops,

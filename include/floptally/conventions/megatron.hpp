@@ -23,7 +23,7 @@ namespace megatron_bridge {
 
 /// n² of a sequence that is not longer than a sliding window; nothing of a longer one.
 struct within_window : mask_rules::of_window<within_window> {
-    static constexpr std::string_view name = "within_window";
+    static constexpr std::string_view name = "within_window"sv;
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const std::uint64_t end = mask_rules::end_of(s);
@@ -49,7 +49,7 @@ struct within_window : mask_rules::of_window<within_window> {
 
 /// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
 struct limited_by_window : mask_rules::of_window<limited_by_window> {
-    static constexpr std::string_view name = "limited_by_window";
+    static constexpr std::string_view name = "limited_by_window"sv;
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return mask_rules::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : mask_rules::band{left, 0}(s);
@@ -82,8 +82,8 @@ namespace conventions {
 
 /// Megatron-LM `num_floating_point_operations` (training.py). It has no formula of sparse attention: no indexer counts.
 inline constexpr convention megatron{
-    .name = "megatron",
-    .summary = "6 x matmul weights x tokens + causal attention as L²/2; no router, windows ignored",
+    .name = "megatron"sv,
+    .summary = "6 x matmul weights x tokens + causal attention as L²/2; no router, windows ignored"sv,
     .causal = causal_pairs::half_square,
     .windows = window_pairs::ignored,
     .counted = products.without(term::router)
@@ -98,8 +98,8 @@ inline constexpr convention megatron{
 /// Megatron-Bridge: Megatron-LM's, with windows, and with an indexer as the plan trains it: projections forward and dW,
 /// scores over all keys, their gradients and the teacher's QKᵀ over the keys of the loss.
 inline constexpr convention megatron_bridge{
-    .name = "megatron_bridge",
-    .summary = "as megatron; a window that is shorter than the sequence as attended",
+    .name = "megatron_bridge"sv,
+    .summary = "as megatron; a window that is shorter than the sequence as attended"sv,
     .causal = megatron.causal,
     .counted = megatron.counted.with(term::index_linear).with(term::index_scores).with(term::teacher_scores),
     .delta_rule_flops = megatron.delta_rule_flops,
@@ -108,8 +108,8 @@ inline constexpr convention megatron_bridge{
 
 /// NeMo Automodel's formulas of each model.
 inline constexpr convention nemo_automodel{
-    .name = "nemo_automodel",
-    .summary = "as megatron, without the norms inside latent attention",
+    .name = "nemo_automodel"sv,
+    .summary = "as megatron, without the norms inside latent attention"sv,
     .causal = megatron.causal,
     .windows = megatron.windows,
     .counted = megatron.counted.without(term::latent_norm).with(term::index_linear).with(term::index_scores),
@@ -118,8 +118,8 @@ inline constexpr convention nemo_automodel{
     .indexer = indexer_backward::as_layers};
 
 /// NeMo Automodel's formula of hybrids (Nemotron-H), the one that counts routers.
-inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid",
-                                                  .summary = "as nemo_automodel, with routers",
+inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid"sv,
+                                                  .summary = "as nemo_automodel, with routers"sv,
                                                   .causal = nemo_automodel.causal,
                                                   .windows = nemo_automodel.windows,
                                                   .counted = nemo_automodel.counted.with(term::router),

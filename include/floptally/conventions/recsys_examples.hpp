@@ -25,7 +25,7 @@ namespace recsys_examples {
 struct history_squares {
     std::int32_t flags;  ///< of an unlimited mask, as `detail::hstu_flags` has them
 
-    static constexpr std::string_view name = "hstu_history_squares";
+    static constexpr std::string_view name = "hstu_history_squares"sv;
     static constexpr rule_parameter parameters[] = {{"flags", 0, 3, 0}};
     static constexpr bool frames_are_sequences = false;
 
@@ -38,7 +38,7 @@ struct history_squares {
 struct other_pairs {
     std::int32_t flags;  ///< of an unlimited mask, as `detail::hstu_flags` has them
 
-    static constexpr std::string_view name = "hstu_other_pairs";
+    static constexpr std::string_view name = "hstu_other_pairs"sv;
     static constexpr rule_parameter parameters[] = {{"flags", 0, 3, 0}};
     static constexpr bool frames_are_sequences = false;
 
@@ -68,8 +68,8 @@ namespace conventions {
 
 /// recsys-examples `cal_hstu_flops`.
 inline constexpr convention recsys_examples{
-    .name = "recsys_examples",
-    .summary = "HSTU layers only, with gate and residual; history as h²/2, attention backward 2.5x; windows ignored",
+    .name = "recsys_examples"sv,
+    .summary = "HSTU layers only, with gate and residual; history as h²/2, attention backward 2.5x; windows ignored"sv,
     .causal = causal_pairs::half_square,
     .windows = window_pairs::ignored,
     .backward = attention_backward::flash,

@@ -38,8 +38,8 @@ namespace conventions {
 /// torchtitan's `get_nparams_and_flops` of each model since August 2026: 6 x active parameters, the attention of each
 /// layer by its own window, an indexer as any other part; streams of hyper-connections are mixed for nothing.
 inline constexpr convention torchtitan_2026{
-    .name = "torchtitan_2026",
-    .summary = "6 x active parameters without embeddings, norms too; attention as L², a window as L x min(L, W)",
+    .name = "torchtitan_2026"sv,
+    .summary = "6 x active parameters without embeddings, norms too; attention as L², a window as L x min(L, W)"sv,
     .causal = causal_pairs::full_square,
     .windows = window_pairs::ignored,
     .counted = products.with(term::norm)

@@ -28,9 +28,9 @@ namespace conventions {
 
 /// verl `FlopsCounter`, to June 2026.
 inline constexpr convention verl{
-    .name = "verl",
+    .name = "verl"sv,
     .summary =
-        "causal attention as L²/2, embedding look-up as a GEMM; a window as L x min(L, W)/2 where layers alternate",
+        "causal attention as L²/2, embedding look-up as a GEMM; a window as L x min(L, W)/2 where layers alternate"sv,
     .causal = causal_pairs::half_square,
     .windows = window_pairs::ignored,
     .counted = products.with(term::embedding).with(term::tied_embedding),
@@ -38,8 +38,8 @@ inline constexpr convention verl{
 
 /// verl `FlopsCounter` since its change 6389 (July 2026), which has Qwen3.5: 15 FLOPs of training, five forward, an
 /// element of a gated delta net's state.
-inline constexpr convention verl_2026{.name = "verl_2026",
-                                      .summary = "as verl; 5 FLOPs forward an element of a delta rule's state",
+inline constexpr convention verl_2026{.name = "verl_2026"sv,
+                                      .summary = "as verl; 5 FLOPs forward an element of a delta rule's state"sv,
                                       .causal = verl.causal,
                                       .windows = verl.windows,
                                       .counted = verl.counted,

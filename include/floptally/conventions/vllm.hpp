@@ -28,8 +28,8 @@ namespace conventions {
 
 /// vLLM's `ModelMetrics`, to be counted with `counted_passes::forward`.
 inline constexpr convention vllm_prefill{
-    .name = "vllm_prefill",
-    .summary = "new tokens x context, or x min(context, W); lm_head of one token a request; no router",
+    .name = "vllm_prefill"sv,
+    .summary = "new tokens x context, or x min(context, W); lm_head of one token a request; no router"sv,
     .causal = causal_pairs::full_square,
     .windows = window_pairs::ignored,
     .counted = products.without(term::router),

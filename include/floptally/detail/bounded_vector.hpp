@@ -3,11 +3,10 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <type_traits>
 
 #include <floptally/detail/array_view.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally::detail {
 
@@ -16,7 +15,7 @@ namespace floptally::detail {
 /// clearing them would cost more than the work.
 template <class T, std::size_t Capacity>
 class bounded_vector {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(__is_trivially_copyable(T));
 
   public:
     constexpr bounded_vector() {
@@ -35,7 +34,7 @@ class bounded_vector {
     /// One more element, unset at run time; past the capacity an error that names `field`.
     constexpr T& append(const char* field) {
         if (size_ == Capacity) {
-            throw error(field, "more than the " + std::to_string(Capacity) + " that fit");
+            refuse(field, {"more than the ", Capacity, " that fit"});
         }
         return elements_[size_++];
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/text.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -20,7 +22,7 @@ namespace detail {
 /// Out of the way of the sum or product that did fit.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
                                                                   std::uint64_t b, std::string_view field) {
-    throw overflow(field, std::to_string(a) + operation + std::to_string(b) + " does not fit 64 bits");
+    throw overflow(field, text_of({a, operation, b, " does not fit 64 bits"}));
 }
 
 }  // namespace detail
@@ -45,12 +47,13 @@ namespace detail {
 
 /// Decimal digits of a 128-bit integer.
 [[nodiscard]] inline std::string to_string(uint128 value) {
-    std::string digits;
+    char digits[39];
+    std::size_t at = sizeof digits;
     do {
-        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10U)));
+        digits[--at] = static_cast<char>('0' + static_cast<int>(value % 10U));
         value /= 10U;
     } while (value != 0);
-    return digits;
+    return {digits + at, sizeof digits - at};
 }
 
 }  // namespace floptally

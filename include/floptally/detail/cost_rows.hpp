@@ -8,6 +8,7 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/list.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -142,7 +143,7 @@ class cost_rows {
                     continue;  // has them already
                 }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
-                    throw error("masks", attends.name() + " has no form with prefix tokens: only bidirectional");
+                    refuse("masks", {attends.name(), " has no form with prefix tokens: only bidirectional"});
                 }
                 add(row, statistic::tokens, checked_multiply(2, n, "prefix tokens"));
                 add(row, statistic::count, checked_multiply(n, n, "prefix tokens"));

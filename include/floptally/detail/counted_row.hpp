@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/convention.hpp>
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
@@ -142,16 +142,14 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     for (std::size_t i = 0; i < plan.repeated.size(); ++i) {
         const repeated_work& one = plan.repeated[i];
         if (one.ranks == 0 || one.ranks > most_ranks) {
-            throw error(indexed("plan.repeated", i),
-                        "ranks must be from 1 to 16777216, got " + std::to_string(one.ranks));
+            refuse(indexed("plan.repeated", i), {"ranks must be from 1 to 16777216, got ", one.ranks});
         }
         bool named = false;
         for (const cost_row& row : model.rows()) {
             named = named || matches(one.weights, model.components()[row.component].view(), model.weight_name(row));
         }
         if (!named) {
-            throw error(indexed("plan.repeated", i),
-                        "no component or weight is named \"" + std::string(one.weights.view()) + "\"");
+            refuse(indexed("plan.repeated", i), {"no component or weight is named \"", one.weights.view(), "\""});
         }
     }
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
 
@@ -23,27 +24,27 @@ concept integer = std::integral<T> && sizeof(T) >= 4 && sizeof(T) <= 8;
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_length(std::string_view field, std::size_t i, T length) {
     const std::string bound = std::cmp_less(length, 0) ? "at least 0" : "at most 4294967295";
-    throw error(indexed(field, i), "must be " + bound + ", got " + std::to_string(length));
+    refuse(indexed(field, i), {"must be ", bound, ", got ", length});
 }
 
 /// Throws what is wrong with boundary i, which stands after another.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_boundary(std::string_view field, std::size_t i, T before,
                                                             T boundary) {
-    std::string bound = "at most 4294967295 above the boundary before it, " + std::to_string(before);
+    std::string bound = text_of({"at most 4294967295 above the boundary before it, ", before});
     if (std::cmp_less(boundary, 0)) {
         bound = "at least 0";
     } else if (boundary < before) {
-        bound = "at least the boundary before it, " + std::to_string(before);
+        bound = text_of({"at least the boundary before it, ", before});
     }
-    throw error(indexed(field, i), "must be " + bound + ", got " + std::to_string(boundary));
+    refuse(indexed(field, i), {"must be ", bound, ", got ", boundary});
 }
 
 /// Throws where the first boundary is not 0.
 template <integer T>
 constexpr void require_start(std::string_view field, T boundary) {
     if (boundary != 0) {
-        throw error(indexed(field, 0), "must be 0, got " + std::to_string(boundary));
+        refuse(indexed(field, 0), {"must be 0, got ", boundary});
     }
 }
 
@@ -51,23 +52,20 @@ constexpr void require_start(std::string_view field, T boundary) {
 constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot,
                             std::string_view slots_field = "cu_seqlens_padded") {
     if (slot < length) {
-        throw error(indexed(slots_field, i + 1),
-                    "leaves a slot of " + std::to_string(slot) + " tokens for a sequence of " + std::to_string(length));
+        refuse(indexed(slots_field, i + 1), {"leaves a slot of ", slot, " tokens for a sequence of ", length});
     }
 }
 
 constexpr void require_row_length(std::uint64_t row_length) {
     if (row_length > max_sequence_length) {
-        throw error("row_length",
-                    "must be at most " + std::to_string(max_sequence_length) + ", got " + std::to_string(row_length));
+        refuse("row_length", {"must be at most ", max_sequence_length, ", got ", row_length});
     }
 }
 
 /// Throws where length i is longer than its row.
 constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64_t length, std::uint64_t row_length) {
     if (length > row_length) {
-        throw error(indexed(field, i), "must be at most the row_length, " + std::to_string(row_length) + ", got " +
-                                           std::to_string(length));
+        refuse(indexed(field, i), {"must be at most the row_length, ", row_length, ", got ", length});
     }
 }
 
@@ -75,16 +73,15 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
                                                                          std::string_view other,
                                                                          std::size_t other_has) {
-    throw error(field, "has " + std::to_string(has) + " boundaries, " + std::string(other) + " has " +
-                           std::to_string(other_has));
+    refuse(field, {"has ", has, " boundaries, ", other, " has ", other_has});
 }
 
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
     const std::string bound = std::cmp_less(num_real_seqs, 0)
                                   ? "at least 0"
-                                  : "at most the " + std::to_string(sequences) + " sequences of cu_seqlens";
-    throw error("num_real_seqs", "must be " + bound + ", got " + std::to_string(num_real_seqs));
+                                  : text_of({"at most the ", sequences, " sequences of cu_seqlens"});
+    refuse("num_real_seqs", {"must be ", bound, ", got ", num_real_seqs});
 }
 
 }  // namespace floptally::detail

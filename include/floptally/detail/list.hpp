@@ -6,12 +6,11 @@
 #include <initializer_list>
 #include <limits>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <floptally/detail/array_view.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally::detail {
 
@@ -22,7 +21,7 @@ namespace floptally::detail {
 /// to each other by such numbers.
 template <class T>
 class list {
-    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    static_assert(__is_trivially_copyable(T) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
   public:
     constexpr list() = default;
@@ -31,10 +30,9 @@ class list {
     constexpr list(std::initializer_list<T> values) { assign(values.begin(), values.size()); }
 
     constexpr list(const list& other) { assign(other.begin(), other.size()); }
-    constexpr list(list&& other) noexcept
-        : elements_(std::exchange(other.elements_, nullptr)),
-          size_(std::exchange(other.size_, 0)),
-          capacity_(std::exchange(other.capacity_, 0)) {}
+    constexpr list(list&& other) noexcept : elements_(other.elements_), size_(other.size_), capacity_(other.capacity_) {
+        other.leave();
+    }
     constexpr list& operator=(const list& other) {
         if (this != &other) {
             assign(other.begin(), other.size());
@@ -42,10 +40,13 @@ class list {
         return *this;
     }
     constexpr list& operator=(list&& other) noexcept {
-        list taken(std::move(other));
-        std::swap(elements_, taken.elements_);
-        std::swap(size_, taken.size_);
-        std::swap(capacity_, taken.capacity_);
+        if (this != &other) {
+            release();
+            elements_ = other.elements_;
+            size_ = other.size_;
+            capacity_ = other.capacity_;
+            other.leave();
+        }
         return *this;
     }
     constexpr ~list() { release(); }
@@ -155,7 +156,7 @@ class list {
             count = most;
         }
         if (count > most) {
-            throw error(field, "more than the " + std::to_string(most) + " that 32 bits number");
+            refuse(field, {"more than the ", most, " that 32 bits number"});
         }
         T* larger = nullptr;
         if (std::is_constant_evaluated()) {
@@ -168,6 +169,13 @@ class list {
         release();
         elements_ = larger;
         capacity_ = static_cast<std::uint32_t>(count);
+    }
+
+    /// Whose elements are another's now.
+    constexpr void leave() {
+        elements_ = nullptr;
+        size_ = 0;
+        capacity_ = 0;
     }
 
     constexpr void release() {

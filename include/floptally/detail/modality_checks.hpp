@@ -6,6 +6,7 @@
 
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/model/modality.hpp>
@@ -26,10 +27,8 @@ constexpr void require_amounts(view seen) {
 /// Throws where what is added would be lost: a model without that tower.
 constexpr void require_modality(const mask_set& masks, modality which, const char* field) {
     if (!masks.has(which)) {
-        throw error(field, std::string("this model has no ")
-                               .append(name_of(which))
-                               .append(which == modality::text ? "" : " tower")
-                               .append(": build the tally with the masks() of one that has"));
+        refuse(field, {"this model has no ", name_of(which), which == modality::text ? "" : " tower",
+                       ": build the tally with the masks() of one that has"});
     }
 }
 
@@ -37,36 +36,30 @@ constexpr void require_modality(const mask_set& masks, modality which, const cha
     return g.frame_patches() > max_sequence_length;
 }
 /// "2 x 10 x 12 patches"
-[[nodiscard]] inline std::string shown(const grid& g) {
-    return std::to_string(g.t) + " x " + std::to_string(g.h) + " x " + std::to_string(g.w) + " patches";
-}
+[[nodiscard]] inline std::string shown(const grid& g) { return text_of({g.t, " x ", g.h, " x ", g.w, " patches"}); }
 
 /// Throws where a grid is too large, or does not divide as a model's masks want it.
 constexpr void check_grid(const grid& g, const mask_set& masks) {
     require_modality(masks, modality::vision, "grid");
     if (has_too_large_a_frame(g)) {
-        throw error("grid", shown(g) + ": a frame is above " + std::to_string(max_sequence_length));
+        refuse("grid", {shown(g), ": a frame is above ", max_sequence_length});
     }
     for (const rule& m : masks) {
         const grid_problem problem = m.problem_of(g);
-        const std::string side = std::to_string(m.parameters().of[0]);
+        const std::int32_t side = m.parameters().of[0];
         if (problem == grid_problem::does_not_divide) {
-            throw error("grid", shown(g) + " do not divide by the spatial_merge_size " + side);
+            refuse("grid", {shown(g), " do not divide by the spatial_merge_size ", side});
         }
         if (problem == grid_problem::leaves_nothing) {
-            throw error("grid", shown(g)
-                                    .append(" are too few for convolutions over ")
-                                    .append(side)
-                                    .append(" x ")
-                                    .append(side)
-                                    .append(" of them"));
+            refuse("grid", {shown(g), " are too few for convolutions over ", side, " x ", side, " of them"});
         }
         if (problem == grid_problem::not_listed) {
-            const std::string other = std::to_string(m.parameters().of[2]);
-            throw error("grid", shown(g) + ": a frame must have " + side + (side == other ? "" : " or " + other));
+            const std::int32_t other = m.parameters().of[2];
+            const std::string also = side == other ? "" : text_of({" or ", other});
+            refuse("grid", {shown(g), ": a frame must have ", side, also});
         }
         if (problem == grid_problem::too_large) {
-            throw error("grid", shown(g) + ": a clip is above " + std::to_string(max_sequence_length));
+            refuse("grid", {shown(g), ": a clip is above ", max_sequence_length});
         }
     }
 }
@@ -80,7 +73,7 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
 /// Throws where they do not.
 constexpr void require_room(const grid& real, const grid& slot) {
     if (!has_room(real, slot)) {
-        throw error("grid", "a slot of " + shown(slot) + " has no room for " + shown(real));
+        refuse("grid", {"a slot of ", shown(slot), " has no room for ", shown(real)});
     }
 }
 

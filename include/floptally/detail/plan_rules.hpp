@@ -9,6 +9,7 @@
 #include <floptally/cost.hpp>
 #include <floptally/detail/array_view.hpp>
 #include <floptally/detail/counted_row.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/model/model_part.hpp>
 #include <floptally/training_plan.hpp>
@@ -144,11 +145,11 @@ class plan_rules {
             throw error(field(i), unknown(parts, rule));
         }
         if (!held) {
-            throw error(field(i), "\"" + std::string(rule.weights.view()) + "\" stands in none of these layers");
+            refuse(field(i), {"\"", rule.weights.view(), "\" stands in none of these layers"});
         }
         if (rule.state == weight_state::lora && !adapts) {
-            throw error(field(i), "LoRA needs a weight matrix, and \"" + std::string(rule.weights.view()) +
-                                      "\" has none that an adapter fits");
+            refuse(field(i),
+                   {"LoRA needs a weight matrix, and \"", rule.weights.view(), "\" has none that an adapter fits"});
         }
     }
 
@@ -157,21 +158,19 @@ class plan_rules {
         std::string names_so_far = ",";
         for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
-                std::string name(part.cost.components()[row.component].view());
                 const std::string_view weight = part.cost.weight_name(row);
-                if (!weight.empty()) {
-                    name.append("/").append(weight);
-                }
+                const std::string name =
+                    text_of({part.cost.components()[row.component].view(), weight.empty() ? "" : "/", weight});
                 if (has_weight(row.kind) && matches(rule.part.view(), part.name.view()) &&
-                    names_so_far.find("," + name + ",") == std::string::npos) {
-                    names_so_far.append(name).append(",");
+                    names_so_far.find(text_of({",", name, ","})) == std::string::npos) {
+                    append(names_so_far, {name, ","});
                     append_item(known, name);
                 }
             }
         }
-        const std::string in_part = rule.part.view() == "*" ? "" : " in part \"" + std::string(rule.part.view()) + "\"";
-        return "no weight is named \"" + std::string(rule.weights.view()) + "\"" + in_part +
-               (known.empty() ? "" : "; known: " + known);
+        const bool is_any = rule.part.view() == "*";
+        return text_of({"no weight is named \"", rule.weights.view(), "\"", is_any ? "" : " in part \"",
+                        is_any ? "" : rule.part.view(), is_any ? "" : "\"", known.empty() ? "" : "; known: ", known});
     }
 
     /// An lm_head that is the embedding's table trains with it or not at all.

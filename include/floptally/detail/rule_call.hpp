@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <string_view>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
 namespace floptally::detail {
@@ -15,8 +14,7 @@ namespace floptally::detail {
 /// A parameter, or an error that names it.
 [[nodiscard]] constexpr std::int32_t in_range(const rule_parameter& of, std::int64_t value) {
     if (value < of.least || value > of.most) {
-        throw error(of.name, "must be from " + std::to_string(of.least) + " to " + std::to_string(of.most) + ", got " +
-                                 std::to_string(value));
+        refuse(of.name, {"must be from ", of.least, " to ", of.most, ", got ", value});
     }
     return static_cast<std::int32_t>(value);
 }
@@ -32,7 +30,7 @@ namespace floptally::detail {
         value = is_whole ? 10 * value + digit : 0;
     }
     if (!is_whole) {
-        throw error(field, "must be a whole number, got \"" + std::string(text) + "\"");
+        refuse(field, {"must be a whole number, got \"", text, "\""});
     }
     return is_negative ? -value : value;
 }
@@ -46,7 +44,7 @@ namespace floptally::detail {
     }
     std::string_view rest = text.substr(name.size());
     if (!rest.empty() && (rest.back() != ')' || rest.size() < 3)) {
-        throw error("rule", "\"" + std::string(text) + "\": its numbers must stand in brackets");
+        refuse("rule", {"\"", text, "\": its numbers must stand in brackets"});
     }
     rest = rest.empty() ? rest : rest.substr(1, rest.size() - 2);
     for (std::size_t i = 0; i < count; ++i) {
@@ -59,7 +57,7 @@ namespace floptally::detail {
                                                                 : is_named && item.substr(0, assigned) == of.name;
         if (!is_own) {
             if (of.fallback == rule_parameter::none) {
-                throw error("rule", "\"" + std::string(text) + "\" lacks a number, " + std::string(of.name));
+                refuse("rule", {"\"", text, "\" lacks a number, ", of.name});
             }
             values[i] = of.fallback;
             continue;
@@ -68,7 +66,7 @@ namespace floptally::detail {
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     }
     if (!rest.empty()) {
-        throw error("rule", "\"" + std::string(text) + "\" has \"" + std::string(rest) + "\" besides its numbers");
+        refuse("rule", {"\"", text, "\" has \"", rest, "\" besides its numbers"});
     }
     return true;
 }

@@ -16,16 +16,19 @@ namespace floptally::detail {
 template <std::size_t N>
 struct int_words {
     std::int32_t of[N];
-    [[nodiscard]] friend constexpr bool operator==(const int_words&, const int_words&) = default;
 };
 using rule_parameters = int_words<4>;
 
+[[nodiscard]] constexpr bool operator==(const rule_parameters& a, const rule_parameters& b) {
+    return a.of[0] == b.of[0] && a.of[1] == b.of[1] && a.of[2] == b.of[2] && a.of[3] == b.of[3];
+}
+
 template <class Rule>
-inline constexpr std::size_t parameter_words = std::is_empty_v<Rule> ? 0 : sizeof(Rule) / 4;
+inline constexpr std::size_t parameter_words = __is_empty(Rule) ? 0 : sizeof(Rule) / 4;
 
 template <class Rule>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Rule rule_from(const rule_parameters& words) {
-    if constexpr (std::is_empty_v<Rule>) {
+    if constexpr (__is_empty(Rule)) {
         return Rule{};
     } else {
         int_words<parameter_words<Rule>> own{};
@@ -38,7 +41,7 @@ template <class Rule>
 template <class Rule>
 [[nodiscard]] constexpr rule_parameters parameters_of(const Rule& made) {
     rule_parameters words{};
-    if constexpr (!std::is_empty_v<Rule>) {
+    if constexpr (!__is_empty(Rule)) {
         const auto own = __builtin_bit_cast(int_words<parameter_words<Rule>>, made);
         for (std::size_t i = 0; i < parameter_words<Rule>; ++i) {
             words.of[i] = own.of[i];

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/sequence.hpp>
@@ -33,12 +33,11 @@ namespace floptally::detail {
 constexpr void check_sequence(const sequence& s) {
     const std::uint64_t end = end_of(s);
     if (is_too_long(s)) {
-        throw error("past", "past + length must be at most " + std::to_string(max_sequence_length) + ", got " +
-                                std::to_string(s.past) + " + " + std::to_string(s.length));
+        refuse("past", {"past + length must be at most ", max_sequence_length, ", got ", s.past, " + ", s.length});
     }
     if (has_parts_beyond_its_end(s)) {
-        throw error("targets", "context + targets must be at most past + length (" + std::to_string(end) + "), got " +
-                                   std::to_string(s.context) + " + " + std::to_string(s.targets));
+        refuse("targets",
+               {"context + targets must be at most past + length (", end, "), got ", s.context, " + ", s.targets});
     }
     if (lacks_a_target_group(s)) {
         throw error("target_group", "must be at least 1 where there are targets, got 0");
@@ -47,7 +46,7 @@ constexpr void check_sequence(const sequence& s) {
 
 constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t slot) {
     if (slot < real) {
-        throw error(field, "a slot of " + std::to_string(slot) + " has no room for " + std::to_string(real));
+        refuse(field, {"a slot of ", slot, " has no room for ", real});
     }
 }
 
@@ -74,8 +73,8 @@ constexpr void require_room(const sequence& real, const sequence& slot) {
     require_room("targets", real.targets, slot.targets);
     require_room("history", history_of(real), history_of(slot));
     if (has_other_groups(real, slot)) {
-        throw error("target_group", "a slot of groups of " + std::to_string(slot.target_group) +
-                                        " does not fit groups of " + std::to_string(real.target_group));
+        refuse("target_group",
+               {"a slot of groups of ", slot.target_group, " does not fit groups of ", real.target_group});
     }
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 
 namespace floptally {
@@ -16,8 +16,8 @@ constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads
     require_positive(num_kv_heads, "num_key_value_heads");
     require_positive(head_dim, "head_dim");
     if (num_heads % num_kv_heads != 0) {
-        throw error("num_key_value_heads", "must divide num_attention_heads (" + std::to_string(num_heads) + "), got " +
-                                               std::to_string(num_kv_heads));
+        detail::refuse("num_key_value_heads",
+                       {"must divide num_attention_heads (", num_heads, "), got ", num_kv_heads});
     }
 }
 

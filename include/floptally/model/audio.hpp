@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/bounded_vector.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -88,8 +88,8 @@ struct convolution_stem {
                 throw error("conv_kernel", "kernel_size, stride and dilation must be at least 1");
             }
             if (one.groups == 0 || channels % one.groups != 0 || one.out_channels % one.groups != 0) {
-                throw error("groups", "must divide the channels (" + std::to_string(channels) + " to " +
-                                          std::to_string(one.out_channels) + "), got " + std::to_string(one.groups));
+                detail::refuse("groups", {"must divide the channels (", channels, " to ", one.out_channels, "), got ",
+                                          one.groups});
             }
             rate = rate.after(one);
             const std::uint64_t taps =

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 
 namespace floptally {
 
@@ -56,16 +56,14 @@ class component_name {
     constexpr void assign(std::string_view prefix, std::string_view text) {
         const std::size_t length = prefix.size() + text.size();
         if (length == 0 || length > capacity) {
-            throw error("component",
-                        "a name must have 1 to 39 characters, got \"" + std::string(prefix).append(text).append("\""));
+            detail::refuse("component", {"a name must have 1 to 39 characters, got \"", prefix, text, "\""});
         }
         const char* from = prefix.empty() ? text.data() : prefix.data();
         for (std::size_t i = 0; i < length; ++i) {
             from = i == prefix.size() ? text.data() : from;
             text_[i] = *from++;
             if (text_[i] >= 0 && text_[i] < ' ') {
-                throw error("component", "a name must not have control characters, got \"" +
-                                             std::string(prefix).append(text).append("\""));
+                detail::refuse("component", {"a name must not have control characters, got \"", prefix, text, "\""});
             }
         }
         length_ = static_cast<std::uint8_t>(length);

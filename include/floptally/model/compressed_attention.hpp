@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 
 namespace floptally {
@@ -45,8 +46,7 @@ struct compressed_attention {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.qkv");
         if (width % o_groups != 0) {
-            throw error("o_groups", "must divide num_attention_heads x head_dim (" + std::to_string(width) + "), got " +
-                                        std::to_string(o_groups));
+            detail::refuse("o_groups", {"must divide num_attention_heads x head_dim (", width, "), got ", o_groups});
         }
         const value::set q_latent = value::made(0);
         const value::set q = value::made(1);
@@ -111,7 +111,7 @@ struct compressed_attention {
     /// Masks take numbers of 31 bits; what is beyond says its own name.
     [[nodiscard]] static constexpr std::int64_t signed_size(std::uint64_t size, const char* name) {
         if (size > 0x7FFF'FFFF) {
-            throw error(name, "must be at most 2147483647, got " + std::to_string(size));
+            detail::refuse(name, {"must be at most 2147483647, got ", size});
         }
         return static_cast<std::int64_t>(size);
     }

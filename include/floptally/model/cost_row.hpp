@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/dealing.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/model/term.hpp>
@@ -23,7 +22,7 @@ inline constexpr set context = 2;  ///< the output of the other side of an encod
 /// The n-th value that the part makes, 0 to 13, in any order. A residual sum of the part's result needs none.
 [[nodiscard]] constexpr set made(unsigned n) {
     if (n > 13) {
-        throw error("value", "a part has 14 values that it makes, 0 to 13, got " + std::to_string(n));
+        detail::refuse("value", {"a part has 14 values that it makes, 0 to 13, got ", n});
     }
     return static_cast<set>(4U << n);
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/statistics/measured.hpp>
 
@@ -121,8 +121,8 @@ struct moe {
         require_positive(intermediate_size, "moe_intermediate_size");
         const std::uint64_t choices = checked_add(num_experts, zero_experts, "moe.router");
         if (num_experts_per_tok > choices) {
-            throw error("num_experts_per_tok", "must be at most the " + std::to_string(choices) + " experts, got " +
-                                                   std::to_string(num_experts_per_tok));
+            detail::refuse("num_experts_per_tok",
+                           {"must be at most the ", choices, " experts, got ", num_experts_per_tok});
         }
         const std::uint64_t matrices = gated ? 3 : 2;
         const std::uint64_t h = where.hidden_size;

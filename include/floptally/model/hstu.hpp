@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model/model_part.hpp>
@@ -31,7 +31,7 @@ struct hstu_layer {
         require_positive(attention_dim, "attention_dim");
         require_positive(linear_dim, "linear_dim");
         if (output_blocks < 1 || output_blocks > 3) {
-            throw error("output_blocks", "must be 1, 2 or 3, got " + std::to_string(output_blocks));
+            detail::refuse("output_blocks", {"must be 1, 2 or 3, got ", output_blocks});
         }
         const auto product = [](std::uint64_t a, std::uint64_t b) { return checked_multiply(a, b, "hstu.uvqk"); };
         const std::uint64_t width = product(num_heads, linear_dim);
@@ -138,9 +138,8 @@ struct hstu {
         for (const hstu_mlp& mlp : preprocessing) {
             const std::size_t last = mlp.num_layers();
             if (last != 0 && mlp.layer_sizes[last - 1] != hidden_size) {
-                throw error("preprocessing_mlps", "the last layer must be as wide as hidden_size (" +
-                                                      std::to_string(hidden_size) + "), got " +
-                                                      std::to_string(mlp.layer_sizes[last - 1]));
+                detail::refuse("preprocessing_mlps", {"the last layer must be as wide as hidden_size (", hidden_size,
+                                                      "), got ", mlp.layer_sizes[last - 1]});
             }
             add_part("preprocessing", part_role::layer,
                      mlp.cost("hstu.preprocessing", term::preprocessing, hidden_size));

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 
 namespace floptally {
@@ -210,7 +211,7 @@ struct lightning_indexer {
   private:
     [[nodiscard]] constexpr std::int64_t ratio() const {
         if (compress_ratio > 0x7FFF'FFFF) {
-            throw error("compress_ratio", "must be at most 2147483647, got " + std::to_string(compress_ratio));
+            detail::refuse("compress_ratio", {"must be at most 2147483647, got ", compress_ratio});
         }
         return static_cast<std::int64_t>(compress_ratio);
     }

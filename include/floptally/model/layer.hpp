@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/array_view.hpp>
 #include <floptally/detail/bounded_vector.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 
@@ -71,7 +71,7 @@ class layer_masks {
         return layer_masks(detail::array_view<mask>(entries.begin(), entries.size()), false);
     }
     /// Layer i has entry i; a model with another number of layers is an error.
-    [[nodiscard]] static constexpr layer_masks list(std::span<const mask> entries) { return {entries, true}; }
+    [[nodiscard]] static constexpr layer_masks list(const detail::array_view<mask>& entries) { return {entries, true}; }
 
     [[nodiscard]] constexpr const rule& operator[](std::uint64_t layer_index) const {
         return known_[entries_[static_cast<std::size_t>(layer_index % size_)]];
@@ -79,8 +79,7 @@ class layer_masks {
 
     constexpr void require_layers(std::uint64_t num_layers) const {
         if (is_list_ && size_ != num_layers) {
-            throw error("layer_types",
-                        "lists " + std::to_string(size_) + " layers, the model has " + std::to_string(num_layers));
+            detail::refuse("layer_types", {"lists ", size_, " layers, the model has ", num_layers});
         }
     }
 
@@ -96,7 +95,7 @@ class layer_masks {
 
     constexpr void append(const rule& entry) {
         if (size_ == max_entries) {
-            throw error("layer_types", "more than the " + std::to_string(max_entries) + " that fit");
+            detail::refuse("layer_types", {"more than the ", max_entries, " that fit"});
         }
         entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
     }

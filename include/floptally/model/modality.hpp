@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/text.hpp>
+
 namespace floptally {
 
 /// The streams of statistics that a batch has. A model without towers has one; each tower has its own.
@@ -23,8 +25,8 @@ inline constexpr const char* modality_names[modality_count] = {"text", "vision",
 
 /// "tokens" of the text, "vision.tokens" of a tower.
 [[nodiscard]] inline std::string qualified(modality in, std::string_view name) {
-    std::string text(in == modality::text ? "" : name_of(in));
-    return text.append(in == modality::text ? "" : ".").append(name);
+    const bool is_text = in == modality::text;
+    return detail::text_of({is_text ? "" : name_of(in), is_text ? "" : ".", name});
 }
 
 }  // namespace floptally

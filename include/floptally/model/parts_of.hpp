@@ -54,8 +54,10 @@ class listed_parts {
             parts_[size_++] = next;
         }
     }
-    constexpr listed_parts(listed_parts&& other) noexcept
-        : parts_(std::exchange(other.parts_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    constexpr listed_parts(listed_parts&& other) noexcept : parts_(other.parts_), size_(other.size_) {
+        other.parts_ = nullptr;
+        other.size_ = 0;
+    }
     listed_parts(const listed_parts&) = delete;
     listed_parts& operator=(const listed_parts&) = delete;
     constexpr ~listed_parts() { delete[] parts_; }

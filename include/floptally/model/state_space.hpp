@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 
 namespace floptally {
@@ -133,8 +133,7 @@ struct rg_lru {
         require_positive(num_blocks, "num_attention_heads");
         require_positive(conv_kernel, "conv1d_width");
         if (lru_width % num_blocks != 0) {
-            throw error("lru_width", "must be a multiple of its " + std::to_string(num_blocks) + " blocks, got " +
-                                         std::to_string(lru_width));
+            detail::refuse("lru_width", {"must be a multiple of its ", num_blocks, " blocks, got ", lru_width});
         }
         const std::uint64_t block = lru_width / num_blocks;
         floptally::cost sum;

@@ -64,7 +64,7 @@ enum class term_backward : std::uint8_t {
 
 /// What a kind of product is: all that the library knows of it.
 struct term_meaning {
-    std::string_view name;
+    const char* name = "";
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/plan_rules.hpp>
 #include <floptally/model/model_part.hpp>
@@ -23,7 +23,7 @@ struct parameter_counts {
 
 /// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
 /// layers share, with the layer that stores them; of a rank's parts (`rank_parts`) only what the rank stores.
-[[nodiscard]] constexpr parameter_counts trained_parameters(std::span<const model_part> parts,
+[[nodiscard]] constexpr parameter_counts trained_parameters(const detail::array_view<model_part>& parts,
                                                             const training_plan& plan) {
     const detail::plan_rules rules(plan);
     rules.check(parts);

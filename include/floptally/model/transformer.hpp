@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 
 #include <floptally/cost.hpp>
+#include <floptally/detail/array_view.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/model/layer.hpp>
 #include <floptally/model/model_part.hpp>
 
@@ -34,8 +34,7 @@ struct vocabulary {
     /// `shared_weights`: the logits are computed once more by an lm_head that is counted elsewhere.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
-            throw error("padded_vocab_size", "must be at least vocab_size (" + std::to_string(size) + "), got " +
-                                                 std::to_string(padded_size));
+            detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
         }
         floptally::cost sum;
         sum.add("lm_head", linear{.in_features = hidden_size,
@@ -74,7 +73,7 @@ struct multi_token_prediction {
 
     /// The same as parts, which follow the model's own head: `parts` are those of one layer.
     template <class Add>
-    constexpr void for_each_part(std::span<const floptally::cost> parts, std::uint64_t hidden_size,
+    constexpr void for_each_part(const detail::array_view<floptally::cost>& parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
         const auto put = [&](part_role role, const floptally::cost& part) {
             add(model_part{.name = "mtp", .role = role, .cost = part.as_component("mtp")});

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/model/component_name.hpp>
@@ -164,8 +164,7 @@ struct attention_pooling {
         require_positive(num_heads, "num_attention_heads");
         require_positive(intermediate_size, "intermediate_size");
         if (hidden_size % num_heads != 0) {
-            throw error("num_attention_heads", "must divide hidden_size (" + std::to_string(hidden_size) + "), got " +
-                                                   std::to_string(num_heads));
+            detail::refuse("num_attention_heads", {"must divide hidden_size (", hidden_size, "), got ", num_heads});
         }
         const auto matrix = [](std::uint64_t in, std::uint64_t out, statistic rows, std::string_view weight,
                                value::set reads, value::set writes) {

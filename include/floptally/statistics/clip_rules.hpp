@@ -21,7 +21,7 @@ struct strided_frames {
     std::int32_t stride;
     std::int32_t chunk;
 
-    static constexpr std::string_view name = "strided_frames";
+    static constexpr std::string_view name = "strided_frames"sv;
     static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}, {"chunk", 0, 0xFFFF, 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
@@ -41,7 +41,7 @@ struct strided_squares {
     std::int32_t chunk;
     std::int32_t window;
 
-    static constexpr std::string_view name = "strided_squares";
+    static constexpr std::string_view name = "strided_squares"sv;
     static constexpr rule_parameter parameters[] = {
         {"field", -0x7FFF'FFFF}, {"stride", 1}, {"chunk", 0, 0xFFFF, 0}, {"window", 0, 0xFFFF, 0}};
 
@@ -58,7 +58,7 @@ struct strided_band {
     std::int32_t left;
     std::int32_t right;
 
-    static constexpr std::string_view name = "strided_band";
+    static constexpr std::string_view name = "strided_band"sv;
     static constexpr rule_parameter parameters[] = {
         {"field", -0x7FFF'FFFF}, {"stride", 1}, {"window.left", -1}, {"window.right", -1}};
 

@@ -23,7 +23,7 @@ struct grid_windows {
     std::int32_t patches;
     std::int32_t shift;
 
-    static constexpr std::string_view name = "grid_windows";
+    static constexpr std::string_view name = "grid_windows"sv;
     static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 1},
                                                     {.name = "shift", .least = 0, .fallback = 0}};
 
@@ -37,7 +37,7 @@ struct grid_windows {
 struct clip_squares {
     std::int32_t prefix;
 
-    static constexpr std::string_view name = "clip_squares";
+    static constexpr std::string_view name = "clip_squares"sv;
     static constexpr rule_parameter parameters[] = {{.name = "prefix_tokens", .least = 0, .fallback = 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
@@ -59,7 +59,7 @@ struct level_windows {
     std::int32_t shifted;
     std::int32_t shrinking;
 
-    static constexpr std::string_view name = "level_windows";
+    static constexpr std::string_view name = "level_windows"sv;
     static constexpr rule_parameter parameters[] = {
         {"window_size", 1}, {"level", 0, 30}, {"shifted", 0, 1, 0}, {"shrinking", 0, 1, 0}};
 
@@ -77,7 +77,7 @@ struct reduced_pairs {
     std::int32_t field;
     std::int32_t stride;
 
-    static constexpr std::string_view name = "reduced_pairs";
+    static constexpr std::string_view name = "reduced_pairs"sv;
     static constexpr rule_parameter parameters[] = {{"keys_field", 1}, {"keys_stride", 1}, {"field", 1}, {"stride", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -94,7 +94,7 @@ struct reduced_pairs {
 struct window_lines {
     std::int32_t patches;
 
-    static constexpr std::string_view name = "window_lines";
+    static constexpr std::string_view name = "window_lines"sv;
     static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 0, .fallback = 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -111,7 +111,7 @@ struct window_lines {
 
 /// Each patch sees those at its place in all frames of a clip (Bertasius et al., arXiv:2102.05095, section 3.3).
 struct across_frames {
-    static constexpr std::string_view name = "across_frames";
+    static constexpr std::string_view name = "across_frames"sv;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
         return uint128{g.t} * g.t * g.frame_patches();
@@ -124,7 +124,7 @@ struct later_image_tokens {
     std::int32_t side;
     std::int32_t window;
 
-    static constexpr std::string_view name = "later_image_tokens";
+    static constexpr std::string_view name = "later_image_tokens"sv;
     static constexpr rule_parameter parameters[] = {{"side", 1},
                                                     {.name = "sliding_window", .least = -1, .fallback = -1}};
 
@@ -150,7 +150,7 @@ struct merged_patches {
     std::int32_t side;
     std::int32_t line_ends;
 
-    static constexpr std::string_view name = "merged_patches";
+    static constexpr std::string_view name = "merged_patches"sv;
     static constexpr rule_parameter parameters[] = {{.name = "spatial_merge_size", .least = 1},
                                                     {.name = "line_ends", .least = 0, .fallback = 0}};
 
@@ -168,7 +168,7 @@ struct merged_patches {
 struct pooled_patches {
     std::int32_t side;
 
-    static constexpr std::string_view name = "pooled_patches";
+    static constexpr std::string_view name = "pooled_patches"sv;
     static constexpr rule_parameter parameters[] = {{"merge_kernel_size", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
@@ -181,7 +181,7 @@ struct pooled_patches {
 
 /// 1 for a grid with patches, however many frames it has.
 struct clips {
-    static constexpr std::string_view name = "clips";
+    static constexpr std::string_view name = "clips"sv;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
         return g.t * g.frame_patches() != 0 ? 1 : 0;
@@ -192,7 +192,7 @@ struct clips {
 struct pooled_clips {
     std::int32_t side;
 
-    static constexpr std::string_view name = "pooled_clips";
+    static constexpr std::string_view name = "pooled_clips"sv;
     static constexpr rule_parameter parameters[] = {{"spatial_pool_stride", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -205,7 +205,7 @@ struct pooled_clips {
 struct merged_pairs {
     std::int32_t side;
 
-    static constexpr std::string_view name = "merged_pairs";
+    static constexpr std::string_view name = "merged_pairs"sv;
     static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
@@ -220,7 +220,7 @@ struct merged_pairs {
 struct merged_squares {
     std::int32_t side;
 
-    static constexpr std::string_view name = "merged_squares";
+    static constexpr std::string_view name = "merged_squares"sv;
     static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -237,7 +237,7 @@ struct strided_cells {
     std::int32_t field;
     std::int32_t stride;
 
-    static constexpr std::string_view name = "strided_cells";
+    static constexpr std::string_view name = "strided_cells"sv;
     static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -254,7 +254,7 @@ struct kept_patches {
     std::int32_t millionths;
     std::int32_t prefix;
 
-    static constexpr std::string_view name = "kept_patches";
+    static constexpr std::string_view name = "kept_patches"sv;
     static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
@@ -267,7 +267,7 @@ struct kept_squares {
     std::int32_t millionths;
     std::int32_t prefix;
 
-    static constexpr std::string_view name = "kept_squares";
+    static constexpr std::string_view name = "kept_squares"sv;
     static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {

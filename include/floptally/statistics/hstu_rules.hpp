@@ -8,7 +8,7 @@
 #include <floptally/detail/hstu_pairs.hpp>
 #include <floptally/detail/rule_call.hpp>
 #include <floptally/detail/seen_keys.hpp>
-#include <floptally/error.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/model/hstu_mask.hpp>
 #include <floptally/sequence.hpp>
@@ -27,7 +27,7 @@ struct hstu {
     std::int32_t full = 0;    ///< `min_full_attn_seq_len`
     std::int32_t flags = 0;   ///< as `detail::hstu_flags` has them
 
-    static constexpr std::string_view name = "hstu";
+    static constexpr std::string_view name = "hstu"sv;
     static constexpr rule_parameter parameters[] = {{"is_causal", 0, 1, 1},
                                                     {"contextual", 0, 1, 1},
                                                     {.name = "max_attn_len", .least = 0, .fallback = 0},
@@ -111,7 +111,7 @@ struct hstu_part {
     std::int32_t part;  ///< a `hstu_rows`
     std::int32_t stride;
 
-    static constexpr std::string_view name = "hstu_part";
+    static constexpr std::string_view name = "hstu_part"sv;
     static constexpr rule_parameter parameters[] = {{"part", 0, 4}, {"stride", 1}};
     static constexpr bool frames_are_sequences = false;
 
@@ -120,12 +120,11 @@ struct hstu_part {
     }
     /// "hstu_targets(2)".
     void write(std::string& to) const {
-        to.append("hstu_").append(detail::name_of(static_cast<hstu_rows>(part)));
-        to.append("(").append(std::to_string(stride)).append(")");
+        detail::append(to, {"hstu_", detail::name_of(static_cast<hstu_rows>(part)), "(", stride, ")"});
     }
     [[nodiscard]] static bool read(std::string_view text, hstu_part& made) {
         for (std::int32_t which = 0; which <= static_cast<std::int32_t>(hstu_rows::targets); ++which) {
-            const std::string of_part = std::string("hstu_").append(detail::name_of(static_cast<hstu_rows>(which)));
+            const std::string of_part = detail::text_of({"hstu_", detail::name_of(static_cast<hstu_rows>(which))});
             std::int64_t values[1]{};
             if (detail::read_call(text, of_part, parameters + 1, 1, values)) {
                 made = {which, detail::in_range(parameters[1], values[0])};

@@ -22,7 +22,7 @@ struct listed_units {
     std::int32_t other_patches;
     std::int32_t other_units;
 
-    static constexpr std::string_view name = "listed_units";
+    static constexpr std::string_view name = "listed_units"sv;
     static constexpr rule_parameter parameters[] = {
         {"patches", 1}, {"units", 1}, {"other_patches", 1}, {"other_units", 1}};
 
@@ -43,7 +43,7 @@ namespace floptally::mask_rules {
 
 /// Each of `unit_rules::listed_units` sees every patch of its frame.
 struct listed_pairs : unit_rules::listed_units {
-    static constexpr std::string_view name = "listed_pairs";
+    static constexpr std::string_view name = "listed_pairs"sv;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
         return listed_units::of_frame(g) * g.frame_patches();

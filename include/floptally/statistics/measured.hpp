@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/error.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/statistics/rule.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
 
@@ -19,7 +19,7 @@ namespace unit_rules {
 struct measured {
     char letters[16];  ///< zeros behind the name
 
-    static constexpr std::string_view name = "measured";
+    static constexpr std::string_view name = "measured"sv;
     static constexpr bool is_measured = true;
 
     [[nodiscard]] constexpr std::string_view word() const {
@@ -39,7 +39,7 @@ struct measured {
             made.letters[i] = letter;
         }
         if (!valid) {
-            throw error("measured", "a name has 1 to 16 of a-z, 0-9 and _, got \"" + std::string(word) + "\"");
+            detail::refuse("measured", {"a name has 1 to 16 of a-z, 0-9 and _, got \"", word, "\""});
         }
         return made;
     }
@@ -51,7 +51,7 @@ struct measured {
     [[nodiscard]] constexpr pair_shape shape() const {
         return word() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
     }
-    void write(std::string& to) const { to.append("measured(").append(word()).append(")"); }
+    void write(std::string& to) const { detail::append(to, {"measured(", word(), ")"}); }
     [[nodiscard]] static bool read(std::string_view text, measured& made) {
         const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';
         made = is_own ? of(text.substr(9, text.size() - 10)) : made;

@@ -15,7 +15,7 @@ namespace floptally::moment_rules {
 
 /// Sequences with at least one token.
 struct count {
-    static constexpr std::string_view name = "count";
+    static constexpr std::string_view name = "count"sv;
     static constexpr bool frames_are_sequences = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length != 0 ? 1 : 0; }
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .count = 1}; }
@@ -23,7 +23,7 @@ struct count {
 
 /// Σ n, the new tokens.
 struct tokens {
-    static constexpr std::string_view name = "tokens";
+    static constexpr std::string_view name = "tokens"sv;
     static constexpr bool frames_are_sequences = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length; }
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .half_tokens = 2}; }
@@ -31,7 +31,7 @@ struct tokens {
 
 /// Σ n².
 struct squares {
-    static constexpr std::string_view name = "squares";
+    static constexpr std::string_view name = "squares"sv;
     static constexpr bool frames_are_sequences = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return std::uint64_t{s.length} * s.length;
@@ -41,7 +41,7 @@ struct squares {
 
 /// Σ n·past: new tokens times those whose keys and values are cached.
 struct cached {
-    static constexpr std::string_view name = "cached";
+    static constexpr std::string_view name = "cached"sv;
     static constexpr bool frames_are_sequences = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return std::uint64_t{s.length} * s.past;
@@ -51,7 +51,7 @@ struct cached {
 
 /// Σ k, the tokens on the other side of cross attention. Grids and sound have none.
 struct keys {
-    static constexpr std::string_view name = "keys";
+    static constexpr std::string_view name = "keys"sv;
     static constexpr bool frames_are_sequences = false;
     static constexpr bool reads_other_side = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.keys; }
@@ -60,7 +60,7 @@ struct keys {
 
 /// Σ n·k.
 struct crossed {
-    static constexpr std::string_view name = "crossed";
+    static constexpr std::string_view name = "crossed"sv;
     static constexpr bool frames_are_sequences = false;
     static constexpr bool reads_other_side = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {

@@ -18,7 +18,7 @@ namespace floptally::mask_rules {
 
 /// Every query sees every token of the other side: q·k.
 struct cross_attention {
-    static constexpr std::string_view name = "cross_attention";
+    static constexpr std::string_view name = "cross_attention"sv;
     static constexpr bool frames_are_sequences = false;
     static constexpr bool reads_other_side = true;
 
@@ -35,7 +35,7 @@ struct cross_attention {
 /// Every token of the other side sees every other: k². What the layers of an encoder attend in a tally of its decoder's
 /// sequences (`cost::on_encoder`).
 struct encoder {
-    static constexpr std::string_view name = "encoder";
+    static constexpr std::string_view name = "encoder"sv;
     static constexpr bool frames_are_sequences = false;
     static constexpr bool is_of_other_side = true;
 
@@ -54,7 +54,7 @@ struct encoder_window {
     std::int32_t left;
     std::int32_t right;
 
-    static constexpr std::string_view name = "encoder_window";
+    static constexpr std::string_view name = "encoder_window"sv;
     static constexpr rule_parameter parameters[] = {{"window.left", -1}, {"window.right", -1}};
     static constexpr bool frames_are_sequences = false;
     static constexpr bool is_of_other_side = true;

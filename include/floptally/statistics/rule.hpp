@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
@@ -27,7 +28,7 @@ class rule {
     template <class Function, class Sample>
     [[nodiscard]] constexpr uint128 call(Function function, const Sample& sample, modality which) const {
         if (function == nullptr) {
-            throw error(name(), std::string("counts no ").append(detail::samples_of(which)));
+            detail::refuse(name(), {"counts no ", detail::samples_of(which)});
         }
         return function(parameters_, sample);
     }
@@ -48,10 +49,21 @@ class rule {
         detail::say_what_is_missing<T>();
     }
 
+    /// A rule by the table of its struct and its words: how a text is read, and what makes one of numbers.
+    constexpr rule(const detail::rule_table& table, const detail::rule_parameters& words)
+        : table_(&table),
+          parameters_(words),
+          id_(table.id),
+          in_(table.counts[0] || table.is_measured ? modality::text
+              : table.counts[1]                    ? modality::vision
+                                                   : modality::audio) {
+        detail::check_parameters(table, words);
+    }
+
     /// The same over the samples of another modality; one that it does not count is an error.
     [[nodiscard]] constexpr rule in(modality which) const {
         if (!counts(which)) {
-            throw error(name(), std::string("counts no ").append(detail::samples_of(which)));
+            detail::refuse(name(), {"counts no ", detail::samples_of(which)});
         }
         rule moved = *this;
         moved.in_ = which;
@@ -70,9 +82,18 @@ class rule {
         return call(table_->of_sequence, sample, modality::text);
     }
     [[nodiscard]] constexpr uint128 amount(const grid& sample) const {
+        if (table_->of_frame != nullptr) {
+            return uint128{sample.t} * table_->of_frame(parameters_, sample);
+        }
+        if (table_->of_grid == nullptr && table_->frames_are_sequences) {
+            return uint128{sample.t} * table_->of_sequence(parameters_, detail::sequence_of_frame(sample));
+        }
         return call(table_->of_grid, sample, modality::vision);
     }
     [[nodiscard]] constexpr uint128 amount(const audio_clip& sample) const {
+        if (table_->of_clip == nullptr && table_->frames_are_sequences) {
+            return table_->of_sequence(parameters_, sequence{sample.frames});
+        }
         return call(table_->of_clip, sample, modality::audio);
     }
 
@@ -81,7 +102,7 @@ class rule {
     [[nodiscard]] constexpr std::uint64_t operator()(const Sample& sample) const {
         const uint128 value = amount(sample);
         if ((value >> 64) != 0) {
-            throw overflow(name(), to_string(value) + " does not fit 64 bits");
+            throw overflow(name(), detail::text_of({to_string(value), " does not fit 64 bits"}));
         }
         return static_cast<std::uint64_t>(value);
     }
@@ -105,14 +126,17 @@ class rule {
     /// Σ over a block of lengths, each a sequence of its own.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (table_->over_short == nullptr) {
-            return 0;  // a measured word: no sample adds to it
-        }
+        std::uint64_t (*own)(const detail::rule_parameters&, const detail::length_block<N>&) = nullptr;
         if constexpr (sizeof(N) == 2) {
-            return table_->over_short(parameters_, block);
+            own = table_->over_short;
         } else {
-            return table_->over_long(parameters_, block);
+            own = table_->over_long;
         }
+        if (own != nullptr) {
+            return own(parameters_, block);
+        }
+        // To a measured word no sample adds.
+        return table_->of_sequence == nullptr ? 0 : detail::sum_one_by_one(*table_, parameters_, block);
     }
 
     /// Whether it is made of this struct, and that struct again; only where it is.
@@ -159,7 +183,7 @@ class rule {
     [[nodiscard]] constexpr bool says_which_keys() const { return table_->add_keys != nullptr; }
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
         if (table_->add_keys == nullptr) {
-            throw error("mask", name() + " says how many keys a query sees, not which");
+            detail::refuse("mask", {name(), " says how many keys a query sees, not which"});
         }
         table_->add_keys(parameters_, s, first, end, keys);
     }
@@ -185,23 +209,21 @@ class rule {
     }
 
   private:
-    constexpr rule(const detail::rule_table& table, const detail::rule_parameters& parameters)
-        : table_(&table),
-          parameters_(parameters),
-          id_(table.id),
-          in_(table.counts[0] || table.is_measured ? modality::text
-              : table.counts[1]                    ? modality::vision
-                                                   : modality::audio) {
-        detail::check_parameters(table, parameters);
-    }
-
     const detail::rule_table* table_;
     detail::rule_parameters parameters_{};
     std::uint32_t id_;
     modality in_ = modality::text;
 };
 
-constexpr rule::rule() : rule(mask_rules::band{}) {}
+namespace detail {
+inline constexpr rule_parameters causal_words = parameters_of(mask_rules::band{});
+}  // namespace detail
+
+// In one step: where a constant has room for sixteen rules it makes sixteen of these first.
+constexpr rule::rule()
+    : table_(&detail::table_of<mask_rules::band>),
+      parameters_(detail::causal_words),
+      id_(detail::id_of<mask_rules::band>) {}
 
 /// A causal window of keys, which most counters have a way of their own for.
 [[nodiscard]] constexpr bool is_sliding_window(const rule& attends) {

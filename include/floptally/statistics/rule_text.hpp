@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include <floptally/detail/rule_call.hpp>
+#include <floptally/detail/array_view.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/rule_table.hpp>
-#include <floptally/error.hpp>
-#include <floptally/mask.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/statistics/library_rules.hpp>
 #include <floptally/statistics/rule.hpp>
@@ -19,31 +17,45 @@ namespace floptally {
 
 namespace detail {
 
-/// Makes a rule of this struct where the text is one of its.
-template <statistic_rule Rule>
-[[nodiscard]] inline bool read_rule(std::string_view text, rule& made) {
-    if constexpr (requires(Rule & own) { Rule::read(text, own); }) {
-        Rule own{};
-        if (!Rule::read(text, own)) {
-            return false;
-        }
-        made = own;
-        return true;
-    } else {
-        constexpr std::size_t count = text_parameters<Rule>();
-        std::int64_t values[count + 1]{};
-        if (!read_call(text, Rule::name, named_parameters<Rule>(), count, values)) {
-            return false;
-        }
-        made = [&values]<std::size_t... I>(std::index_sequence<I...>) { return make_rule<Rule>(values[I]...); }
-        (std::make_index_sequence<count>{});
-        return true;
-    }
+template <class... Rules>
+inline constexpr const rule_table* tables_of[]{&table_of<Rules>...};
+
+/// The tables of a list of rules, in its order.
+template <class... Rules>
+[[nodiscard]] constexpr array_view<const rule_table*> tables_in(rule_list<Rules...> /*list*/) {
+    return tables_of<Rules...>;
 }
 
-template <class... Rules>
-[[nodiscard]] bool read_rule_of(std::string_view text, rule& made, rule_list<Rules...> /*list*/) {
-    return (read_rule<Rules>(text, made) || ...);
+/// Makes a rule of the first struct that the text is one of; false where it is of none.
+[[nodiscard, gnu::cold, gnu::noinline]] inline bool read_rule(std::string_view text, rule& made,
+                                                              array_view<const rule_table*> tables) {
+    rule_parameters words{};
+    for (const rule_table* one : tables) {
+        if (read_words(*one, text, words)) {
+            made = rule(*one, words);
+            return true;
+        }
+    }
+    return false;
+}
+
+[[nodiscard, gnu::cold, gnu::noinline]] inline rule rule_of_text(std::string_view text,
+                                                                 array_view<const rule_table*> tables) {
+    std::string_view own = text;
+    rule made;
+    for (std::size_t in = 0; in < modality_count; ++in) {
+        const std::string prefix = text_of({modality_names[in], "."});
+        if (own.substr(0, prefix.size()) == prefix) {
+            own.remove_prefix(prefix.size());
+            if (read_rule(own, made, tables)) {
+                return made.in(static_cast<modality>(in));
+            }
+        }
+    }
+    if (!read_rule(own, made, tables) || made.in() != modality::text) {
+        refuse("rule", {"\"", text, "\" is none that is known here"});
+    }
+    return made;
 }
 
 }  // namespace detail
@@ -52,22 +64,7 @@ template <class... Rules>
 /// "vision.grid_windows(7,shift=3)". Anything else is an error.
 template <statistic_rule... Rules>
 [[nodiscard]] rule rule_named(std::string_view text) {
-    std::string_view own = text;
-    for (std::size_t in = 0; in < modality_count; ++in) {
-        const std::string prefix = std::string(modality_names[in]) + ".";
-        if (own.substr(0, prefix.size()) == prefix) {
-            rule made;
-            own.remove_prefix(prefix.size());
-            if (detail::read_rule_of(own, made, library_rules::with<Rules...>{})) {
-                return made.in(static_cast<modality>(in));
-            }
-        }
-    }
-    rule made;
-    if (!detail::read_rule_of(own, made, library_rules::with<Rules...>{}) || made.in() != modality::text) {
-        throw error("rule", "\"" + std::string(text) + "\" is none that is known here");
-    }
-    return made;
+    return detail::rule_of_text(text, detail::tables_in(library_rules::with<Rules...>{}));
 }
 
 }  // namespace floptally

@@ -10,6 +10,7 @@
 #include <floptally/detail/pair_rows.hpp>
 #include <floptally/detail/rule_call.hpp>
 #include <floptally/detail/seen_keys.hpp>
+#include <floptally/detail/text.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistics/statistic_rule.hpp>
@@ -32,7 +33,7 @@ struct band {
     std::int32_t left = -1;
     std::int32_t right = 0;
 
-    static constexpr std::string_view name = "window";
+    static constexpr std::string_view name = "window"sv;
     static constexpr rule_parameter parameters[] = {{"window.left", -1}, {"window.right", -1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -71,13 +72,13 @@ struct band {
     /// "causal", "bidirectional", "sliding_window(4096)", "window(64,64)".
     void write(std::string& to) const {
         if (right == 0 && left < 0) {
-            to.append("causal");
+            detail::append(to, {"causal"});
         } else if (right == 0) {
-            to.append("sliding_window(").append(std::to_string(std::int64_t{left} + 1)).append(")");
+            detail::append(to, {"sliding_window(", std::int64_t{left} + 1, ")"});
         } else if (left < 0 && right < 0) {
-            to.append("bidirectional");
+            detail::append(to, {"bidirectional"});
         } else {
-            to.append("window(").append(std::to_string(left)).append(",").append(std::to_string(right)).append(")");
+            detail::append(to, {"window(", left, ",", right, ")"});
         }
     }
     [[nodiscard]] static bool read(std::string_view text, band& made) {
@@ -103,7 +104,7 @@ struct band {
 struct chunked {
     std::int32_t tokens;
 
-    static constexpr std::string_view name = "chunked";
+    static constexpr std::string_view name = "chunked"sv;
     static constexpr rule_parameter parameters[] = {{"attention_chunk_size", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -132,7 +133,7 @@ struct chunked {
 struct top_k {
     std::int32_t keys;
 
-    static constexpr std::string_view name = "top_k";
+    static constexpr std::string_view name = "top_k"sv;
     static constexpr rule_parameter parameters[] = {{"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -149,7 +150,7 @@ struct top_k {
 struct compressed_keys {
     std::int32_t ratio;
 
-    static constexpr std::string_view name = "compressed_keys";
+    static constexpr std::string_view name = "compressed_keys"sv;
     static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -184,7 +185,7 @@ struct compressed_keys {
 struct prefix_lm {
     std::int32_t tokens;
 
-    static constexpr std::string_view name = "prefix_lm";
+    static constexpr std::string_view name = "prefix_lm"sv;
     static constexpr rule_parameter parameters[] = {{"prefix_lm", 0}};
     static constexpr bool frames_are_sequences = true;
 
@@ -231,7 +232,7 @@ struct of_window {
 
 /// L·min(L, W): rows times columns of a product with a table of positions (DeBERTa).
 struct box : of_window<box> {
-    static constexpr std::string_view name = "box";
+    static constexpr std::string_view name = "box"sv;
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());

@@ -22,7 +22,7 @@ struct best_compressed_keys {
     std::int32_t ratio;
     std::int32_t keys;
 
-    static constexpr std::string_view name = "best_compressed_keys";
+    static constexpr std::string_view name = "best_compressed_keys"sv;
     static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -44,7 +44,7 @@ struct best_blocks {
     std::int32_t block;
     std::int32_t blocks;
 
-    static constexpr std::string_view name = "best_blocks";
+    static constexpr std::string_view name = "best_blocks"sv;
     static constexpr rule_parameter parameters[] = {{"block_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -68,7 +68,7 @@ struct best_pools {
     std::int32_t pool;
     std::int32_t pools;
 
-    static constexpr std::string_view name = "best_pools";
+    static constexpr std::string_view name = "best_pools"sv;
     static constexpr rule_parameter parameters[] = {{"pool_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
@@ -90,7 +90,7 @@ struct compressed_box {
     std::int32_t keys;
 
     static constexpr std::int32_t every = 0x7FFF'FFFF;
-    static constexpr std::string_view name = "compressed_box";
+    static constexpr std::string_view name = "compressed_box"sv;
     static constexpr rule_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1, every, every}};
     static constexpr bool frames_are_sequences = true;
 

@@ -15,6 +15,8 @@ namespace floptally {
 
 class rule;
 
+using std::string_view_literals::operator""sv;  // a constant without it is measured letter by letter, in each unit
+
 /// What a convention that counts squares, or half of them, may make of a rule.
 enum class pair_shape : std::uint8_t {
     units,         ///< no pairs of a square, or nobody counts them otherwise: counted as they are by every convention
@@ -42,7 +44,7 @@ struct moment_form {
 /// One parameter of a rule in its text form. One with a fallback is written by its name where it is another, and not
 /// at all where it is not.
 struct rule_parameter {
-    std::string_view name;
+    const char* name = "";  // as a std::string_view a compiler measures it in each constant, a letter at a time
     std::int64_t least = std::numeric_limits<std::int32_t>::min();
     std::int64_t most = std::numeric_limits<std::int32_t>::max();
     std::int64_t fallback = none;
@@ -77,6 +79,23 @@ concept takes_frames_as_sequences = counts<Rule, sequence> && Rule::frames_are_s
 namespace detail {
 
 template <class Rule>
+concept counts_grids = counts<Rule, grid> || counts_frame<Rule> || takes_frames_as_sequences<Rule>;
+template <class Rule>
+concept counts_clips = counts<Rule, audio_clip> || takes_frames_as_sequences<Rule>;
+template <class Rule>
+concept is_measured_rule = requires {
+    requires Rule::is_measured;
+};
+template <class Rule>
+concept is_rule_of_other_side = requires {
+    requires Rule::is_of_other_side;
+};
+template <class Rule>
+concept reads_other_side = requires {
+    requires Rule::reads_other_side;
+};
+
+template <class Rule>
 concept names_parameters = requires {
     Rule::parameters[0];
 };
@@ -99,7 +118,7 @@ concept names_each_member = !names_parameters<Rule> || converts_parameters<Rule>
 ///
 ///     struct dilated_window {                                  // every `step`-th of the last `tokens` tokens
 ///         std::int32_t tokens, step;
-///         static constexpr std::string_view name = "dilated_window";
+///         static constexpr std::string_view name = "dilated_window"sv;
 ///         FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const floptally::sequence& s) const { … }
 ///     };
 ///
@@ -107,14 +126,15 @@ concept names_each_member = !names_parameters<Rule> || converts_parameters<Rule>
 /// `shape()`, `moments()`, `canonical()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`,
 /// `over(block)` (its sum over a block of lengths, fast), `add_keys(s, first, end, keys)` (for tiles),
 /// `is_of_other_side`, `reads_other_side`.
+// The traits are the compiler's own: each of <type_traits>'s makes a dozen classes of every struct that is asked.
 template <class Rule>
 concept statistic_rule =
-    std::is_trivially_copyable_v<Rule> && std::is_aggregate_v<Rule> && sizeof(Rule) <= 16 &&
-    (std::is_empty_v<Rule> || (sizeof(Rule) % 4 == 0 && std::has_unique_object_representations_v<Rule>)) && requires {
+    __is_trivially_copyable(Rule) && __is_aggregate(Rule) && sizeof(Rule) <= 16 &&
+    (__is_empty(Rule) || (sizeof(Rule) % 4 == 0 && __has_unique_object_representations(Rule))) && requires {
     { Rule::name } -> std::convertible_to<std::string_view>;
 }
 &&detail::names_each_member<Rule> && (counts<Rule, sequence> || counts<Rule, grid> || counts_frame<Rule> ||
-                                      counts<Rule, audio_clip> || requires { requires Rule::is_measured; });
+                                      counts<Rule, audio_clip> || detail::is_measured_rule<Rule>);
 
 namespace detail {
 
@@ -129,9 +149,9 @@ concept has_static_name = requires {
 };
 /// A struct that was meant as a rule and is none: it has a name, or a call for a sample.
 template <class T>
-concept fails_as_rule =
-    std::is_class_v<T> && !std::is_base_of_v<rule, T> && !statistic_rule<T> &&
-    (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> || called_with<T, audio_clip>);
+concept fails_as_rule = __is_class(T) && !__is_base_of(rule, T) && !statistic_rule<T> &&
+                        (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> ||
+                         called_with<T, audio_clip>);
 
 /// Says what to mend in such a struct, one thing after the other.
 template <fails_as_rule T>
@@ -140,7 +160,7 @@ constexpr void say_what_is_missing() {
         { T::name } -> std::convertible_to<std::string_view>;
     };
     constexpr bool has_call = counts<T, sequence> || counts<T, grid> || counts_frame<T> || counts<T, audio_clip>;
-    constexpr bool has_bits = std::is_trivially_copyable_v<T> && std::is_aggregate_v<T>;
+    constexpr bool has_bits = __is_trivially_copyable(T) && __is_aggregate(T);
     static_assert(has_name, "this type has no rule: it needs `static constexpr std::string_view name`");
     static_assert(has_call,
                   "this type has no rule: it needs `constexpr std::uint64_t operator()(const floptally::sequence&) "

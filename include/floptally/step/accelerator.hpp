@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -25,8 +26,7 @@ inline constexpr std::size_t precision_count = 8;
 
 /// "bf16", …
 [[nodiscard]] constexpr std::string_view name(precision which) {
-    constexpr std::array<std::string_view, precision_count> names{"fp64", "fp32", "tf32", "fp16",
-                                                                  "bf16", "fp8",  "int8", "fp4"};
+    constexpr const char* names[precision_count]{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -45,14 +45,13 @@ enum class source_quality : std::uint8_t {
 
 /// "vendor_document", …
 [[nodiscard]] constexpr std::string_view name(source_quality which) {
-    constexpr std::array<std::string_view, 3> names{"vendor_document", "vendor_slide", "third_party"};
+    constexpr const char* names[3]{"vendor_document", "vendor_slide", "third_party"};
     return names[static_cast<std::size_t>(which)];
 }
 
 /// What a report says of a source that is less than a document; empty for one.
 [[nodiscard]] constexpr std::string_view remark(source_quality which) {
-    constexpr std::array<std::string_view, 3> remarks{"", "said by the vendor, no datasheet",
-                                                      "quoted by a third party"};
+    constexpr const char* remarks[3]{"", "said by the vendor, no datasheet", "quoted by a third party"};
     return remarks[static_cast<std::size_t>(which)];
 }
 
@@ -66,7 +65,7 @@ enum class peak_kind : std::uint8_t {
 
 /// "datasheet", …; "unsaid" too.
 [[nodiscard]] constexpr std::string_view name(peak_kind which) {
-    constexpr std::array<std::string_view, 4> names{"unsaid", "datasheet", "boost", "measured"};
+    constexpr const char* names[4]{"unsaid", "datasheet", "boost", "measured"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -102,22 +101,18 @@ struct accelerator {
                 append_item(known, floptally::name(static_cast<precision>(i)));
             }
         }
-        throw error("precision", std::string(name)
-                                     .append(" has no published ")
-                                     .append(floptally::name(which))
-                                     .append(" rate; it has ")
-                                     .append(known));
+        detail::refuse("precision", {name, " has no published ", floptally::name(which), " rate; it has ", known});
     }
 
     /// Dense TFLOP/s of the units at `clock_mhz`, which the device reports (`nvidia-smi --query-gpu=clocks.max.sm`):
     /// the datasheet's rate is for a clock of its own (H100 SXM: 1830 MHz of 1980).
     [[nodiscard]] double boost_tflops(precision which, double clock_mhz) const {
         if (!(clock_mhz > 0) || clock_mhz > 1e5) {
-            throw error("clock_mhz", "must be above 0 and at most 100000, got " + std::to_string(clock_mhz));
+            detail::refuse("clock_mhz", {"must be above 0 and at most 100000, got ", std::to_string(clock_mhz)});
         }
         if (flops_per_clock == 0) {
-            throw error("clock_mhz", std::string(name).append(
-                                         " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"));
+            detail::refuse("clock_mhz",
+                           {name, " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"});
         }
         const double published = peak_tflops(which);
         const double half = published_tflops(precision::bf16) > 0 ? published_tflops(precision::bf16)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include <floptally/detail/checked.hpp>
+#include <floptally/detail/message.hpp>
 #include <floptally/error.hpp>
 
 /// @file
@@ -28,8 +28,7 @@ constexpr std::uint64_t divided(std::uint64_t amount, std::uint64_t ranks, const
                                 const char* ranks_field) {
     require_positive(ranks, ranks_field);
     if (amount % ranks != 0) {
-        throw error(amount_field, "must be a multiple of " + std::string(ranks_field) + " (" + std::to_string(ranks) +
-                                      "), got " + std::to_string(amount));
+        detail::refuse(amount_field, {"must be a multiple of ", ranks_field, " (", ranks, "), got ", amount});
     }
     return amount / ranks;
 }
@@ -117,8 +116,7 @@ struct state_bytes {
 [[nodiscard]] constexpr state_bytes state_bytes_of(std::uint64_t parameters, std::uint64_t trainable,
                                                    const memory_plan& plan = {}) {
     if (trainable > parameters) {
-        throw error("trainable", "must be at most the parameters (" + std::to_string(parameters) + "), got " +
-                                     std::to_string(trainable));
+        detail::refuse("trainable", {"must be at most the parameters (", parameters, "), got ", trainable});
     }
     require_positive(plan.data_parallel, "data_parallel");
     const auto held = [&](std::uint64_t count, std::uint64_t bytes, zero_stage split_from) {

@@ -104,6 +104,37 @@ struct word_schema {
     }
 };
 
+/// What a rule makes of a sample that it counts, in a kernel, as `rule::amount` has it; false where it does not count
+/// it.
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const sequence& s, uint128& sum) {
+    if constexpr (counts<Rule, sequence>) {
+        sum = made(s);
+    }
+    return counts<Rule, sequence>;
+}
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const grid& g, uint128& sum) {
+    if constexpr (counts<Rule, grid>) {
+        sum = made(g);
+    } else if constexpr (counts_frame<Rule>) {
+        sum = uint128{g.t} * made.of_frame(g);
+    } else if constexpr (takes_frames_as_sequences<Rule>) {
+        sum = uint128{g.t} * made(sequence_of_frame(g));
+    }
+    return counts_grids<Rule>;
+}
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const audio_clip& clip,
+                                                                  uint128& sum) {
+    if constexpr (counts<Rule, audio_clip>) {
+        sum = made(clip);
+    } else if constexpr (takes_frames_as_sequences<Rule>) {
+        sum = made(sequence{clip.frames});
+    }
+    return counts_clips<Rule>;
+}
+
 /// Whether a tally can have a word of a rule that such a sample adds to: not where the sum follows from the moments
 /// whatever the rule's parameters, nor where the word is always that of another rule. Kernels have no code for others.
 template <class Rule, class Unit>

@@ -9,9 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/detail/array_view.hpp>
 #include <floptally/detail/length_block.hpp>
 #include <floptally/detail/python/numbers.hpp>
-#include <floptally/detail/rule_call.hpp>
+#include <floptally/detail/rule_table.hpp>
 #include <floptally/error.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/sequence.hpp>
@@ -74,8 +75,8 @@ struct callable_rule {
         const std::string call = std::string(text) + "(1)";
         try {
             rule read;
-            return is_struct_of(text, library_rules{}) || read_rule_of(text, read, library_rules{}) ||
-                   read_rule_of(call, read, library_rules{});
+            const array_view<const rule_table*> tables = tables_in(library_rules{});
+            return is_struct_of(text, tables) || read_rule(text, read, tables) || read_rule(call, read, tables);
         } catch (const error&) {  // its, but not with that parameter
             return true;
         }
@@ -131,9 +132,13 @@ struct callable_rule {
     }
 
   private:
-    template <class... Rules>
-    [[nodiscard]] static bool is_struct_of(std::string_view text, rule_list<Rules...> /*all*/) {
-        return ((std::string_view(Rules::name) == text) || ...);
+    [[nodiscard]] static bool is_struct_of(std::string_view text, array_view<const rule_table*> tables) {
+        for (const rule_table* one : tables) {
+            if (one->name == text) {
+                return true;
+            }
+        }
+        return false;
     }
 
     [[nodiscard]] static std::uint64_t sum_of(const entry& own, const std::int64_t* lengths, std::size_t n) {

@@ -57,18 +57,18 @@ inline void bind_masks(py::module_& module) {
                     "Causal over the last `tokens` tokens, the token itself among them.")
         .def_static("window", &mask::window, py::arg("left"), py::arg("right"),
                     "`left` keys before and `right` after the query's own; -1 is unlimited.")
-        .def_static("chunked", &mask::chunked, py::arg("tokens"), "Causal within consecutive chunks.")
-        .def_static("top_k", &mask::top_k, py::arg("keys"), "Causal over the `keys` best keys only.")
-        .def_static("compressed_keys", &mask::compressed_keys, py::arg("ratio"),
+        .def_static("chunked", &mask::chunked<>, py::arg("tokens"), "Causal within consecutive chunks.")
+        .def_static("top_k", &mask::top_k<>, py::arg("keys"), "Causal over the `keys` best keys only.")
+        .def_static("compressed_keys", &mask::compressed_keys<>, py::arg("ratio"),
                     "Causal over compressed keys: each complete block of `ratio` tokens is one.")
         .def_static(
             "cross_attention", [] { return mask::cross_attention(); },
             "Every query sees every token of the other side.")
         .def_static(
             "encoder", [] { return mask::encoder(); }, "Every token of the other side sees every other.")
-        .def_static("encoder_window", &mask::encoder_window, py::arg("left"), py::arg("right"),
+        .def_static("encoder_window", &mask::encoder_window<>, py::arg("left"), py::arg("right"),
                     "Every token of the other side sees `left` before it and `right` behind it; -1 is unlimited.")
-        .def_static("prefix_lm", &mask::prefix_lm, py::arg("tokens"),
+        .def_static("prefix_lm", &mask::prefix_lm<>, py::arg("tokens"),
                     "Causal, but the first `tokens` keys are seen by every query.")
         .def_static(
             "hstu",
@@ -80,11 +80,11 @@ inline void bind_masks(py::module_& module) {
             py::kw_only(), py::arg("is_causal") = true, py::arg("contextual") = true, py::arg("max_attn_len") = 0,
             py::arg("min_full_attn_seq_len") = 0, py::arg("windowed_targets") = true,
             py::arg("targets_share_place") = false, "Contextual rows, history and targets of an HSTU layer.")
-        .def_static("grid_windows", &mask::grid_windows, py::arg("patches"), py::arg("shift") = 0,
+        .def_static("grid_windows", &mask::grid_windows<>, py::arg("patches"), py::arg("shift") = 0,
                     "Within windows of patches x patches of a frame of the vision tower.")
-        .def_static("clip_squares", &mask::clip_squares, py::arg("prefix") = 0,
+        .def_static("clip_squares", &mask::clip_squares<>, py::arg("prefix") = 0,
                     "Every patch of a clip sees every other, of all frames.")
-        .def_static("merged_patches", &mask::merged_patches, py::arg("side"), py::arg("line_ends") = 0,
+        .def_static("merged_patches", &mask::merged_patches<>, py::arg("side"), py::arg("line_ends") = 0,
                     "No mask but a unit: patches after side x side of them were merged into one.");
     type.def_static(
             "measured", [](const std::string& name) { return mask(floptally::measured(name)); }, py::arg("name"),

@@ -28,7 +28,7 @@ struct term_word_list {
 
     constexpr term_word_list() {
         for (std::size_t kind = 0; kind < term_count; ++kind) {
-            all[kind] = meanings[kind].name.data();
+            all[kind] = meanings[kind].name;
         }
     }
 };
