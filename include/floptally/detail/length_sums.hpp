@@ -68,6 +68,12 @@ struct length_sums : fixed_sums {
     [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
 };
 
+/// What a block of sequences, which are all of the text, adds to a rule.
+template <class N>
+[[nodiscard]] std::uint64_t sum_over(const rule& which, const length_block<N>& block) {
+    return which.in() == modality::text ? which.over(block) : 0;
+}
+
 /// The same while they are made, in memory of another: as much as there are masks.
 struct borrowed_sums : fixed_sums {
     using fixed_sums::add;
@@ -86,6 +92,14 @@ struct borrowed_sums : fixed_sums {
         add(length);
         for (std::size_t m = 0; m < masks; ++m) {
             pairs[m] = of[m].of_length(length);
+        }
+    }
+    /// Of one block.
+    template <class N>
+    borrowed_sums(const mask_set& of, std::uint64_t* memory, const length_block<N>& block)
+        : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(of.size()) {
+        for (std::size_t m = 0; m < masks; ++m) {
+            pairs[m] = sum_over(of[m], block);
         }
     }
 
@@ -111,9 +125,10 @@ class sum_space {
     [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own) const {
         return {*masks_, memory(seen, own)};
     }
-    /// Those of one length.
-    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own, std::uint32_t length) const {
-        return {*masks_, memory(seen, own), length};
+    /// Those of one length, or of one block.
+    template <class Unit>
+    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own, const Unit& unit) const {
+        return {*masks_, memory(seen, own), unit};
     }
 
   private:
@@ -153,7 +168,7 @@ template <class N, class List>
     sums.tokens += block.tokens;
     sums.squares += block.squares;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.add(m, masks[m], masks[m].in() == modality::text ? masks[m].over(block) : 0);
+        sums.add(m, masks[m], sum_over(masks[m], block));
     }
     return true;
 }
@@ -199,17 +214,29 @@ template <class List>
     return sums;
 }
 
+/// The sums of `n` lengths. One length or one block is summed in memory that nothing clears first.
+template <class List>
+[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen,
+                                              detail::list<std::uint64_t>& own) {
+    if (n == 1) {
+        return space.sums(seen, own, list.checked(0));
+    }
+    if (!std::is_constant_evaluated() && n >= short_input && n <= block_size) {
+        length_block<std::int16_t> block;
+        if (block.load(list, 0, n)) {
+            return space.sums(seen, own, block);
+        }
+    }
+    borrowed_sums sums = space.sums(seen, own);
+    add_up(list, 0, n, space.masks(), sums);
+    return sums;
+}
+
 /// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
 template <class List, class Commit>
 constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
     detail::list<std::uint64_t> own;
-    if (n == 1) {  // in memory that nothing clears first
-        const borrowed_sums sums = space.sums(view::useful, own, list.checked(0));
-        commit(sums, sums);
-        return;
-    }
-    borrowed_sums sums = space.sums(view::useful, own);
-    add_up(list, 0, n, space.masks(), sums);
+    const borrowed_sums sums = sums_of(list, n, space, view::useful, own);
     commit(sums, sums);
 }
 
