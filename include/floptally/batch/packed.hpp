@@ -91,12 +91,12 @@ class packed_slots {
         const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();
         detail::list<std::uint64_t> own[2];
-        detail::borrowed_sums useful = space.sums(view::useful, own[0]);
-        detail::add_up(lengths, 0, real < all ? real : all, space.masks(), useful);
+        const detail::borrowed_sums useful =
+            detail::sums_of(lengths, real < all ? real : all, space, view::useful, own[0]);
         detail::check_more(lengths, real < all ? real : all, all, useful);
         const auto slots = detail::between(slots_.data(), slots_.size(), slots_field_);
-        detail::borrowed_sums padded = space.sums(view::padded, own[1]);
-        detail::add_up(slots, 0, slots_.size() - 1, space.masks(), padded);
+        const detail::borrowed_sums padded =
+            detail::sums_of(slots, slots_.size() - 1, space, view::padded, own[1]);
         require_counts();
         detail::require_room(real_.data(), slots_.data(), real, slots_field_);
         commit(useful, padded);

@@ -214,7 +214,7 @@ template <class List>
     return sums;
 }
 
-/// The sums of `n` lengths. One length or one block is summed in memory that nothing clears first.
+/// The sums of the first `n` lengths. One length or one block is summed in memory that nothing clears first.
 template <class List>
 [[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen,
                                               detail::list<std::uint64_t>& own) {
