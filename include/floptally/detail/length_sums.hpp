@@ -112,31 +112,21 @@ struct borrowed_sums : fixed_sums {
     }
 };
 
-/// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views. Where it has
-/// none, who sums has some.
+/// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views, as much as
+/// there are masks.
 class sum_space {
   public:
-    constexpr sum_space(const mask_set& masks,  // NOLINT(google-explicit-constructor): masks alone are one too
-                        std::uint64_t* useful = nullptr, std::uint64_t* padded = nullptr)
+    constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Sums of nothing yet, which are in `own` where the receiver has no memory.
-    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own) const {
-        return {*masks_, memory(seen, own)};
-    }
-    /// Those of one length, or of one block.
-    template <class Unit>
-    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own, const Unit& unit) const {
-        return {*masks_, memory(seen, own), unit};
+    /// Sums of nothing yet, or those of one length or one block.
+    template <class... Unit>
+    [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {
+        return {*masks_, memory_[static_cast<std::size_t>(seen)], unit...};
     }
 
   private:
-    [[nodiscard]] constexpr std::uint64_t* memory(view seen, list<std::uint64_t>& own) const {
-        std::uint64_t* const given = memory_[static_cast<std::size_t>(seen)];
-        return given == nullptr ? own.resized(masks_->size()) : given;
-    }
-
     const mask_set* masks_;
     std::uint64_t* memory_[2];
 };
@@ -174,7 +164,8 @@ template <class N, class List>
 }
 
 template <class List>
-void add_blocks(const List& list, std::size_t first, std::size_t last, const mask_set& masks, borrowed_sums& sums) {
+[[gnu::noinline]] void add_blocks(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
+                                  borrowed_sums& sums) {
     for (; first < last; first += block_size) {
         const std::size_t size = last - first < block_size ? last - first : block_size;
         if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
@@ -184,14 +175,11 @@ void add_blocks(const List& list, std::size_t first, std::size_t last, const mas
     }
 }
 
-/// Where the block form starts to be faster.
-inline constexpr std::size_t short_input = 8;
-
 /// Adds lengths first … last − 1.
 template <class List>
 constexpr void add_up(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
                       borrowed_sums& sums) {
-    if (std::is_constant_evaluated() || last - first < short_input) {
+    if (std::is_constant_evaluated()) {
         add_plainly(list, first, last, masks, sums);
     } else {
         add_blocks(list, first, last, masks, sums);
@@ -214,43 +202,37 @@ template <class List>
     return sums;
 }
 
-/// The sums of the first `n` lengths. One length or one block is summed in memory that nothing clears first.
+/// The sums of the first `n` lengths. One block, which most batches are, is summed in memory that nothing clears first.
 template <class List>
-[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen,
-                                              detail::list<std::uint64_t>& own) {
-    if (n == 1) {
-        return space.sums(seen, own, list.checked(0));
-    }
-    if (!std::is_constant_evaluated() && n >= short_input && n <= block_size) {
+[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {
+    if (!std::is_constant_evaluated() && n <= block_size) {
         length_block<std::int16_t> block;
         if (block.load(list, 0, n)) {
-            return space.sums(seen, own, block);
+            return space.sums(seen, block);
         }
     }
-    borrowed_sums sums = space.sums(seen, own);
+    borrowed_sums sums = space.sums(seen);
     add_up(list, 0, n, space.masks(), sums);
     return sums;
 }
 
-/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
-template <class List, class Commit>
-constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
-    detail::list<std::uint64_t> own;
-    const borrowed_sums sums = sums_of(list, n, space, view::useful, own);
-    commit(sums, sums);
-}
+/// How many lengths are summed faster one by one, where there are no masks.
+inline constexpr std::size_t short_input = 8;
 
-/// The same; a few lengths and no masks are all in registers.
+/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views. A few lengths and no masks are
+/// all in registers.
 template <class List, class Commit>
 constexpr void commit_sums(const List& list, std::size_t n, const sum_space& space, Commit commit) {
-    if (n >= short_input || !space.masks().empty()) {
-        commit_many(list, n, space, commit);
+    if (n < short_input && space.masks().empty()) {
+        fixed_sums sums;
+        for (std::size_t i = 0; i < n; ++i) {
+            sums.add(list.checked(i));
+        }
+        commit(sums, sums);
         return;
     }
-    fixed_sums sums;
-    for (std::size_t i = 0; i < n; ++i) {
-        sums.add(list.checked(i));
-    }
+    const borrowed_sums sums =
+        n == 1 ? space.sums(view::useful, list.checked(0)) : sums_of(list, n, space, view::useful);
     commit(sums, sums);
 }
 
