@@ -164,10 +164,9 @@ template <class N, class List>
 }
 
 template <class List>
-[[gnu::noinline]] void add_blocks(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
-                                  borrowed_sums& sums) {
-    for (; first < last; first += block_size) {
-        const std::size_t size = last - first < block_size ? last - first : block_size;
+[[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
+    for (std::size_t first = 0; first < n; first += block_size) {
+        const std::size_t size = n - first < block_size ? n - first : block_size;
         if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
             !add_block<std::int32_t>(list, first, size, masks, sums)) {
             add_plainly(list, first, first + size, masks, sums);
@@ -175,22 +174,29 @@ template <class List>
     }
 }
 
-/// Adds lengths first … last − 1.
+/// The sums of the first `n` lengths. One block, which most batches are, is summed in memory that nothing clears first.
 template <class List>
-constexpr void add_up(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
-                      borrowed_sums& sums) {
-    if (std::is_constant_evaluated()) {
-        add_plainly(list, first, last, masks, sums);
-    } else {
-        add_blocks(list, first, last, masks, sums);
+[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {
+    if (!std::is_constant_evaluated()) {
+        try {
+            length_block<std::int16_t> block;
+            if (n <= block_size && block.load(list, 0, n)) {
+                return space.sums(seen, block);
+            }
+            borrowed_sums sums = space.sums(seen);
+            add_blocks(list, n, space.masks(), sums);
+            return sums;
+        } catch (const error&) {  // which the plain form says in its words: a user's rule that overflows or refuses
+        }
     }
+    borrowed_sums sums = space.sums(seen);
+    add_plainly(list, 0, n, space.masks(), sums);
+    return sums;
 }
 template <class List>
 [[nodiscard]] constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks) {
     length_sums sums{masks};
-    borrowed_sums made{masks, sums.pairs.begin()};
-    add_up(list, 0, n, masks, made);
-    static_cast<fixed_sums&>(sums) = made;
+    static_cast<fixed_sums&>(sums) = sums_of(list, n, {masks, sums.pairs.begin(), nullptr}, view::useful);
     return sums;
 }
 template <class List>
@@ -199,20 +205,6 @@ template <class List>
     borrowed_sums made{masks, sums.pairs.begin()};
     add_plainly(list, 0, n, masks, made);
     static_cast<fixed_sums&>(sums) = made;
-    return sums;
-}
-
-/// The sums of the first `n` lengths. One block, which most batches are, is summed in memory that nothing clears first.
-template <class List>
-[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {
-    if (!std::is_constant_evaluated() && n <= block_size) {
-        length_block<std::int16_t> block;
-        if (block.load(list, 0, n)) {
-            return space.sums(seen, block);
-        }
-    }
-    borrowed_sums sums = space.sums(seen);
-    add_up(list, 0, n, space.masks(), sums);
     return sums;
 }
 
