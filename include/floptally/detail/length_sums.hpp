@@ -146,10 +146,11 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
     static_cast<fixed_sums&>(sums) = fixed;
 }
 
-/// Adds a block, or nothing where it must go to the plain form.
+/// Adds a block, or nothing where it must go to the plain form. Inline, which compilers would not, in the one loop that
+/// calls it.
 template <class N, class List>
-[[nodiscard]] bool add_block(const List& list, std::size_t first, std::size_t n, const mask_set& masks,
-                             borrowed_sums& sums) {
+[[nodiscard, gnu::always_inline]] inline bool add_block(const List& list, std::size_t first, std::size_t n,
+                                                        const mask_set& masks, borrowed_sums& sums) {
     length_block<N> block;
     if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
         return false;
