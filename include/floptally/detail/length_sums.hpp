@@ -25,9 +25,10 @@
 /// @file
 /// What many lengths add to a tally. Two forms give the same sums and the same errors:
 ///
-/// - the plain form, which is the definition: `rule` per sequence, checked. Constant evaluation, short inputs;
+/// - the plain form, which is the definition: `rule` per sequence, checked. Constant evaluation, and every error;
 /// - the block form: see length_block.hpp. It takes a block of lengths only where one OR over them proves that nothing
-///   is wrong and nothing overflows. Any other block goes to the plain form, so that every error comes from there.
+///   is wrong and nothing overflows. Any other block goes to the plain form, and so does a batch of which a user's rule
+///   throws in a block, so that every error comes from there.
 
 namespace floptally::detail {
 
