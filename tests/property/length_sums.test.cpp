@@ -8,12 +8,14 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/conventions/maxtext.hpp>
 #include <floptally/conventions/megatron.hpp>
 #include <floptally/detail/length_sums.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/tally.hpp>
 
 #include "../catch2.hpp"
 #include "sanitized.hpp"
@@ -163,6 +165,21 @@ void require_same(const std::vector<std::uint64_t>& lengths, const mask_set& mas
     REQUIRE(outcome_of([&] { return sum_cu_seqlens(boundaries.data(), boundaries.size(), masks); }) ==
             outcome_of([&] { return sum_cu_seqlens_plainly(boundaries.data(), boundaries.size(), masks); }));
 }
+
+/// A user's rule whose sum does not fit after a few lengths, and which refuses one length.
+struct heavy {
+    std::int32_t power;
+    std::int32_t refused;
+
+    static constexpr std::string_view name = "heavy";
+
+    std::uint64_t operator()(const floptally::sequence& s) const {
+        if (s.length == static_cast<std::uint32_t>(refused)) {
+            throw error("heavy", "has no " + std::to_string(refused));
+        }
+        return s.length == 0 ? 0 : std::uint64_t{1} << static_cast<unsigned>(power);
+    }
+};
 
 const std::vector<std::size_t> sizes{0,    1,    2,    7,    8,    9,    15,   16,   17,   23,   24,   25,   31,
                                      64,   100,  511,  512,  513,  519,  520,  535,  536,  1023, 1024, 1025, 1031,
@@ -348,6 +365,44 @@ TEST_CASE("a bad length is named, wherever it stands", "[length_sums]") {
     const std::vector<std::int32_t> lengths{1, -1};
     CHECK(outcome_of([&] { return sum_lengths(lengths.data(), 2, {}, "batch"); }).problem ==
           "batch[1]: must be at least 0, got -1");
+}
+
+TEST_CASE("a user's rule that overflows or refuses says the same in a block", "[length_sums]") {
+    mask_set masks;
+    for (const heavy& one : {heavy{59, 77}, heavy{61, 0x7FFF'FFFF}, heavy{0, 55}}) {
+        masks.find_or_add(one, "masks");
+    }
+    const auto same = [&](const std::vector<std::int32_t>& lengths) {
+        const outcome fast = outcome_of([&] { return sum_lengths(lengths.data(), lengths.size(), masks); });
+        REQUIRE(fast == outcome_of([&] { return sum_lengths_plainly(lengths.data(), lengths.size(), masks); }));
+        floptally::tally full{masks};
+        full.add_lengths(std::vector<int>{3, 4});
+        const floptally::tally before = full;
+        const outcome added = outcome_of([&] {
+            full.add_lengths(lengths);
+            return length_sums{masks};
+        });
+        REQUIRE((added.sums.has_value() || full == before));
+        REQUIRE((fast.problem.empty() || added.problem == fast.problem));
+        return fast.problem;
+    };
+    for (const std::size_t n : {2U, 7U, 8U, 16U, 512U, 513U, 1100U}) {
+        for (const std::int32_t length : {5, 40'000}) {  // in blocks of either width
+            CAPTURE(n, length);
+            std::vector<std::int32_t> lengths(n, length);
+            // Of the second rule eight are 2^64; the first has not yet overflowed then.
+            const std::string overflows = "overflow heavy(61,2147483647): the sum does not fit 64 bits";
+            CHECK(same(lengths) == (n < 8 ? "" : overflows));
+            std::fill(lengths.begin(), lengths.end() - 1, 0);
+            CHECK(same(lengths).empty());
+            lengths[n - 1] = 77;
+            CHECK(same(lengths) == "heavy: has no 77");
+            lengths[n - 2] = 55;  // of the last rule, but before it
+            CHECK(same(lengths) == "heavy: has no 55");
+            lengths[n - 2] = -1;
+            CHECK(same(lengths) == "lengths[" + std::to_string(n - 2) + "]: must be at least 0, got -1");
+        }
+    }
 }
 
 TEST_CASE("a bad boundary is named, wherever it stands", "[length_sums]") {

@@ -61,7 +61,7 @@ class padded_rows {
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        sum(mask_set{}, detail::takes_sums{});  // throws what is wrong
+        sum({mask_set{}, nullptr, nullptr}, detail::takes_sums{});  // throws what is wrong
         for (const T length : lengths_) {
             visit(sequence{.length = static_cast<std::uint32_t>(length)}, row());
         }
@@ -70,9 +70,8 @@ class padded_rows {
     template <class Commit>
     constexpr void sum(const detail::sum_space& space, Commit commit) const {
         detail::require_modality(space.masks(), modality::text, "lengths");
-        detail::list<std::uint64_t> own;
-        detail::borrowed_sums useful = space.sums(view::useful, own);
-        detail::add_up(detail::given_lengths<T>{lengths_.data(), field_}, 0, lengths_.size(), space.masks(), useful);
+        const detail::borrowed_sums useful =
+            detail::sums_of(detail::given_lengths<T>{lengths_.data(), field_}, lengths_.size(), space, view::useful);
         detail::require_row_length(row_length_);
         for (std::size_t i = 0; i < lengths_.size(); ++i) {
             detail::require_in_row(field_, i, static_cast<std::uint64_t>(lengths_[i]), row_length_);

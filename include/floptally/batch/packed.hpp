@@ -75,7 +75,7 @@ class packed_slots {
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        sum(mask_set{}, detail::takes_sums{});  // throws what is wrong
+        sum({mask_set{}, nullptr, nullptr}, detail::takes_sums{});  // throws what is wrong
         const std::size_t real = real_sequences();
         for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
             visit(sequence{.length = i < real ? static_cast<std::uint32_t>(real_[i + 1] - real_[i]) : 0},
@@ -90,13 +90,10 @@ class packed_slots {
         const auto lengths = detail::between(real_.data(), real_.size(), real_field_);
         const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();
-        detail::list<std::uint64_t> own[2];
-        detail::borrowed_sums useful = space.sums(view::useful, own[0]);
-        detail::add_up(lengths, 0, real < all ? real : all, space.masks(), useful);
+        const detail::borrowed_sums useful = detail::sums_of(lengths, real < all ? real : all, space, view::useful);
         detail::check_more(lengths, real < all ? real : all, all, useful);
         const auto slots = detail::between(slots_.data(), slots_.size(), slots_field_);
-        detail::borrowed_sums padded = space.sums(view::padded, own[1]);
-        detail::add_up(slots, 0, slots_.size() - 1, space.masks(), padded);
+        const detail::borrowed_sums padded = detail::sums_of(slots, slots_.size() - 1, space, view::padded);
         require_counts();
         detail::require_room(real_.data(), slots_.data(), real, slots_field_);
         commit(useful, padded);

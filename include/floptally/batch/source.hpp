@@ -93,7 +93,9 @@ constexpr void visit_samples(const Source& source, const mask_set& masks, Visit 
         try {
             source.each(visit);
         } catch (const error&) {
-            source.sum(masks, takes_sums{});
+            list<std::uint64_t> memory;
+            std::uint64_t* const useful = memory.resized(2 * masks.size());
+            source.sum({masks, useful, useful + masks.size()}, takes_sums{});
             throw;
         }
     } else {

@@ -25,9 +25,10 @@
 /// @file
 /// What many lengths add to a tally. Two forms give the same sums and the same errors:
 ///
-/// - the plain form, which is the definition: `rule` per sequence, checked. Constant evaluation, short inputs;
+/// - the plain form, which is the definition: `rule` per sequence, checked. Constant evaluation, and every error;
 /// - the block form: see length_block.hpp. It takes a block of lengths only where one OR over them proves that nothing
-///   is wrong and nothing overflows. Any other block goes to the plain form, so that every error comes from there.
+///   is wrong and nothing overflows. Any other block goes to the plain form, and so does a batch of which a user's rule
+///   throws in a block, so that every error comes from there.
 
 namespace floptally::detail {
 
@@ -68,6 +69,12 @@ struct length_sums : fixed_sums {
     [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
 };
 
+/// What a block of sequences, which are all of the text, adds to a rule.
+template <class N>
+[[nodiscard]] std::uint64_t sum_over(const rule& which, const length_block<N>& block) {
+    return which.in() == modality::text ? which.over(block) : 0;
+}
+
 /// The same while they are made, in memory of another: as much as there are masks.
 struct borrowed_sums : fixed_sums {
     using fixed_sums::add;
@@ -88,6 +95,14 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = of[m].of_length(length);
         }
     }
+    /// Of one block.
+    template <class N>
+    borrowed_sums(const mask_set& of, std::uint64_t* memory, const length_block<N>& block)
+        : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(of.size()) {
+        for (std::size_t m = 0; m < masks; ++m) {
+            pairs[m] = sum_over(of[m], block);
+        }
+    }
 
     /// Of the library's masks no sum can wrap that of squares does not; a rule of the user's may be larger.
     constexpr void add(std::size_t m, const rule& which, std::uint64_t amount) {
@@ -98,30 +113,21 @@ struct borrowed_sums : fixed_sums {
     }
 };
 
-/// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views. Where it has
-/// none, who sums has some.
+/// Where the sums of a batch are made: for these masks, in memory that the receiver has for both views, as much as
+/// there are masks.
 class sum_space {
   public:
-    constexpr sum_space(const mask_set& masks,  // NOLINT(google-explicit-constructor): masks alone are one too
-                        std::uint64_t* useful = nullptr, std::uint64_t* padded = nullptr)
+    constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Sums of nothing yet, which are in `own` where the receiver has no memory.
-    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own) const {
-        return {*masks_, memory(seen, own)};
-    }
-    /// Those of one length.
-    [[nodiscard]] constexpr borrowed_sums sums(view seen, list<std::uint64_t>& own, std::uint32_t length) const {
-        return {*masks_, memory(seen, own), length};
+    /// Sums of nothing yet, or those of one length or one block.
+    template <class... Unit>
+    [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {
+        return {*masks_, memory_[static_cast<std::size_t>(seen)], unit...};
     }
 
   private:
-    [[nodiscard]] constexpr std::uint64_t* memory(view seen, list<std::uint64_t>& own) const {
-        std::uint64_t* const given = memory_[static_cast<std::size_t>(seen)];
-        return given == nullptr ? own.resized(masks_->size()) : given;
-    }
-
     const mask_set* masks_;
     std::uint64_t* memory_[2];
 };
@@ -141,10 +147,11 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
     static_cast<fixed_sums&>(sums) = fixed;
 }
 
-/// Adds a block, or nothing where it must go to the plain form.
+/// Adds a block, or nothing where it must go to the plain form. Inline, which compilers would not, in the one loop that
+/// calls it.
 template <class N, class List>
-[[nodiscard]] bool add_block(const List& list, std::size_t first, std::size_t n, const mask_set& masks,
-                             borrowed_sums& sums) {
+[[nodiscard, gnu::always_inline]] inline bool add_block(const List& list, std::size_t first, std::size_t n,
+                                                        const mask_set& masks, borrowed_sums& sums) {
     length_block<N> block;
     if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
         return false;
@@ -153,15 +160,15 @@ template <class N, class List>
     sums.tokens += block.tokens;
     sums.squares += block.squares;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.add(m, masks[m], masks[m].in() == modality::text ? masks[m].over(block) : 0);
+        sums.add(m, masks[m], sum_over(masks[m], block));
     }
     return true;
 }
 
 template <class List>
-void add_blocks(const List& list, std::size_t first, std::size_t last, const mask_set& masks, borrowed_sums& sums) {
-    for (; first < last; first += block_size) {
-        const std::size_t size = last - first < block_size ? last - first : block_size;
+[[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
+    for (std::size_t first = 0; first < n; first += block_size) {
+        const std::size_t size = n - first < block_size ? n - first : block_size;
         if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
             !add_block<std::int32_t>(list, first, size, masks, sums)) {
             add_plainly(list, first, first + size, masks, sums);
@@ -169,25 +176,29 @@ void add_blocks(const List& list, std::size_t first, std::size_t last, const mas
     }
 }
 
-/// Where the block form starts to be faster.
-inline constexpr std::size_t short_input = 8;
-
-/// Adds lengths first … last − 1.
+/// The sums of the first `n` lengths. One block, which most batches are, is summed in memory that nothing clears first.
 template <class List>
-constexpr void add_up(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
-                      borrowed_sums& sums) {
-    if (std::is_constant_evaluated() || last - first < short_input) {
-        add_plainly(list, first, last, masks, sums);
-    } else {
-        add_blocks(list, first, last, masks, sums);
+[[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {
+    if (!std::is_constant_evaluated()) {
+        try {
+            length_block<std::int16_t> block;
+            if (n <= block_size && block.load(list, 0, n)) {
+                return space.sums(seen, block);
+            }
+            borrowed_sums sums = space.sums(seen);
+            add_blocks(list, n, space.masks(), sums);
+            return sums;
+        } catch (const error&) {  // which the plain form says in its words: a user's rule that overflows or refuses
+        }
     }
+    borrowed_sums sums = space.sums(seen);
+    add_plainly(list, 0, n, space.masks(), sums);
+    return sums;
 }
 template <class List>
 [[nodiscard]] constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks) {
     length_sums sums{masks};
-    borrowed_sums made{masks, sums.pairs.begin()};
-    add_up(list, 0, n, masks, made);
-    static_cast<fixed_sums&>(sums) = made;
+    static_cast<fixed_sums&>(sums) = sums_of(list, n, {masks, sums.pairs.begin(), nullptr}, view::useful);
     return sums;
 }
 template <class List>
@@ -199,31 +210,23 @@ template <class List>
     return sums;
 }
 
-/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views.
+/// How many lengths are summed faster one by one, where there are no masks.
+inline constexpr std::size_t short_input = 8;
+
+/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views. A few lengths and no masks are
+/// all in registers.
 template <class List, class Commit>
-constexpr void commit_many(const List& list, std::size_t n, const sum_space& space, Commit commit) {
-    detail::list<std::uint64_t> own;
-    if (n == 1) {  // in memory that nothing clears first
-        const borrowed_sums sums = space.sums(view::useful, own, list.checked(0));
+constexpr void commit_sums(const List& list, std::size_t n, const sum_space& space, Commit commit) {
+    if (n < short_input && space.masks().empty()) {
+        fixed_sums sums;
+        for (std::size_t i = 0; i < n; ++i) {
+            sums.add(list.checked(i));
+        }
         commit(sums, sums);
         return;
     }
-    borrowed_sums sums = space.sums(view::useful, own);
-    add_up(list, 0, n, space.masks(), sums);
-    commit(sums, sums);
-}
-
-/// The same; a few lengths and no masks are all in registers.
-template <class List, class Commit>
-constexpr void commit_sums(const List& list, std::size_t n, const sum_space& space, Commit commit) {
-    if (n >= short_input || !space.masks().empty()) {
-        commit_many(list, n, space, commit);
-        return;
-    }
-    fixed_sums sums;
-    for (std::size_t i = 0; i < n; ++i) {
-        sums.add(list.checked(i));
-    }
+    const borrowed_sums sums =
+        n == 1 ? space.sums(view::useful, list.checked(0)) : sums_of(list, n, space, view::useful);
     commit(sums, sums);
 }
 

@@ -159,7 +159,7 @@ class tally_words {
                 wraps |= (to[n + word] += more_padded) < more_padded;
             });
             if (wraps) {
-                undo(useful, padded);
+                undo(Useful(useful), Padded(padded));  // of copies: sums that are fine stay in registers
             }
             return;
         }
