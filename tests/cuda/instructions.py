@@ -5,7 +5,7 @@
 
 Needs nvdisasm, from a CUDA toolkit or the package nvidia-cuda-nvdisasm; without it this says so and exits with status 77.
 
-The loop of `add_lengths_kernel` takes eight lengths at a time, in two loads of 16 bytes that are under way together. A
+The loop of `add_list_kernel` takes eight lengths at a time, in two loads of 16 bytes that are under way together. A
 trip is the shortest cycle of its control flow that passes a vector load and the block which squares eight lengths, and
 with a window also the shortest of the blocks that cut eight lengths by one; each further window goes round that block
 once more. Instructions repeat exactly: with another version of nvcc they may differ a little, and then the bounds are
@@ -122,7 +122,7 @@ def main() -> int:
     found = set()
     for section in re.split(r"\n\s*\.section\s+\.text\.", text)[1:]:
         mangled = section.split(",")[0]
-        kind = re.search(r"add_lengths_kernelI(?!.*6padded).*\d(listed_\w+?)IiE", mangled)
+        kind = re.search(r"add_list_kernelI(?!.*6padded).*\d(listed_\w+?)IiE", mangled)
         if kind is None or kind[1] not in BOUNDS:
             continue
         found.add(kind[1])

@@ -13,8 +13,7 @@
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/snapshot_reader.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/parallel/reduction.hpp>
 

@@ -10,7 +10,6 @@
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/host_device.hpp>
@@ -93,7 +92,7 @@ template <class Rules, class List>
             FLOPTALLY_ROLLED
             for (std::uint32_t k = 0; k < group_size; ++k) {
                 if ((chosen >> k & 1U) != 0) {
-                    sum += made(sequence{.length = seen == 0 ? list.real(first + k) : list.slot(first + k)});
+                    sum += made(sequence{.length = list.length(first + k, seen)});
                 }
             }
         }
@@ -108,7 +107,7 @@ template <class List, class Ref>
     std::uint32_t right = 0;
     FLOPTALLY_ROLLED
     for (std::uint32_t k = 0; k < in_group(first, list.size()); ++k) {
-        refusal why{refused::length, 0, 0};
+        refusal why{refused::length, 0};
         if (!list.find(first + k, why)) {
             refuse(into.refusals(), {call, first + k}, why);
             continue;
@@ -116,7 +115,7 @@ template <class List, class Ref>
         right |= std::uint32_t{1} << k;
         FLOPTALLY_ROLLED
         for (std::uint32_t seen = 0; seen < 2; ++seen) {
-            const std::uint64_t length = seen == 0 ? list.real(first + k) : list.slot(first + k);
+            const std::uint64_t length = list.length(first + k, seen);
             into.add_to(seen, static_cast<std::uint32_t>(statistic::count), length != 0 ? 1U : 0U);
             into.add_to(seen, static_cast<std::uint32_t>(statistic::tokens), length);
             into.add_to(seen, static_cast<std::uint32_t>(statistic::squares), length * length);
@@ -126,24 +125,33 @@ template <class List, class Ref>
 }
 
 template <class Block, class List, class Ref>
-FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
+FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& into, std::uint32_t call) {
+    if constexpr (refusal why{refused::length, 0}; requires { list.begin(why); }) {
+        if (!list.begin(why)) {  // then nothing is counted
+            if (block.index() == 0 && block.thread() == 0) {
+                refuse(into.refusals(), {call, 0}, why, list.size());
+            }
+            return;
+        }
+    }
+    constexpr std::uint32_t views = List::shape.views;
     const word_schema& schema = into.schema();
-    const block_columns<Block> sums(block, schema, List::views);
+    const block_columns<Block> sums(block, schema, views);
     const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
     FLOPTALLY_ROLLED
     for (std::size_t round = 0; round < list.size(); round += groups_per_round * all) {
         sums.clear();
-        thread_sums own[List::views];
+        thread_sums own[views];
         const std::size_t next_round = round + groups_per_round * all;
         const std::size_t end = next_round < list.size() ? next_round : list.size();
         FLOPTALLY_ROLLED
         for (std::size_t first = round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
              first < end; first += all) {
-            length_group<List::views> group;
+            length_group<views> group;
             const bool plain = list.load(first, group);
             if (plain) {
                 FLOPTALLY_UNROLLED
-                for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+                for (std::uint32_t seen = 0; seen < views; ++seen) {
                     own[seen].add(group.of[seen]);
                     FLOPTALLY_ROLLED
                     for (std::uint32_t i = 0; i < schema.window_count; ++i) {
@@ -162,7 +170,7 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
             }
             // What follows takes many registers: nothing else is kept in them meanwhile.
             FLOPTALLY_UNROLLED
-            for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+            for (std::uint32_t seen = 0; seen < views; ++seen) {
                 own[seen].move_to(sums, seen);
             }
             const std::uint32_t chosen =
@@ -172,7 +180,7 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
             for (std::uint32_t i = 0; i < 2 * masks; ++i) {
                 const std::uint32_t seen = i / masks;
                 const std::uint32_t m = plain ? schema.others[i % masks] : i % masks;
-                if (schema.masks[m].in() != modality::text || (plain && seen == List::views)) {
+                if (schema.masks[m].in() != modality::text || (plain && seen == views)) {
                     continue;
                 }
                 const uint128 more = sum_of<typename Ref::rules>(schema.masks[m], list, seen, first, chosen);
@@ -185,7 +193,7 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
             }
         }
         FLOPTALLY_UNROLLED
-        for (std::uint32_t seen = 0; seen < List::views; ++seen) {
+        for (std::uint32_t seen = 0; seen < views; ++seen) {
             own[seen].move_to(sums, seen);
             const std::uint64_t tokens = sums.own(seen, static_cast<std::uint32_t>(statistic::tokens));
             for (std::uint32_t i = 0; i < schema.window_count; ++i) {
@@ -196,20 +204,6 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
         sums.add_to(into, modality::text);
         block.sync();
     }
-}
-
-/// The same of a pack whose number of real sequences may be known to the device alone. Where it is wrong, nothing of
-/// the pack is counted.
-template <class Block, class T, class S, class N, class Ref>
-FLOPTALLY_HOST_DEVICE void add_pack(const Block& block, const padded_boundaries<T, S>& pack,
-                                    const real_sequences<N>& num_real, const Ref& into, std::uint32_t call) {
-    if (!num_real.is_valid(pack.size())) {
-        if (block.index() == 0 && block.thread() == 0) {
-            refuse(into.refusals(), {call, 0}, num_real.why(pack.size()), pack.size());
-        }
-        return;
-    }
-    add_lengths(block, pack.of(num_real.number()), into, call);
 }
 
 }  // namespace floptally::detail

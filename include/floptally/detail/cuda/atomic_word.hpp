@@ -27,6 +27,15 @@ inline FLOPTALLY_HOST_DEVICE void atomic_or(std::uint64_t* word, std::uint64_t b
 #endif
 }
 
+/// Writes, and returns what was there.
+inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_exchange(std::uint64_t* word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    return atomicExch(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(value));
+#else
+    return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+#endif
+}
+
 /// Adds, and says whether the sum no longer fits.
 inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64_t amount) {
     return atomic_add(word, amount) + amount < amount;
@@ -58,29 +67,6 @@ inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-}
-
-/// Runs `apply` while no other thread does so under the same lock. The lock is taken and given back in one iteration,
-/// so that threads of one warp do not wait for each other.
-template <class Apply>
-FLOPTALLY_HOST_DEVICE void with_lock(std::uint64_t* lock, const Apply& apply) {
-    for (bool done = false; !done;) {
-#if defined(__CUDA_ARCH__)
-        if (atomicCAS(reinterpret_cast<unsigned long long*>(lock), 0ULL, 1ULL) == 0) {
-            __threadfence();
-            apply();
-            __threadfence();
-            atomicExch(reinterpret_cast<unsigned long long*>(lock), 0ULL);
-            done = true;
-        }
-#else
-        if (__atomic_exchange_n(lock, std::uint64_t{1}, __ATOMIC_ACQUIRE) == 0) {
-            apply();
-            __atomic_store_n(lock, std::uint64_t{0}, __ATOMIC_RELEASE);
-            done = true;
-        }
-#endif
-    }
 }
 
 }  // namespace floptally::detail

@@ -23,7 +23,9 @@ namespace floptally::detail {
 template <std::integral T>
 class attention_rows {
   public:
+    static constexpr block_shape shape{.threads = 256, .resident = 5, .units = 1, .views = 0};
     static constexpr std::size_t per_load = 16 / sizeof(T);
+    using unit = sequence;
 
     attention_rows(const T* flags, std::size_t rows, std::size_t columns)
         : flags_(flags), rows_(rows), columns_(columns), aligned_(lies_on_16_bytes(flags) && columns % per_load == 0) {}
@@ -75,28 +77,10 @@ class attention_rows {
             }
             seen = seen || one;
         }
-        return {refused::flag, static_cast<std::uint64_t>(static_cast<std::int64_t>(flags[at])), columns_};
+        return {refused::flag, flags[at], columns_};
     }
 
   private:
-    static FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T (&to)[per_load]) {
-#if defined(__CUDA_ARCH__)
-        const uint4 loaded = *reinterpret_cast<const uint4*>(from);
-        const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
-        FLOPTALLY_UNROLLED
-        for (std::size_t k = 0; k < per_load; ++k) {
-            if constexpr (sizeof(T) == 8) {
-                to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
-            } else {
-                constexpr std::size_t in_word = 4 / sizeof(T);
-                to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
-            }
-        }
-#else
-        std::memcpy(to, from, sizeof(to));
-#endif
-    }
-
     const T* flags_;
     std::size_t rows_;
     std::size_t columns_;
@@ -105,7 +89,7 @@ class attention_rows {
 
 /// The body of the kernel that adds rows of an attention mask: a block reads a row, and a thread adds each word of it.
 template <class Block, class T, class Ref>
-FLOPTALLY_HOST_DEVICE void add_rows(const Block& block, const attention_rows<T>& list, const Ref& into,
+FLOPTALLY_HOST_DEVICE void add_list(const Block& block, const attention_rows<T>& list, const Ref& into,
                                     std::uint32_t call) {
     const word_schema& schema = into.schema();
     const std::uint32_t warps = block.threads() / warp_size;

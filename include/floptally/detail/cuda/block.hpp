@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 /// @file
@@ -20,10 +22,31 @@ namespace floptally::detail {
 
 inline constexpr std::uint32_t warp_size = 32;
 
-/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
-/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
-[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
-[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
+/// What a kernel that adds a list wants of its launch.
+struct block_shape {
+    std::uint32_t threads;   ///< so many that columns of every mask fit 48 KiB
+    std::uint32_t resident;  ///< blocks that have registers on a multiprocessor at once
+    std::uint32_t units;     ///< that a block takes at once
+    std::uint32_t views;     ///< that have columns of shared memory (block_sum.hpp): 0 where there are none
+};
+
+/// Blocks and threads of a launch, and words of shared memory of each block.
+struct launch_shape {
+    std::uint32_t blocks = 1;
+    std::uint32_t threads = warp_size;
+    std::size_t shared_words = 0;
+};
+
+/// No more blocks than there is work, nor than are on the device at once, or than `max_blocks` says.
+template <class List>
+[[nodiscard]] launch_shape launch_of(const List& list, std::uint32_t columns, std::uint32_t multiprocessors,
+                                     std::uint32_t max_blocks = 0) {
+    constexpr block_shape block = List::shape;
+    const std::size_t wanted = list.size() / block.units + (list.size() % block.units != 0 ? 1U : 0U);
+    const std::size_t most = max_blocks != 0 ? max_blocks : block.resident * multiprocessors;
+    return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), block.threads,
+            std::max(block.views * columns * block.threads, block.threads / warp_size)};
+}
 
 #if defined(__CUDACC__)
 /// The block of a launch: of one dimension, whole warps.

@@ -9,9 +9,8 @@
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 
 /// @file
@@ -26,30 +25,11 @@ template <class Rules>
     return {&schema, words, reinterpret_cast<refusal_record*>(words + schema.size())};
 }
 
+/// A list of lengths, a pack, units, or rows of flags.
 template <class Rules, class List>
-__global__ void __launch_bounds__(threads_of(List::views), blocks_of(List::views))
-    add_lengths_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words,
-                       std::uint32_t call) {
-    add_lengths(cuda_block{}, list, tally_at<Rules>(schema, words), call);
-}
-
-template <class Rules, class T, class S, class N>
-__global__ void __launch_bounds__(threads_of(2), blocks_of(2))
-    add_pack_kernel(padded_boundaries<T, S> pack, real_sequences<N> num_real,
-                    const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {
-    add_pack(cuda_block{}, pack, num_real, tally_at<Rules>(schema, words), call);
-}
-
-template <class Rules, class List>
-__global__ void add_units_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words,
-                                 std::uint32_t call) {
-    add_units(cuda_block{}, list, tally_at<Rules>(schema, words), call);
-}
-
-template <class Rules, class T>
-__global__ void add_rows_kernel(attention_rows<T> rows, const __grid_constant__ word_schema schema,
-                                std::uint64_t* words, std::uint32_t call) {
-    add_rows(cuda_block{}, rows, tally_at<Rules>(schema, words), call);
+__global__ void __launch_bounds__(List::shape.threads, List::shape.resident)
+    add_list_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {
+    add_list(cuda_block{}, list, tally_at<Rules>(schema, words), call);
 }
 
 /// Words that the host has counted.

@@ -13,13 +13,6 @@
 
 namespace floptally::detail {
 
-/// Blocks and threads of a launch, and words of shared memory of each block.
-struct launch_shape {
-    std::uint32_t blocks = 1;
-    std::uint32_t threads = warp_size;
-    std::size_t shared_words = 0;
-};
-
 /// The kernels that this program has launches of, known before its main begins.
 inline std::vector<const void*>& kernels_of_program() {
     static std::vector<const void*> all;

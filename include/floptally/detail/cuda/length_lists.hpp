@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -15,36 +16,34 @@
 
 /// @file
 /// Lengths in device memory, eight at a time where all eight are plain, else one by one. A list of them has
-/// - `views`: 1 where every sequence fills its slot, else 2;
+/// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
 /// - `size()`: how many there are;
 /// - `load(first, group)`: the eight from `first` on, a multiple of 8, with 0 for those behind the last; says whether
 ///   all are surely right and below `plain_limit`, without which the group means nothing;
-/// - `find(i, why)`: whether number i is right, or why not; `real(i)` and `slot(i)`: its lengths, where it is.
+/// - `find(i, why)`: whether number i is right, or why not; `length(i, seen)`: of each view, where it is.
 
 namespace floptally::detail {
 
 inline constexpr std::size_t group_size = 8;
 
-/// Eight integers that lie on 16 bytes, in loads of so many.
-template <integer T>
-FLOPTALLY_HOST_DEVICE void load_group(const T* from, T* to) {
+/// Integers that lie on 16 bytes, in a load of so many.
+template <std::integral T>
+FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
+    constexpr std::size_t count = 16 / sizeof(T);
 #if defined(__CUDA_ARCH__)
-    using vector = std::conditional_t<sizeof(T) == 4, uint4, ulonglong2>;
-    constexpr std::size_t width = sizeof(vector) / sizeof(T);
+    const uint4 loaded = *reinterpret_cast<const uint4*>(from);
+    const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
     FLOPTALLY_UNROLLED
-    for (std::size_t k = 0; k < group_size; k += width) {
-        const vector loaded = *reinterpret_cast<const vector*>(from + k);
-        to[k] = static_cast<T>(loaded.x);
-        to[k + 1] = static_cast<T>(loaded.y);
-        if constexpr (width == 4) {
-            to[k + 2] = static_cast<T>(loaded.z);
-            to[k + 3] = static_cast<T>(loaded.w);
+    for (std::size_t k = 0; k < count; ++k) {
+        if constexpr (sizeof(T) == 8) {
+            to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
+        } else {
+            constexpr std::size_t in_word = 4 / sizeof(T);
+            to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
         }
     }
 #else
-    for (std::size_t k = 0; k < group_size; ++k) {
-        to[k] = from[k];
-    }
+    std::copy_n(from, count, to);
 #endif
 }
 
@@ -66,11 +65,23 @@ template <integer T>
     return !is_negative(value) && static_cast<std::make_unsigned_t<T>>(value) <= max_sequence_length;
 }
 
+/// The eight that begin at an address of 16 bytes.
+template <integer T>
+FLOPTALLY_HOST_DEVICE void load_group(const T* from, T* to) {
+    FLOPTALLY_UNROLLED
+    for (std::size_t k = 0; k < group_size; k += 16 / sizeof(T)) {
+        load_16_bytes(from + k, to + k);
+    }
+}
+
 /// How many of the eight from `first` on there are among `count`.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint32_t in_group(std::size_t first, std::size_t count) {
     const std::size_t left = count > first ? count - first : 0;
     return static_cast<std::uint32_t>(left < group_size ? left : group_size);
 }
+
+/// With 48 registers for each thread.
+inline constexpr block_shape of_lengths{.threads = 256, .resident = 5, .units = 256 * group_size, .views = 1};
 
 /// Eight lengths of each view.
 template <std::uint32_t Views>
@@ -82,7 +93,8 @@ struct length_group {
 template <integer T>
 class listed_lengths {
   public:
-    static constexpr std::uint32_t views = 1;
+    static constexpr block_shape shape = of_lengths;
+    using unit = sequence;
 
     listed_lengths(const T* lengths, std::size_t count)
         : lengths_(lengths), count_(count), aligned_(lies_on_16_bytes(lengths)) {}
@@ -110,15 +122,14 @@ class listed_lengths {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
         if (!is_length(lengths_[i])) {
-            why = refusal::length(lengths_[i], input_field::lengths);
+            why = {refused::length, lengths_[i]};
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t /*seen*/ = 0) const {
         return static_cast<std::uint32_t>(lengths_[i]);
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return real(i); }
 
   private:
     const T* lengths_;
@@ -132,7 +143,8 @@ class listed_boundaries {
     using bits = std::make_unsigned_t<T>;
 
   public:
-    static constexpr std::uint32_t views = 1;
+    static constexpr block_shape shape = of_lengths;
+    using unit = sequence;
 
     /// `count` boundaries, 1 at least.
     listed_boundaries(const T* boundaries, std::size_t count, input_field field = input_field::cu_seqlens)
@@ -168,25 +180,22 @@ class listed_boundaries {
         const T before = boundaries_[i];
         const T boundary = boundaries_[i + 1];
         if (i == 0 && before != 0) {
-            why = {refused::start, static_cast<std::uint64_t>(before), std::is_signed_v<T>,
-                   static_cast<std::uint64_t>(field_)};
+            why = {refused::start, before, 0, field_};
             return false;
         }
         if (is_negative(before) || boundary < before ||
             static_cast<bits>(boundary) - static_cast<bits>(before) > max_sequence_length) {
-            why = {refused::boundary, static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(boundary),
-                   std::is_signed_v<T>, static_cast<std::uint64_t>(field_)};
+            why = {refused::boundary, boundary, static_cast<std::uint64_t>(before), field_};
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t /*seen*/ = 0) const {
         return static_cast<std::uint32_t>(static_cast<bits>(boundaries_[i + 1]) - static_cast<bits>(boundaries_[i]));
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return real(i); }
     /// Why a sequence does not fit its slot, where these are slots.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
-        return {refused::slot, real, slot, static_cast<std::uint64_t>(field_)};
+        return {refused::slot, real, slot, field_};
     }
 
   private:

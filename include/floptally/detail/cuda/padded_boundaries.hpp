@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include <floptally/batch/packed.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
@@ -31,7 +33,7 @@ class equal_slots {
         return length_ < plain_limit;
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t /*i*/, refusal& /*why*/) const { return true; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t /*i*/) const { return length_; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t /*i*/) const { return length_; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
         return {refused::in_row, real, slot};
     }
@@ -41,19 +43,30 @@ class equal_slots {
     std::uint32_t length_;
 };
 
-/// Sequences and their slots. Those from `num_real` on hold nothing real, and the list of the real ones may end there.
-template <class Real, class Slots>
+/// Sequences and their slots. Those from `num_real` on hold nothing real, and the list of the real ones may end there;
+/// how many that are the host says, or a word of the device.
+template <class Real, class Slots, integer N = std::int32_t>
 class padded {
   public:
-    static constexpr std::uint32_t views = 2;
+    static constexpr block_shape shape{.threads = 128, .resident = 8, .units = 128 * group_size, .views = 2};
+    using unit = sequence;
 
-    padded(const Real& real, const Slots& slots) : real_(real), slots_(slots), num_real_(real.size()) {}
+    padded(const Real& real, const Slots& slots) : padded(real, slots, real.size()) {}
+    padded(const Real& real, const Slots& slots, std::size_t num_real)
+        : real_(real), slots_(slots), num_real_(num_real) {}
+    padded(const Real& real, const Slots& slots, const N* num_real) : real_(real), slots_(slots), told_(num_real) {}
 
-    /// The same, of which so many are real.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE padded of(std::size_t num_real) const {
-        padded counted = *this;
-        counted.num_real_ = num_real;
-        return counted;
+    /// Asks the device for what it knows, before all else; or says why that is wrong.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool begin(refusal& why) {
+        if (told_ != nullptr) {
+            const N told = *told_;
+            if (is_negative(told) || static_cast<std::make_unsigned_t<N>>(told) > size()) {
+                why = {refused::num_real_seqs, told, size()};
+                return false;
+            }
+            num_real_ = static_cast<std::size_t>(told);
+        }
+        return true;
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
@@ -76,61 +89,51 @@ class padded {
         if ((i < real_.size() && !real_.find(i, why)) || !slots_.find(i, why)) {
             return false;
         }
-        if (slot(i) < real(i)) {
-            why = slots_.no_room(real(i), slot(i));
+        if (length(i, 1) < length(i, 0)) {
+            why = slots_.no_room(length(i, 0), length(i, 1));
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
-        return i < num_real_ ? real_.real(i) : 0;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t seen) const {
+        return seen == 1 ? slots_.length(i) : i < num_real_ ? real_.length(i) : 0;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return slots_.slot(i); }
 
   private:
     Real real_;
     Slots slots_;
-    std::size_t num_real_;
+    std::size_t num_real_ = 0;
+    const N* told_ = nullptr;
 };
 
 /// Boundaries of sequences and of their slots; and rows of a BSHD batch by their lengths.
-template <integer T, integer S>
-using padded_boundaries = padded<listed_boundaries<T>, listed_boundaries<S>>;
+template <integer T, integer S, integer N = std::int32_t>
+using padded_boundaries = padded<listed_boundaries<T>, listed_boundaries<S>, N>;
 template <integer T>
 using padded_rows = padded<listed_lengths<T>, equal_slots>;
 
-/// Both of a pack, with as many boundaries; or those of the real sequences alone, and of all slots.
+/// A pack by as many boundaries of sequences as of slots, the first `num_real_seqs` of them real, which the host knows.
 template <integer T, integer S>
-[[nodiscard]] padded_boundaries<T, S> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count) {
-    return {{cu_seqlens, count}, {cu_seqlens_padded, count, input_field::cu_seqlens_padded}};
+[[nodiscard]] padded_boundaries<T, S> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
+                                              std::size_t num_real_seqs) {
+    if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
+        refuse_real_sequences(num_real_seqs, count - 1);
+    }
+    return {{cu_seqlens, count},
+            {cu_seqlens_padded, count, input_field::cu_seqlens_padded},
+            std::min(num_real_seqs, count - 1)};
 }
+/// The same, where the device knows.
+template <integer T, integer S, integer N>
+[[nodiscard]] padded_boundaries<T, S, N> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
+                                                 const N* num_real_seqs) {
+    return {{cu_seqlens, count}, {cu_seqlens_padded, count, input_field::cu_seqlens_padded}, num_real_seqs};
+}
+/// A pack by the boundaries of the real sequences alone, and of all slots.
 template <integer T, integer S>
-[[nodiscard]] padded_boundaries<T, S> pack_of(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens,
-                                              std::size_t count) {
+[[nodiscard]] padded_boundaries<T, S> real_pack_of(const T* cu_seqlens_real, std::size_t real_count,
+                                                   const S* cu_seqlens, std::size_t count) {
     return {{cu_seqlens_real, real_count, input_field::cu_seqlens_real}, {cu_seqlens, count}};
 }
-
-/// How many sequences of a pack are real: known to the host, or a word of the device.
-template <integer N>
-class real_sequences {
-  public:
-    explicit real_sequences(std::size_t number) : number_(number) {}
-    explicit real_sequences(const N* word) : word_(word) {}
-
-    /// False where it is more than there are sequences, or below 0.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(std::size_t sequences) const {
-        return word_ == nullptr || (!is_negative(*word_) && static_cast<std::make_unsigned_t<N>>(*word_) <= sequences);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t number() const {
-        return word_ == nullptr ? number_ : static_cast<std::size_t>(*word_);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal why(std::size_t sequences) const {
-        return {refused::num_real_seqs, static_cast<std::uint64_t>(*word_), std::is_signed_v<N>, sequences};
-    }
-
-  private:
-    std::size_t number_ = 0;
-    const N* word_ = nullptr;
-};
 
 }  // namespace floptally::detail

@@ -12,8 +12,7 @@
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/launch.cuh>
 #include <floptally/detail/cuda/memory.hpp>
-#include <floptally/detail/cuda/snapshot_reader.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -31,8 +30,7 @@ class snapshot_ring {
 
     /// One launch. With `reset` the words begin anew behind it.
     void take_async(std::uint64_t* words, bool reset, cudaStream_t stream) {
-        launch<take_snapshot_kernel<>>({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream,
-                                       "snapshot_async", words, slots_, reset);
+        launch<take_snapshot_kernel<>>(launch_of_snapshot, stream, "snapshot_async", words, slots_, reset);
     }
     /// The words of the next one, or none; valid until the next call.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_.next(); }

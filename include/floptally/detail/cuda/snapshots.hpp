@@ -11,10 +11,59 @@
 #include <vector>
 
 #include <floptally/detail/cuda/atomic_word.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/error.hpp>
+#include <floptally/host_device.hpp>
+
+/// @file
+/// Snapshots of words of a device: how a kernel takes them, and how the host reads them.
 
 namespace floptally::detail {
+
+/// Slots in memory of the host that a device writes to, in turn. The first word of a slot is the number of the snapshot
+/// that it holds, from 1 on; 0 while it is written to.
+struct snapshot_slots {
+    std::uint64_t* words;  ///< `count` times 1 + `size`
+    std::uint64_t* taken;  ///< how many there were so far: a word of the device
+    std::uint32_t count;
+    std::uint32_t size;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t* slot(std::uint64_t number) const {
+        return words + (number - 1) % count * (std::uint64_t{1} + size);
+    }
+};
+
+inline constexpr launch_shape launch_of_snapshot{.threads = 4 * warp_size, .shared_words = 1};
+
+/// The body of the kernel that writes the next snapshot of `slots.size` words, by one block; and sets them to 0, where
+/// they are to begin anew.
+///
+/// The number is the device's own: a captured launch is replayed with the same arguments, and a host that is not asked
+/// could not give it a slot or an event of its own.
+template <class Block>
+FLOPTALLY_HOST_DEVICE void take_snapshot(const Block& block, std::uint64_t* words, const snapshot_slots& slots,
+                                         bool reset) {
+    if (block.thread() == 0) {
+        const std::uint64_t number = atomic_add(slots.taken, 1) + 1;
+        atomic_store(slots.slot(number), 0);
+        fence_for_all();
+        block.shared()[0] = number;
+    }
+    block.sync();
+    const std::uint64_t number = block.shared()[0];
+    std::uint64_t* const slot = slots.slot(number);
+    for (std::uint32_t i = block.thread(); i < slots.size; i += block.threads()) {
+        atomic_store(slot + 1 + i, words[i]);
+        if (reset) {
+            words[i] = 0;
+        }
+    }
+    block.sync();
+    if (block.thread() == 0) {
+        fence_for_all();
+        atomic_store(slot, number);
+    }
+}
 
 /// Reads snapshots in the order in which they were taken. It looks at memory and at nothing else: it cannot wait.
 class snapshot_reader {
