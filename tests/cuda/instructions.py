@@ -24,7 +24,7 @@ from collections import deque
 
 LENGTHS = 8
 #: Instructions of one length without a mask, with one window and with four, of 32-bit lists; nvcc 13.0, sm_90.
-BOUNDS = {"listed_lengths": (9, 15, 30), "listed_boundaries": (12, 18, 33)}
+BOUNDS = {"listed_lengths": (9, 14, 29), "listed_boundaries": (12, 17, 32)}
 
 
 def find_nvdisasm() -> str | None:

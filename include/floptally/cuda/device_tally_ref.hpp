@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/modality_checks.hpp>
@@ -55,12 +56,7 @@ class basic_device_tally_ref {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
             return;
         }
-        for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
-            if (schema_->is_of(detail::modality_of(real), word)) {
-                add_to(0, word, detail::amount_of<Rules>(*schema_, word, real));
-                add_to(1, word, detail::amount_of<Rules>(*schema_, word, slot));
-            }
-        }
+        add_words(real, slot);
     }
 
     /// Visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
@@ -109,6 +105,20 @@ class basic_device_tally_ref {
         const auto low = static_cast<std::uint64_t>(amount);
         if (amount != low || (low != 0 && detail::add_overflows(words_ + seen * schema_->stride() + word, low))) {
             detail::atomic_or(&refusals_->overflowed[seen], std::uint64_t{1} << word);
+        }
+    }
+
+    /// Adds one that is valid to its words from `first` on, to each or to one in `step`.
+    template <device_unit Unit>
+    FLOPTALLY_HOST_DEVICE void add_words(const Unit& real, const Unit& slot, std::uint32_t first = 0,
+                                         std::uint32_t step = 1) const {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t at = first; at < size(); at += step) {
+            const std::uint32_t seen = at < schema_->stride() ? 0 : 1;
+            const std::uint32_t word = at - seen * schema_->stride();
+            if (schema_->is_of(detail::modality_of(real), word)) {
+                add_to(seen, word, detail::amount_of<Rules>(*schema_, word, seen == 0 ? real : slot));
+            }
         }
     }
 

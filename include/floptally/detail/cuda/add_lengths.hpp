@@ -81,44 +81,44 @@ struct thread_sums {
     return (capped + 2 * keys * tokens) / 2 + tokens;
 }
 
-/// Σ of a rule over those of the eight from `first` on that `chosen` has a bit of, one by one.
+/// Σ of a word over those of the eight from `first` on that `chosen` has a bit of, read once more one by one.
 template <class Rules, class List>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const rule& what, const List& list, std::uint32_t seen,
-                                                   std::size_t first, std::uint32_t chosen) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const word_schema& schema, std::uint32_t word, const List& list,
+                                                   std::uint32_t seen, std::size_t first, std::uint32_t chosen) {
     uint128 sum = 0;
     // Each struct has a loop of its own: what stays the same in it is kept in registers there only.
-    with_struct_of(what, Rules{}, [&]<class Rule>(const Rule& made) {
-        if constexpr (adds_to_words<Rule, sequence>) {
-            FLOPTALLY_ROLLED
-            for (std::uint32_t k = 0; k < group_size; ++k) {
-                if ((chosen >> k & 1U) != 0) {
-                    sum += made(sequence{.length = list.length(first + k, seen)});
-                }
+    const auto add_each = [&](const auto& amount) {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t k = 0; k < group_size; ++k) {
+            if ((chosen >> k & 1U) != 0) {
+                sum += amount(sequence{.length = list.length(first + k, seen)});
             }
+        }
+    };
+    if (word < schema.before_masks) {
+        add_each([&](const sequence& s) { return amount_of(static_cast<statistic>(word), s); });
+        return sum;
+    }
+    with_struct_of(schema.masks[word - schema.before_masks], Rules{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (adds_to_words<Rule, sequence>) {
+            add_each(made);
         }
     });
     return sum;
 }
 
-/// Adds a group that is not plain to the tally, without what is refused, and returns which of it counts.
+/// Bits of those of a group that is not plain which are right. The others are refused.
 template <class List, class Ref>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t add_long(const List& list, const Ref& into, std::uint32_t call,
-                                                           std::size_t first) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t right_ones(const List& list, const Ref& into, std::uint32_t call,
+                                                             std::size_t first) {
     std::uint32_t right = 0;
     FLOPTALLY_ROLLED
     for (std::uint32_t k = 0; k < in_group(first, list.size()); ++k) {
         refusal why{refused::length, 0};
-        if (!list.find(first + k, why)) {
+        if (list.find(first + k, why)) {
+            right |= std::uint32_t{1} << k;
+        } else {
             refuse(into.refusals(), {call, first + k}, why);
-            continue;
-        }
-        right |= std::uint32_t{1} << k;
-        FLOPTALLY_ROLLED
-        for (std::uint32_t seen = 0; seen < 2; ++seen) {
-            const std::uint64_t length = list.length(first + k, seen);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::count), length != 0 ? 1U : 0U);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::tokens), length);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::squares), length * length);
         }
     }
     return right;
@@ -142,6 +142,12 @@ FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& in
     for (std::size_t round = 0; round < list.size(); round += groups_per_round * all) {
         sums.clear();
         thread_sums own[views];
+        const auto to_columns = [&] {
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t seen = 0; seen < views; ++seen) {
+                own[seen].move_to(sums, seen);
+            }
+        };
         const std::size_t next_round = round + groups_per_round * all;
         const std::size_t end = next_round < list.size() ? next_round : list.size();
         FLOPTALLY_ROLLED
@@ -164,37 +170,35 @@ FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& in
                         sum = more;
                     }
                 }
-                if (schema.other_count == 0) {
+                if constexpr (List::bytes > 8) {
+                    to_columns();  // numbers of 64 bits in two lists need the registers
+                }
+                if (schema.others == 0) {
                     continue;
                 }
             }
-            // What follows takes many registers: nothing else is kept in them meanwhile.
-            FLOPTALLY_UNROLLED
-            for (std::uint32_t seen = 0; seen < views; ++seen) {
-                own[seen].move_to(sums, seen);
-            }
+            to_columns();  // what follows takes many registers
             const std::uint32_t chosen =
-                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : add_long(list, into, call, first);
-            const std::uint32_t masks = plain ? schema.other_count : schema.mask_count;
+                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : right_ones(list, into, call, first);
             FLOPTALLY_ROLLED
-            for (std::uint32_t i = 0; i < 2 * masks; ++i) {
-                const std::uint32_t seen = i / masks;
-                const std::uint32_t m = plain ? schema.others[i % masks] : i % masks;
-                if (schema.masks[m].in() != modality::text || (plain && seen == views)) {
-                    continue;
-                }
-                const uint128 more = sum_of<typename Ref::rules>(schema.masks[m], list, seen, first, chosen);
-                const std::uint32_t word = schema.before_masks + m;
-                if (!plain) {
-                    into.add_to(seen, word, more);
-                } else if (sums.add_overflows(seen, word_schema::fixed + m, more)) {
-                    atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+            for (std::uint32_t seen = 0; seen < (plain ? views : 2); ++seen) {
+                FLOPTALLY_ROLLED
+                for (std::uint32_t column = 0; column < schema.columns(); ++column) {
+                    const std::uint32_t word = schema.word_of(modality::text, column);
+                    if (plain ? (schema.others >> column & 1U) == 0 : !schema.is_of(modality::text, word)) {
+                        continue;
+                    }
+                    const uint128 more = sum_of<typename Ref::rules>(schema, word, list, seen, first, chosen);
+                    if (!plain) {
+                        into.add_to(seen, word, more);
+                    } else if (sums.add_overflows(seen, column, more)) {
+                        atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+                    }
                 }
             }
         }
-        FLOPTALLY_UNROLLED
+        to_columns();
         for (std::uint32_t seen = 0; seen < views; ++seen) {
-            own[seen].move_to(sums, seen);
             const std::uint64_t tokens = sums.own(seen, static_cast<std::uint32_t>(statistic::tokens));
             for (std::uint32_t i = 0; i < schema.window_count; ++i) {
                 std::uint64_t& sum = sums.own(seen, schema.windows[i].column);

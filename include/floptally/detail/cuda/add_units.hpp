@@ -21,7 +21,7 @@ namespace floptally::detail {
 /// is a number of a list, one in `stride`.
 template <integer T, class Unit, std::uint32_t Unit::*... Parts>
 struct listed_units {
-    static constexpr block_shape shape{.threads = 256, .resident = 2, .units = 256, .views = 1};
+    static constexpr block_shape shape{.threads = 256, .resident = 3, .units = 256, .views = 1};
     using unit = Unit;
     struct list {
         const T* numbers;  ///< null: all zeros

@@ -91,7 +91,6 @@ class attention_rows {
 template <class Block, class T, class Ref>
 FLOPTALLY_HOST_DEVICE void add_list(const Block& block, const attention_rows<T>& list, const Ref& into,
                                     std::uint32_t call) {
-    const word_schema& schema = into.schema();
     const std::uint32_t warps = block.threads() / warp_size;
     FLOPTALLY_ROLLED
     for (std::size_t row = block.index(); row < list.size(); row += block.count()) {
@@ -116,15 +115,8 @@ FLOPTALLY_HOST_DEVICE void add_list(const Block& block, const attention_rows<T>&
             }
             continue;
         }
-        FLOPTALLY_ROLLED
-        for (std::uint32_t at = block.thread(); at < schema.size(); at += block.threads()) {
-            const std::uint32_t seen = at / schema.stride();
-            const std::uint32_t word = at % schema.stride();
-            if (schema.is_of(modality::text, word)) {
-                const sequence row_or_slot{.length = static_cast<std::uint32_t>(seen == 0 ? all : list.columns())};
-                into.add_to(seen, word, amount_of<typename Ref::rules>(schema, word, row_or_slot));
-            }
-        }
+        into.add_words(sequence{.length = static_cast<std::uint32_t>(all)},
+                       sequence{.length = static_cast<std::uint32_t>(list.columns())}, block.thread(), block.threads());
     }
 }
 

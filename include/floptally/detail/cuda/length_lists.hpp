@@ -17,6 +17,7 @@
 /// @file
 /// Lengths in device memory, eight at a time where all eight are plain, else one by one. A list of them has
 /// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
+/// - `bytes` that are read for each;
 /// - `size()`: how many there are;
 /// - `load(first, group)`: the eight from `first` on, a multiple of 8, with 0 for those behind the last; says whether
 ///   all are surely right and below `plain_limit`, without which the group means nothing;
@@ -94,6 +95,7 @@ template <integer T>
 class listed_lengths {
   public:
     static constexpr block_shape shape = of_lengths;
+    static constexpr std::size_t bytes = sizeof(T);
     using unit = sequence;
 
     listed_lengths(const T* lengths, std::size_t count)
@@ -144,6 +146,7 @@ class listed_boundaries {
 
   public:
     static constexpr block_shape shape = of_lengths;
+    static constexpr std::size_t bytes = sizeof(T);
     using unit = sequence;
 
     /// `count` boundaries, 1 at least.

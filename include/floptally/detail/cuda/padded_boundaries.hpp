@@ -21,6 +21,8 @@ namespace floptally::detail {
 /// Slots of one length: rows of a BSHD batch.
 class equal_slots {
   public:
+    static constexpr std::size_t bytes = 0;
+
     equal_slots(std::size_t count, std::uint32_t length) : count_(count), length_(length) {}
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_; }
@@ -48,7 +50,8 @@ class equal_slots {
 template <class Real, class Slots, integer N = std::int32_t>
 class padded {
   public:
-    static constexpr block_shape shape{.threads = 128, .resident = 8, .units = 128 * group_size, .views = 2};
+    static constexpr block_shape shape{.threads = 128, .resident = 10, .units = 128 * group_size, .views = 2};
+    static constexpr std::size_t bytes = Real::bytes + Slots::bytes;
     using unit = sequence;
 
     padded(const Real& real, const Slots& slots) : padded(real, slots, real.size()) {}

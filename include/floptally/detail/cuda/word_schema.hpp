@@ -48,9 +48,8 @@ struct word_schema {
 
     rule masks[max_masks];               ///< those that have a word of their own
     capped_window windows[max_masks]{};  ///< those of the text among them
-    std::uint32_t others[max_masks]{};   ///< and the others of the text that lengths add to
     std::uint32_t window_count = 0;
-    std::uint32_t other_count = 0;
+    std::uint32_t others = 0;  ///< columns of the text's other masks that lengths add to, a bit each
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
     bool has[modality_count]{};
@@ -73,7 +72,7 @@ struct word_schema {
                 const auto sides = masks[i].as<mask_rules::band>();
                 windows[window_count++] = {fixed + i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
             } else if (!masks[i].is_measured()) {
-                others[other_count++] = i;
+                others |= std::uint32_t{1} << (fixed + i);
             }
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
