@@ -21,7 +21,7 @@
 #include <floptally/detail/cuda/add_lengths.hpp>
 #include <floptally/detail/cuda/add_units.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
+#include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>

@@ -47,12 +47,12 @@ template <integer T>
 void repeat_refusal(const refusal_record& record, std::size_t index, T value) {
     const auto amount = static_cast<std::uint64_t>(value);
     const std::uint64_t other = record.payload[1];
-    const char* const field = name_of(static_cast<input_field>(record.payload[3]));
+    const char* const field = reinterpret_cast<const char*>(record.payload[3]);
     switch (static_cast<refused>(record.what)) {
         case refused::length:
             refuse_length(field, index, value);
         case refused::in_row:
-            return require_in_row(field, index, amount, other);
+            return require_in_row("lengths", index, amount, other);
         case refused::start:
             return require_start(field, value);
         case refused::boundary:

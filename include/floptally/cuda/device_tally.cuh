@@ -21,7 +21,7 @@
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/launch.cuh>
 #include <floptally/detail/cuda/memory.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
+#include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/length_refusals.hpp>

@@ -24,8 +24,8 @@ struct listed_units {
     static constexpr block_shape shape{.threads = 256, .resident = 3, .units = 256, .views = 1};
     using unit = Unit;
     struct list {
-        const T* numbers;  ///< null: all zeros
-        input_field field;
+        const T* numbers;   ///< null: all zeros
+        const char* field;  ///< as errors call it, a text of the host
         std::size_t first = 0;
     };
 
@@ -62,24 +62,21 @@ template <integer T>
 [[nodiscard]] auto hstu_samples(const T* lengths, const std::type_identity_t<T>* contextual,
                                 const std::type_identity_t<T>* targets, std::size_t count, std::uint32_t target_group) {
     return listed_units<T, sequence, &sequence::length, &sequence::context, &sequence::targets>{
-        .parts = {{lengths, input_field::lengths},
-                  {contextual, input_field::contextual},
-                  {targets, input_field::targets}},
+        .parts = {{lengths, "lengths"}, {contextual, "contextual"}, {targets, "targets"}},
         .count = count,
         .like = {.target_group = target_group}};
 }
 /// Images and clips as `grid_thw` has them, three numbers each.
 template <integer T>
 [[nodiscard]] auto listed_grids(const T* thw, std::size_t count) {
-    constexpr input_field field = input_field::grid_thw;
+    constexpr const char* field = "grid_thw";
     return listed_units<T, grid, &grid::t, &grid::h, &grid::w>{
         .parts = {{thw, field, 0}, {thw, field, 1}, {thw, field, 2}}, .count = count, .stride = 3};
 }
 /// Clips of sound by their frames.
 template <integer T>
 [[nodiscard]] auto listed_clips(const T* frames, std::size_t count) {
-    return listed_units<T, audio_clip, &audio_clip::frames>{.parts = {{frames, input_field::audio_frames}},
-                                                            .count = count};
+    return listed_units<T, audio_clip, &audio_clip::frames>{.parts = {{frames, "audio_frames"}}, .count = count};
 }
 
 /// The body of the kernel that adds whatever is no plain length: a thread takes one unit a round.

@@ -29,23 +29,6 @@ enum class refused : std::uint8_t {
     routed          ///< useful, padded
 };
 
-/// An argument, as its errors name it.
-enum class input_field : std::uint8_t {
-    lengths,
-    contextual,
-    targets,
-    cu_seqlens,
-    cu_seqlens_padded,
-    cu_seqlens_real,
-    grid_thw,
-    audio_frames
-};
-[[nodiscard]] constexpr const char* name_of(input_field which) {
-    constexpr const char* names[] = {"lengths",           "contextual",      "targets",  "cu_seqlens",
-                                     "cu_seqlens_padded", "cu_seqlens_real", "grid_thw", "audio_frames"};
-    return names[static_cast<std::size_t>(which)];
-}
-
 /// Words of a device that outlive what went wrong: the sticky error of a tally. The first refusal by call, then by
 /// place in it, is kept whole, so that the host can say of it what it would have said itself.
 struct refusal_record {
@@ -83,12 +66,13 @@ struct refusal {
     refused what;
     std::uint64_t payload[refusal_record::payload_size]{};
 
-    /// A number that is wrong, what it is compared with, whether it has a sign, and the argument that it is of.
+    /// A number that is wrong, what it is compared with, whether it has a sign, and the name of the argument that it is
+    /// of: a text of the host, whose address the device hands back.
     template <std::integral T>
-    FLOPTALLY_HOST_DEVICE refusal(refused kind, T value, std::uint64_t other = 0,
-                                  input_field field = input_field::lengths)
+    FLOPTALLY_HOST_DEVICE refusal(refused kind, T value, std::uint64_t other = 0, const char* field = nullptr)
         : what(kind),
-          payload{static_cast<std::uint64_t>(value), other, std::is_signed_v<T>, static_cast<std::uint64_t>(field)} {}
+          payload{static_cast<std::uint64_t>(value), other, std::is_signed_v<T>,
+                  reinterpret_cast<std::uintptr_t>(field)} {}
     template <class Unit>
     FLOPTALLY_HOST_DEVICE refusal(const Unit& real, const Unit& slot) : what(static_cast<refused>(modality_of(real))) {
         const Unit both[] = {real, slot};

@@ -5,7 +5,6 @@
 
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 
 /// @file
 /// The kernels that the Python package has in one file for the driver (examples/python/kernels.cu), and how each of

@@ -17,7 +17,6 @@
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/python/buffers.hpp>
