@@ -15,7 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/cuda/device_amount.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>

@@ -9,11 +9,8 @@
 
 #include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/modality_checks.hpp>
-#include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>

@@ -8,26 +8,21 @@
 #include <cuda_runtime.h>
 #include <optional>
 #include <span>
-#include <string>
 
 #include <floptally/batch/lengths.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/batch/packed.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
-#include <floptally/detail/cuda/launch.cuh>
-#include <floptally/detail/cuda/memory.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {
@@ -60,7 +55,7 @@ class basic_device_tally {
         : empty_(known(masks)),
           device_(detail::current_cuda_device()),
           schema_(masks),
-          schema_on_device_(detail::copied_to_device(schema_)),
+          schema_on_device_(detail::copied_to_device(std::span<const detail::word_schema>(&schema_, 1))),
           words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()),
           max_blocks_(options.max_blocks) {
@@ -77,7 +72,6 @@ class basic_device_tally {
     /// Boundaries 0, L₁, L₁+L₂, … of a packed row, `count` of them: 1 at least.
     template <detail::integer T>
     void add_cu_seqlens(const T* cu_seqlens, std::size_t count, cudaStream_t stream) {
-        require_boundaries("cu_seqlens", count);
         add_list(detail::listed_boundaries<T>(cu_seqlens, count), "lengths", "add_cu_seqlens", stream);
     }
     /// Boundaries of the real sequences and of their slots; the sequences from `num_real_seqs` on are mock sequences.
@@ -85,7 +79,6 @@ class basic_device_tally {
     template <detail::integer T, detail::integer S, class Number>
     void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, Number num_real_seqs,
                         cudaStream_t stream) {
-        require_boundaries("cu_seqlens", count);
         add_list(detail::pack_of(cu_seqlens, cu_seqlens_padded, count, num_real_seqs), "lengths", "add_cu_seqlens",
                  stream);
     }
@@ -94,11 +87,6 @@ class basic_device_tally {
     template <detail::integer T, detail::integer S>
     void add_cu_seqlens_real(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens, std::size_t count,
                              cudaStream_t stream) {
-        require_boundaries("cu_seqlens_real", real_count);
-        require_boundaries("cu_seqlens", count);
-        if (real_count > count) {
-            detail::refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
-        }
         add_list(detail::real_pack_of(cu_seqlens_real, real_count, cu_seqlens, count), "lengths", "add_cu_seqlens",
                  stream);
     }
@@ -231,12 +219,6 @@ class basic_device_tally {
         tally empty{masks};
         detail::require_known(empty.masks(), Rules{});
         return empty;
-    }
-
-    static void require_boundaries(const char* field, std::size_t count) {
-        if (count == 0) {
-            throw error(field, "needs at least one boundary");
-        }
     }
 
     tally empty_;

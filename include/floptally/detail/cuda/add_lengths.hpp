@@ -6,7 +6,6 @@
 
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
@@ -153,19 +152,19 @@ FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& in
         FLOPTALLY_ROLLED
         for (std::size_t first = round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
              first < end; first += all) {
-            length_group<views> group;
+            std::uint32_t group[views][group_size];
             const bool plain = list.load(first, group);
             if (plain) {
                 FLOPTALLY_UNROLLED
                 for (std::uint32_t seen = 0; seen < views; ++seen) {
-                    own[seen].add(group.of[seen]);
+                    own[seen].add(group[seen]);
                     FLOPTALLY_ROLLED
                     for (std::uint32_t i = 0; i < schema.window_count; ++i) {
                         const capped_window& window = schema.windows[i];
                         std::uint64_t& sum = sums.own(seen, window.column);
-                        std::uint64_t more = capped_rows(group.of[seen], window.left, sum);
+                        std::uint64_t more = capped_rows(group[seen], window.left, sum);
                         if (window.right != 0) {
-                            more = capped_rows(group.of[seen], window.right, more);
+                            more = capped_rows(group[seen], window.right, more);
                         }
                         sum = more;
                     }

@@ -4,17 +4,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 
 namespace floptally::detail {
@@ -38,29 +33,27 @@ class attention_rows {
     template <class Block>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, std::size_t row) const {
         const T* const flags = flags_ + row * columns_;
-        const std::size_t width = aligned_ ? per_load : 1;
         std::uint32_t ones = 0;
         std::uint32_t starts = 0;
         bool others = false;
         FLOPTALLY_ROLLED
-        for (std::size_t first = block.thread() * width; first < columns_; first += block.threads() * width) {
+        for (std::size_t first = block.thread() * per_load; first < columns_; first += block.threads() * per_load) {
+            T loaded[per_load];
+            if (aligned_) {
+                load_16_bytes(flags + first, loaded);
+            } else {
+                for (std::size_t k = 0; k < per_load; ++k) {
+                    loaded[k] = first + k < columns_ ? flags[first + k] : T{0};
+                }
+            }
             bool before = first != 0 && flags[first - 1] == T{1};
-            const auto see = [&](T flag) {
-                const bool one = flag == T{1};
+            FLOPTALLY_UNROLLED
+            for (std::size_t k = 0; k < per_load; ++k) {
+                const bool one = loaded[k] == T{1};
                 ones += one ? 1U : 0U;
                 starts += one && !before ? 1U : 0U;
-                others = others || (flag != T{0} && !one);
+                others = others || (loaded[k] != T{0} && !one);
                 before = one;
-            };
-            if (aligned_) {
-                T loaded[per_load];
-                load_16_bytes(flags + first, loaded);
-                FLOPTALLY_UNROLLED
-                for (std::size_t k = 0; k < per_load; ++k) {
-                    see(loaded[k]);
-                }
-            } else {
-                see(flags[first]);
             }
         }
         return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);

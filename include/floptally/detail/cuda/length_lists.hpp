@@ -20,8 +20,9 @@
 /// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
 /// - `bytes` that are read for each;
 /// - `size()`: how many there are;
-/// - `load(first, group)`: the eight from `first` on, a multiple of 8, with 0 for those behind the last; says whether
-///   all are surely right and below `plain_limit`, without which the group means nothing;
+/// - `load(first, group)`: the eight of each view from `first` on, a multiple of 8, with 0 for those behind the last;
+/// says
+///   whether all are surely right and below `plain_limit`, without which the group means nothing;
 /// - `find(i, why)`: whether number i is right, or why not; `length(i, seen)`: of each view, where it is.
 
 namespace floptally::detail {
@@ -73,12 +74,6 @@ template <integer T>
     return static_cast<std::uint32_t>(left < group_size ? left : group_size);
 }
 
-/// Eight lengths of each view.
-template <std::uint32_t Views>
-struct length_group {
-    std::uint32_t of[Views][group_size];
-};
-
 /// Lengths as given, or the boundaries between them.
 template <integer T, bool AreBoundaries>
 class listed_numbers {
@@ -90,12 +85,16 @@ class listed_numbers {
     static constexpr std::size_t bytes = sizeof(T);
     using unit = sequence;
 
-    /// `count` numbers, 1 at least where they are boundaries; `field` is what errors call them, a text of the host.
+    /// `count` numbers; `field` is what errors call them, a text of the host.
     listed_numbers(const T* numbers, std::size_t count, const char* field = AreBoundaries ? "cu_seqlens" : "lengths")
-        : numbers_(numbers), count_(count), field_(field), aligned_(lies_on_16_bytes(numbers)) {}
+        : numbers_(numbers), count_(count), field_(field), aligned_(lies_on_16_bytes(numbers)) {
+        if (AreBoundaries && count == 0) {
+            throw error(field, "needs at least one boundary");
+        }
+    }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - (AreBoundaries ? 1 : 0); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, length_group<1>& group) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
         T at[per_group];
         if (aligned_ && first + per_group <= count_) {
             const T* const from = numbers_ + first;
@@ -122,7 +121,7 @@ class listed_numbers {
             const bits length = AreBoundaries ? end - static_cast<bits>(at[k]) : end;
             signs |= end;
             differences |= length;
-            group.of[0][k] = static_cast<std::uint32_t>(length);
+            group[0][k] = static_cast<std::uint32_t>(length);
         }
         // Boundaries without a sign are so small that no difference wraps.
         const bits wrong = AreBoundaries ? (signs >> (8 * sizeof(T) - 1)) | start : 0;
@@ -175,11 +174,11 @@ struct equal_slots {
     std::uint32_t row_length;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, length_group<1>& group) const {
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
         const std::uint32_t left = in_group(first, rows);
         FLOPTALLY_UNROLLED
         for (std::uint32_t k = 0; k < group_size; ++k) {
-            group.of[0][k] = k < left ? row_length : 0;
+            group[0][k] = k < left ? row_length : 0;
         }
         return row_length < plain_limit;
     }
@@ -199,9 +198,8 @@ class padded {
     static constexpr std::size_t bytes = Real::bytes + Slots::bytes;
     using unit = sequence;
 
-    padded(const Real& real, const Slots& slots) : padded(real, slots, real.size()) {}
-    padded(const Real& real, const Slots& slots, std::size_t num_real)
-        : real_(real), slots_(slots), num_real_(num_real) {}
+    padded(const Real& real, const Slots& slots, std::size_t num_real = all_sequences)
+        : real_(real), slots_(slots), num_real_(std::min(num_real, real.size())) {}
     padded(const Real& real, const Slots& slots, const N* num_real) : real_(real), slots_(slots), told_(num_real) {}
 
     /// Asks the device for what it knows, before all else; or says why that is wrong.
@@ -218,17 +216,14 @@ class padded {
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, length_group<2>& group) const {
-        length_group<1> real;
-        length_group<1> slots;
-        bool plain = real_.load(first, real);
-        plain = slots_.load(first, slots) && plain;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
+        bool plain = real_.load(first, group);
+        plain = slots_.load(first, group + 1) && plain;
         const std::uint32_t left = in_group(first, num_real_);
         FLOPTALLY_UNROLLED
         for (std::uint32_t k = 0; k < group_size; ++k) {
-            group.of[0][k] = k < left ? real.of[0][k] : 0;
-            group.of[1][k] = slots.of[0][k];
-            plain = plain && group.of[0][k] <= group.of[1][k];
+            group[0][k] = k < left ? group[0][k] : 0;
+            plain = plain && group[0][k] <= group[1][k];
         }
         return plain;
     }
@@ -267,7 +262,7 @@ template <integer T, integer S>
     if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
         refuse_real_sequences(num_real_seqs, count - 1);
     }
-    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, std::min(num_real_seqs, count - 1)};
+    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, num_real_seqs};
 }
 /// The same, where the device knows.
 template <integer T, integer S, integer N>
@@ -279,7 +274,12 @@ template <integer T, integer S, integer N>
 template <integer T, integer S>
 [[nodiscard]] padded_boundaries<T, S> real_pack_of(const T* cu_seqlens_real, std::size_t real_count,
                                                    const S* cu_seqlens, std::size_t count) {
-    return {{cu_seqlens_real, real_count, "cu_seqlens_real"}, {cu_seqlens, count}};
+    const listed_boundaries<T> real(cu_seqlens_real, real_count, "cu_seqlens_real");
+    const listed_boundaries<S> slots(cu_seqlens, count);
+    if (real_count > count) {
+        refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
+    }
+    return {real, slots};
 }
 
 }  // namespace floptally::detail

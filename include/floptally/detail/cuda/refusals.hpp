@@ -2,12 +2,11 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/unit_amounts.hpp>
 #include <floptally/host_device.hpp>
 
@@ -95,7 +94,7 @@ inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_p
     }
     // Taken and given back in one iteration, so that threads of one warp do not wait for each other.
     for (bool done = false; !done;) {
-        if (atomic_exchange(&record->lock, 1) != 0) {
+        if (atomic_or(&record->lock, 1) != 0) {
             continue;
         }
         fence_for_all();
@@ -107,7 +106,8 @@ inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_p
             record->first = key;
         }
         fence_for_all();
-        done = atomic_exchange(&record->lock, 0) != 0;
+        atomic_store(&record->lock, 0);
+        done = true;
     }
 }
 

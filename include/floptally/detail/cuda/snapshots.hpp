@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/error.hpp>
 #include <floptally/host_device.hpp>
