@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -116,8 +115,12 @@ class basic_device_tally_ref {
         for (std::uint32_t at = first; at < size(); at += step) {
             const std::uint32_t seen = at < schema_->stride() ? 0 : 1;
             const std::uint32_t word = at - seen * schema_->stride();
-            if (schema_->is_of(detail::modality_of(real), word)) {
-                add_to(seen, word, detail::amount_of<Rules>(*schema_, word, seen == 0 ? real : slot));
+            Unit unit = real;  // by value: an address that depends on `seen` would be one of local memory
+            if (seen != 0) {
+                unit = slot;
+            }
+            if (schema_->is_of(detail::modality_of(unit), word)) {
+                add_to(seen, word, detail::amount_of<Rules>(*schema_, word, unit));
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime_api.h>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,8 +39,8 @@ class step_timer {
         open_ = true;
     }
     /// With what is to be queued behind the end: where that fails, the step is open still.
-    template <class Behind = decltype([] {})>
-    void end(cudaStream_t stream, const Behind& queue_behind = {}) {
+    void end(
+        cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {
             throw error("end", "no step is open: begin() comes first");
         }

@@ -15,7 +15,6 @@
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.

@@ -81,16 +81,10 @@ class snapshot_reader {
             words_[i] = atomic_load(slot + 1 + i);
         }
         std::atomic_thread_fence(std::memory_order_acquire);
-        const std::uint64_t after = atomic_load(slot);
-        if (after != next_) {
-            skip();
+        if (atomic_load(slot) == next_) {
+            ++next_;
+            return words_;
         }
-        ++next_;
-        return words_;
-    }
-
-  private:
-    [[noreturn]] void skip() {
         std::uint64_t newest = 0;
         for (std::uint32_t i = 1; i <= slots_.count; ++i) {
             newest = std::max(newest, atomic_load(slots_.slot(i)));
@@ -103,6 +97,7 @@ class snapshot_reader {
                                     " slots; poll more often, or make it larger");
     }
 
+  private:
     snapshot_slots slots_;
     std::vector<std::uint64_t> words_;
     std::uint64_t next_ = 1;
