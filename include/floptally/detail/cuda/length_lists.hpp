@@ -96,7 +96,7 @@ class listed_numbers {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - (AreBoundaries ? 1 : 0); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
         T at[per_group];
-        if (aligned_ && first + per_group <= count_) {
+        if (aligned_ && first + group_size <= size()) {
             const T* const from = numbers_ + first;
             FLOPTALLY_UNROLLED
             for (std::size_t k = 0; k < group_size; k += 16 / sizeof(T)) {
