@@ -8,29 +8,13 @@
 
 namespace floptally::detail {
 
-#define FLOPTALLY_KERNEL(name, list)                                                                                \
-    extern "C" __global__ void __launch_bounds__(threads_of(list::views), blocks_of(list::views)) floptally_##name( \
-        list given, const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {         \
-        add_lengths(cuda_block{}, given, tally_at<library_rules>(schema, words), call);                             \
+#define FLOPTALLY_KERNEL(name, ...)                                                                          \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__::shape.threads, __VA_ARGS__::shape.resident)    \
+        floptally_##name(__VA_ARGS__ list, const __grid_constant__ word_schema schema, std::uint64_t* words, \
+                         std::uint32_t call) {                                                               \
+        add_list(cuda_block{}, list, tally_at<library_rules>(schema, words), call);                          \
     }
-FLOPTALLY_PYTHON_LENGTHS(FLOPTALLY_KERNEL)
-#undef FLOPTALLY_KERNEL
-
-#define FLOPTALLY_KERNEL(name, integer, number)                                                                  \
-    extern "C" __global__ void __launch_bounds__(threads_of(2), blocks_of(2))                                    \
-        floptally_##name(padded_boundaries<integer, integer> pack, real_sequences<number> num_real,              \
-                         const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) { \
-        add_pack(cuda_block{}, pack, num_real, tally_at<library_rules>(schema, words), call);                    \
-    }
-FLOPTALLY_PYTHON_PACKS(FLOPTALLY_KERNEL)
-#undef FLOPTALLY_KERNEL
-
-#define FLOPTALLY_KERNEL(name, rows)                                                                    \
-    extern "C" __global__ void floptally_##name(rows given, const __grid_constant__ word_schema schema, \
-                                                std::uint64_t* words, std::uint32_t call) {             \
-        add_rows(cuda_block{}, given, tally_at<library_rules>(schema, words), call);                    \
-    }
-FLOPTALLY_PYTHON_FLAGS(FLOPTALLY_KERNEL)
+FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_KERNEL)
 #undef FLOPTALLY_KERNEL
 
 extern "C" __global__ void floptally_snapshot(std::uint64_t* words, snapshot_slots slots, bool reset) {

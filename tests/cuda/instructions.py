@@ -5,7 +5,7 @@
 
 Needs nvdisasm, from a CUDA toolkit or the package nvidia-cuda-nvdisasm; without it this says so and exits with status 77.
 
-The loop of `add_lengths_kernel` takes eight lengths at a time, in two loads of 16 bytes that are under way together. A
+The loop of `add_list_kernel` takes eight lengths at a time, in two loads of 16 bytes that are under way together. A
 trip is the shortest cycle of its control flow that passes a vector load and the block which squares eight lengths, and
 with a window also the shortest of the blocks that cut eight lengths by one; each further window goes round that block
 once more. Instructions repeat exactly: with another version of nvcc they may differ a little, and then the bounds are
@@ -24,7 +24,7 @@ from collections import deque
 
 LENGTHS = 8
 #: Instructions of one length without a mask, with one window and with four, of 32-bit lists; nvcc 13.0, sm_90.
-BOUNDS = {"listed_lengths": (9, 15, 30), "listed_boundaries": (12, 18, 33)}
+BOUNDS = {"lengths": (9, 14, 29), "boundaries": (12, 17, 32)}
 
 
 def find_nvdisasm() -> str | None:
@@ -122,17 +122,18 @@ def main() -> int:
     found = set()
     for section in re.split(r"\n\s*\.section\s+\.text\.", text)[1:]:
         mangled = section.split(",")[0]
-        kind = re.search(r"add_lengths_kernelI(?!.*6padded).*\d(listed_\w+?)IiE", mangled)
-        if kind is None or kind[1] not in BOUNDS:
+        list_ = re.search(r"add_list_kernelI(?!.*6padded).*\dlisted_numbersIiLb([01])E", mangled)
+        if list_ is None:
             continue
-        found.add(kind[1])
-        for what, cost, bound in zip(("no mask", "one window", "four windows"), costs(Kernel(section)), BOUNDS[kind[1]]):
+        kind = ("lengths", "boundaries")[int(list_[1])]
+        found.add(kind)
+        for what, cost, bound in zip(("no mask", "one window", "four windows"), costs(Kernel(section)), BOUNDS[kind]):
             too_many = cost > bound
             failed = failed or too_many
-            print(f"{kind[1]}, {what}: {cost:.2f} instructions a length, {bound} at most{', TOO MANY' * too_many}")
+            print(f"{kind}, {what}: {cost:.2f} instructions a length, {bound} at most{', TOO MANY' * too_many}")
         loads = loads_under_way(Kernel(section))
         failed = failed or loads < 2
-        print(f"{kind[1]}: {loads} loads of 16 bytes before the first use{', TOO FEW' * (loads < 2)}")
+        print(f"{kind}: {loads} loads of 16 bytes before the first use{', TOO FEW' * (loads < 2)}")
     if found != set(BOUNDS):
         print(f"kernels that are missing: {', '.join(sorted(set(BOUNDS) - found))}")
         failed = True

@@ -3,6 +3,7 @@
 // The text of the kernels, run on the host block by block and thread by thread: strides, tails, shuffles, merges. What
 // they count must be what a tally of the host counts, bit for bit, and what they refuse must be what it refuses.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,12 +15,12 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/cuda/device_amount.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/add_lengths.hpp>
 #include <floptally/detail/cuda/add_units.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
+#include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>
@@ -52,25 +53,9 @@ class emulated_tally_of {
     [[nodiscard]] basic_device_tally_ref<Rules> ref() { return {&schema_, words_.data(), &record_}; }
 
     template <class List>
-    void add_lengths(const launch_shape& shape, const List& list) {
-        launch(shape, List::views * schema_.columns() * shape.threads,
-               [&](const auto& block) { detail::add_lengths(block, list, ref(), call_); });
-    }
-    template <class T, class S, class N>
-    void add_pack(const launch_shape& shape, const detail::padded_boundaries<T, S>& pack,
-                  const detail::real_sequences<N>& num_real) {
-        launch(shape, 2 * schema_.columns() * shape.threads,
-               [&](const auto& block) { detail::add_pack(block, pack, num_real, ref(), call_); });
-    }
-    template <class List>
-    void add_units(const launch_shape& shape, const List& list) {
-        launch(shape, schema_.columns() * shape.threads,
-               [&](const auto& block) { detail::add_units(block, list, ref(), call_); });
-    }
-    template <class T>
-    void add_rows(const launch_shape& shape, const T* flags, std::size_t rows, std::size_t columns) {
-        const detail::attention_rows<T> list(flags, rows, columns);
-        launch(shape, shape.threads / 32, [&](const auto& block) { detail::add_rows(block, list, ref(), call_); });
+    void add(const launch_shape& shape, const List& list) {
+        launch(shape, std::max<std::size_t>(List::shape.views * schema_.columns() * shape.threads, shape.threads / 32),
+               [&](const auto& block) { detail::add_list(block, list, ref(), call_); });
     }
 
     [[nodiscard]] tally read() const {
@@ -133,8 +118,8 @@ void lengths_are_counted() {
                 host.add_lengths(lengths);
                 host.add_cu_seqlens(boundaries);
                 emulated_tally device{masks};
-                device.add_lengths(shape, detail::listed_lengths<T>(lengths.data(), lengths.size()));
-                device.add_lengths(shape, detail::listed_boundaries<T>(boundaries.data(), boundaries.size()));
+                device.add(shape, detail::listed_lengths<T>(lengths.data(), lengths.size()));
+                device.add(shape, detail::listed_boundaries<T>(boundaries.data(), boundaries.size()));
                 INFO(shape.blocks << " x " << shape.threads << ", " << count);
                 CHECK(device.read() == host);
             }
@@ -190,7 +175,7 @@ TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
     tally host{masks};
     host.add_lengths(lengths);
     emulated_tally device{masks};
-    device.add_lengths({1, 32}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+    device.add({1, 32}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
     CHECK(device.read() == host);
     CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
 }
@@ -214,17 +199,15 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     tally host{masks};
                     host.add_cu_seqlens(real, padded, num_real);
                     const auto word = static_cast<std::int32_t>(num_real);
-                    const auto pack = detail::pack_of(real.data(), padded.data(), real.size());
                     emulated_tally device{masks};
-                    device.add_pack(shape, pack, detail::real_sequences<std::int32_t>(num_real));
+                    device.add(shape, detail::pack_of(real.data(), padded.data(), real.size(), num_real));
                     CHECK(device.read() == host);
                     emulated_tally told{masks};
-                    told.add_pack(shape, pack, detail::real_sequences<std::int32_t>(&word));
+                    told.add(shape, detail::pack_of(real.data(), padded.data(), real.size(), &word));
                     CHECK(told.read() == host);
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
-                    alone.add_pack(shape, detail::pack_of(real.data(), num_real + 1, padded.data(), padded.size()),
-                                   detail::real_sequences<std::int32_t>(num_real));
+                    alone.add(shape, detail::real_pack_of(real.data(), num_real + 1, padded.data(), padded.size()));
                     CHECK(alone.read() == host);
                 }
             }
@@ -241,8 +224,8 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add_lengths(
-                shape, detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+            device.add(shape,
+                       detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -258,7 +241,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_attention_mask(flags, rows, columns);
             emulated_tally device{masks};
-            device.add_rows(shape, flags.data(), rows, columns);
+            device.add(shape, detail::attention_rows(flags.data(), rows, columns));
             CHECK(device.read() == host);
         }
     }
@@ -293,12 +276,11 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             towers.add_grid_thw(thw);
             towers.add_audio_frames(frames);
             emulated_tally device{of_hstu};
-            device.add_units(
-                shape, detail::hstu_samples<std::int32_t>{lengths.data(), contextual.data(), targets.data(), count, 3});
+            device.add(shape, detail::hstu_samples(lengths.data(), contextual.data(), targets.data(), count, 3));
             CHECK(device.read() == host);
             emulated_tally of_towers{masks};
-            of_towers.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), count});
-            of_towers.add_units(shape, detail::listed_clips<std::int32_t>{frames.data(), count});
+            of_towers.add(shape, detail::listed_grids(thw.data(), count));
+            of_towers.add(shape, detail::listed_clips(frames.data(), count));
             CHECK(of_towers.read() == towers);
         }
     }
@@ -327,13 +309,11 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         host.add(sequence{.length = 700, .past = 300}, sequence{.length = 1000, .past = 300});
 
         emulated_tally_of<own_rules> device{masks};
-        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
-        device.add_lengths(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
-        device.add_pack(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size()),
-                        detail::real_sequences<std::int32_t>(50));
-        device.add_lengths(shape,
-                           detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
-        device.add_rows(shape, flags.data(), 3, 100);
+        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+        device.add(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
+        device.add(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size(), 50));
+        device.add(shape, detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+        device.add(shape, detail::attention_rows(flags.data(), 3, 100));
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
         CHECK(host.pairs(view::useful, dilated_window{4, 3}) != 0);
@@ -431,8 +411,8 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         lengths[3] = -4;
         lengths[170] = -5;
         emulated_tally device{masks};
-        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), 3));
-        device.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), 3));
+        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         refuse_alike([&] { tally{masks}.add_lengths(lengths); }, [&] { static_cast<void>(device.read()); });
         try {
             static_cast<void>(device.read());
@@ -449,7 +429,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
 
         const std::vector<std::uint64_t> long_lengths{1, 2, std::uint64_t{1} << 32U, ~std::uint64_t{0}};
         emulated_tally too_long{masks};
-        too_long.add_lengths(shape, detail::listed_lengths<std::uint64_t>(long_lengths.data(), long_lengths.size()));
+        too_long.add(shape, detail::listed_lengths<std::uint64_t>(long_lengths.data(), long_lengths.size()));
         refuse_alike([&] { tally{masks}.add_lengths(long_lengths); }, [&] { static_cast<void>(too_long.read()); });
 
         for (const auto& boundaries :
@@ -460,15 +440,14 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
               {0, 1, 2, 3, 4, 5, 6, 7, 8, 7},
               {0, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min() + 5}}) {
             emulated_tally decreasing{masks};
-            decreasing.add_lengths(shape,
-                                   detail::listed_boundaries<std::int32_t>(boundaries.data(), boundaries.size()));
+            decreasing.add(shape, detail::listed_boundaries<std::int32_t>(boundaries.data(), boundaries.size()));
             refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); },
                          [&] { static_cast<void>(decreasing.read()); });
         }
         // A sequence that begins below 0 is left out with the one that ends there.
         const std::vector<std::int32_t> below{0, 10, -5, 3, 20};
         emulated_tally negative_start{masks};
-        negative_start.add_lengths(shape, detail::listed_boundaries<std::int32_t>(below.data(), below.size()));
+        negative_start.add(shape, detail::listed_boundaries<std::int32_t>(below.data(), below.size()));
         try {
             static_cast<void>(negative_start.read());
             CHECK(false);
@@ -487,57 +466,50 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
             }
             boundaries.push_back(static_cast<number>(static_cast<std::make_unsigned_t<number>>(end) + 5U));
             emulated_tally wrapped{masks};
-            wrapped.add_lengths(shape, detail::listed_boundaries<number>(boundaries.data(), boundaries.size()));
+            wrapped.add(shape, detail::listed_boundaries<number>(boundaries.data(), boundaries.size()));
             refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(wrapped.read()); });
         };
         wraps(std::int32_t{0});
         wraps(std::uint32_t{0});
         const std::vector<std::int64_t> far{0, std::int64_t{1} << 33U};
         emulated_tally above{masks};
-        above.add_lengths(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));
+        above.add(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(far); }, [&] { static_cast<void>(above.read()); });
 
         const std::vector<std::int32_t> real{0, 5, 20, 30};
         const std::vector<std::int32_t> narrow{0, 8, 20, 32};
         emulated_tally no_room{masks};
-        no_room.add_pack(shape, detail::pack_of(real.data(), narrow.data(), real.size()),
-                         detail::real_sequences<std::int32_t>(3));
+        no_room.add(shape, detail::pack_of(real.data(), narrow.data(), real.size(), 3));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
         const std::vector<std::int32_t> falling{0, 8, 20, 12};
         emulated_tally bad_slot{masks};
-        bad_slot.add_pack(shape, detail::pack_of(real.data(), falling.data(), real.size()),
-                          detail::real_sequences<std::int32_t>(std::size_t{0}));
+        bad_slot.add(shape, detail::pack_of(real.data(), falling.data(), real.size(), std::size_t{0}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
                      [&] { static_cast<void>(bad_slot.read()); });
 
         emulated_tally no_room_for_real{masks};
-        no_room_for_real.add_pack(shape, detail::pack_of(real.data(), 3, narrow.data(), narrow.size()),
-                                  detail::real_sequences<std::int32_t>(std::size_t{2}));
+        no_room_for_real.add(shape, detail::real_pack_of(real.data(), 3, narrow.data(), narrow.size()));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(std::span(real).first(3), narrow); },
                      [&] { static_cast<void>(no_room_for_real.read()); });
         const std::vector<std::int32_t> real_falling{0, 5, 3};
         emulated_tally bad_real{masks};
-        bad_real.add_pack(shape, detail::pack_of(real_falling.data(), 3, narrow.data(), narrow.size()),
-                          detail::real_sequences<std::int32_t>(std::size_t{2}));
+        bad_real.add(shape, detail::real_pack_of(real_falling.data(), 3, narrow.data(), narrow.size()));
         refuse_alike([&] { tally{masks}.add_cu_seqlens_real(real_falling, narrow); },
                      [&] { static_cast<void>(bad_real.read()); });
 
         const std::int32_t four = 4;
         const std::int64_t negative = -1;
         emulated_tally too_many{masks};
-        too_many.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
-                          detail::real_sequences<std::int32_t>(&four));
+        too_many.add(shape, detail::pack_of(real.data(), real.data(), real.size(), &four));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, real, 4); }, [&] { static_cast<void>(too_many.read()); });
         emulated_tally too_few{masks};
-        too_few.add_pack(shape, detail::pack_of(real.data(), real.data(), real.size()),
-                         detail::real_sequences<std::int64_t>(&negative));
+        too_few.add(shape, detail::pack_of(real.data(), real.data(), real.size(), &negative));
         CHECK(error_of([&] { static_cast<void>(too_few.read()); })
                   .rfind("num_real_seqs: must be at least 0, got -1 (index 0 of add 1 since the reset, the first of 3 ",
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add_lengths(shape,
-                                 detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
+        too_long_row.add(shape, detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
@@ -551,19 +523,19 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                   {1, 1, 0, 0, -7, 1, 1, 0},
                                   {0, 1, 0, 1, 1, 2, 0, 0}}) {
             emulated_tally device{text};
-            device.add_rows(shape, flags.data(), 2, 4);
+            device.add(shape, detail::attention_rows(flags.data(), 2, 4));
             refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
                          [&] { static_cast<void>(device.read()); });
         }
         const std::vector<std::int32_t> lengths{50, 9, 60};
         const std::vector<std::int32_t> targets{5, 10, 5};
         emulated_tally sample{text};
-        sample.add_units(shape, detail::hstu_samples<std::int32_t>{lengths.data(), nullptr, targets.data(), 3, 1});
+        sample.add(shape, detail::hstu_samples(lengths.data(), nullptr, targets.data(), 3, 1));
         refuse_alike([&] { tally{text}.add({.length = 9, .targets = 10, .target_group = 1}); },
                      [&] { static_cast<void>(sample.read()); });
         const std::vector<std::int32_t> negative{5, -1, 5};
         emulated_tally below{text};
-        below.add_units(shape, detail::hstu_samples<std::int32_t>{lengths.data(), negative.data(), nullptr, 3, 1});
+        below.add(shape, detail::hstu_samples(lengths.data(), negative.data(), nullptr, 3, 1));
         CHECK(error_of([&] {
                   static_cast<void>(below.read());
               }).rfind("contextual[1]: must be at least 0, got -1 (index 1 ", 0) == 0);
@@ -573,12 +545,12 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                 {1, 4, 4, 1, 70'000, 70'000},
                                 {1, 4, 4, 4'000'000'000, 1000, 1000}}) {
             emulated_tally grids{masks};
-            grids.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), 2});
+            grids.add(shape, detail::listed_grids(thw.data(), 2));
             refuse_alike([&] { tally{masks}.add_grid_thw(thw); }, [&] { static_cast<void>(grids.read()); });
         }
         const std::vector<std::int64_t> frames{5, 1, std::int64_t{1} << 40U};
         emulated_tally clips{masks};
-        clips.add_units(shape, detail::listed_clips<std::int64_t>{frames.data(), 3});
+        clips.add(shape, detail::listed_clips(frames.data(), 3));
         refuse_alike([&] { tally{masks}.add_audio_frames(frames); }, [&] { static_cast<void>(clips.read()); });
     }
     emulated_tally own{masks};
@@ -601,10 +573,10 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             lengths[0] = longest;
             lengths[apart] = longest;
             emulated_tally device{mask_set{mask::window(longest / 2, -1)}};
-            device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             if (apart == 0) {
                 CHECK(device.read().get(view::useful, statistic::squares) == std::uint64_t{longest} * longest);
-                device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+                device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             }
             CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
         }
@@ -613,7 +585,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             std::vector<std::uint32_t> lengths(600, 0);
             lengths[place] = longest;
             emulated_tally device{mask_set{}};
-            device.add_lengths(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             CHECK(device.read().get(view::useful, statistic::tokens) == longest);
         }
         // Of a rule of one's own, whose sums nothing bounds: within a group, between groups and between warps.
@@ -622,13 +594,13 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             lengths[0] = 7;
             lengths[apart] = 7;
             emulated_tally_of<library_rules::with<half_a_word>> own{mask_set{half_a_word{}}};
-            own.add_lengths(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+            own.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
             CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
                   (apart == 0 ? "no error" : "half_a_word: the sum does not fit 64 bits"));
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
-        grids.add_units(shape, detail::listed_grids<std::int64_t>{thw.data(), 1});
+        grids.add(shape, detail::listed_grids(thw.data(), 1));
         CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
     }
 }

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include <floptally/cuda/device_amount.hpp>
+#include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/mask.hpp>
 #include <floptally/statistics/library_rules.hpp>
 

@@ -13,8 +13,7 @@
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/snapshot_reader.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/parallel/reduction.hpp>
 
@@ -135,10 +134,9 @@ TEST_CASE("A device fills the message of a reduction as the host does, and refus
         const std::vector<detail::message_part> parts = sum.parts();
         const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
                                             static_cast<std::uint32_t>(parts.size())};
-        REQUIRE(message.size() == sum.message_size());
         const tally batch = some_batch(masks, static_cast<std::uint32_t>(rank));
         const auto filled = [&](const tally& of, const detail::refusal_record& record, bool refuses) {
-            std::vector<std::uint64_t> words(message.size(), 77);
+            std::vector<std::uint64_t> words(sum.message_size(), 77);
             emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
                 detail::fill_message(block, of.words().data(), record, message, refuses, words.data());
             });
@@ -164,7 +162,7 @@ TEST_CASE("A rank that holds what it should not refuses on the device too") {
         const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
                                             static_cast<std::uint32_t>(parts.size())};
         const std::uint64_t value = 5;
-        std::vector<std::uint64_t> words(message.size(), 77);
+        std::vector<std::uint64_t> words(sum.message_size(), 77);
         emulated::grid_of_blocks(1, 32, 1).run([&](const emulated::block& block) {
             detail::fill_message(block, &value, {}, message, false, words.data());
         });

@@ -29,7 +29,7 @@ class cuda_memory {
 
     /// To what is in use and reserved now: CUDA takes no other value than 0, and means that by it.
     void reset_high_marks() const {
-        const cudaMemPool_t from = pool();
+        const cudaMemPool_t from = pool_of(device_.number());
         for (const cudaMemPoolAttr mark : {cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh}) {
             std::uint64_t zero = 0;
             require_cuda(cudaMemPoolSetAttribute(from, mark, &zero), "cudaMemPoolSetAttribute");
@@ -41,7 +41,7 @@ class cuda_memory {
         std::size_t free = 0;
         std::size_t total = 0;
         require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        const cudaMemPool_t from = pool();
+        const cudaMemPool_t from = pool_of(device_.number());
         return {.free = free,
                 .total = total,
                 .pool_used_high = mark_of(from, cudaMemPoolAttrUsedMemHigh),
@@ -49,7 +49,6 @@ class cuda_memory {
     }
 
   private:
-    [[nodiscard]] cudaMemPool_t pool() const { return pool_of(device_.number()); }
     [[nodiscard]] cudaMemPool_t pool_of(int device) const {
         if (own_pool_ != nullptr) {
             return own_pool_;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <optional>
-#include <string>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_tally.cuh>

@@ -9,11 +9,8 @@
 
 #include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/modality_checks.hpp>
-#include <floptally/detail/sequence_checks.hpp>
 #include <floptally/detail/tally_words.hpp>
 #include <floptally/error.hpp>
 #include <floptally/sequence.hpp>
@@ -42,53 +39,50 @@ class left_out : public error {
 
 namespace detail {
 
-/// Throws what a tally of the host says of what was refused.
-inline void repeat_refusal(const refusal_record& record, std::size_t index, const mask_set& masks) {
-    const std::uint64_t* const payload = record.payload;
-    const auto low = [payload](std::size_t i) { return static_cast<std::uint32_t>(payload[i]); };
-    const auto high = [payload](std::size_t i) { return static_cast<std::uint32_t>(payload[i] >> 32U); };
-    const auto field = [payload](std::size_t i) { return name_of(static_cast<input_field>(payload[i])); };
-    const auto as_given = [](bool is_signed, std::uint64_t value, auto refuse_value) {
-        is_signed ? refuse_value(static_cast<std::int64_t>(value)) : refuse_value(value);
-    };
+/// Throws what a tally of the host says of a number that was refused, of the type that its sign gives it.
+template <integer T>
+void repeat_refusal(const refusal_record& record, std::size_t index, T value) {
+    const auto amount = static_cast<std::uint64_t>(value);
+    const std::uint64_t other = record.payload[1];
+    const char* const field = reinterpret_cast<const char*>(record.payload[3]);
     switch (static_cast<refused>(record.what)) {
         case refused::length:
-            as_given(payload[1] != 0, payload[0], [&](auto value) { refuse_length(field(2), index, value); });
-            break;
+            refuse_length(field, index, value);
         case refused::in_row:
-            require_in_row(name_of(input_field::lengths), index, payload[0], payload[1]);
-            break;
+            return require_in_row("lengths", index, amount, other);
         case refused::start:
-            as_given(payload[1] != 0, payload[0], [&](auto value) { require_start(field(2), value); });
-            break;
+            return require_start(field, value);
         case refused::boundary:
-            as_given(payload[2] != 0, payload[1], [&](auto value) {
-                refuse_boundary(field(3), index + 1, static_cast<decltype(value)>(payload[0]), value);
-            });
-            break;
+            refuse_boundary(field, index + 1, static_cast<T>(other), value);
         case refused::slot:
-            require_slot(index, payload[0], payload[1], field(2));
-            break;
+            return require_slot(index, amount, other, field);
         case refused::flag:
-            refuse_flag(static_cast<std::int64_t>(payload[0]), index, payload[1]);
+            refuse_flag(static_cast<std::int64_t>(value), index, other);
         case refused::num_real_seqs:
-            as_given(payload[1] != 0, payload[0], [&](auto value) { refuse_real_sequences(value, payload[2]); });
-            break;
-        case refused::sequence: {
-            const sequence real{low(0), high(0), low(1), high(1), low(2), high(2)};
-            const sequence slot{low(3), high(3), low(4), high(4), low(5), high(5)};
-            tally{masks}.add(real, slot);
-            break;
-        }
+            refuse_real_sequences(value, other);
+        default:
+            return tally{mask_set{}}.add_routed(amount, other);
+    }
+}
+/// The same of a unit and its slot.
+template <class Unit>
+void repeat_refusal(const refusal_record& record, const mask_set& masks) {
+    Unit real_and_slot[2];
+    std::memcpy(real_and_slot, record.payload, sizeof(real_and_slot));
+    tally{masks}.add(real_and_slot[0], real_and_slot[1]);
+}
+inline void repeat_refusal(const refusal_record& record, const mask_set& masks) {
+    const std::size_t index = refusal_place::of(record.first).index;
+    switch (static_cast<refused>(record.what)) {
+        case refused::sequence:
+            return repeat_refusal<sequence>(record, masks);
         case refused::grid:
-            tally{masks}.add(grid{low(0), high(0), low(1)}, grid{low(2), high(2), low(3)});
-            break;
+            return repeat_refusal<grid>(record, masks);
         case refused::audio_clip:
-            tally{masks}.add(audio_clip{low(0)}, audio_clip{low(1)});
-            break;
-        case refused::routed:
-            tally{masks}.add_routed(payload[0], payload[1]);
-            break;
+            return repeat_refusal<audio_clip>(record, masks);
+        default:
+            return record.payload[2] != 0 ? repeat_refusal(record, index, static_cast<std::int64_t>(record.payload[0]))
+                                          : repeat_refusal(record, index, record.payload[0]);
     }
 }
 
@@ -117,7 +111,7 @@ inline void repeat_refusal(const refusal_record& record, std::size_t index, cons
     if (record.first != 0) {
         const std::string where = place_of(record);
         try {
-            repeat_refusal(record, refusal_place::of(record.first).index, masks);
+            repeat_refusal(record, masks);
         } catch (const error& first) {
             throw left_out(first, where, record.left_out, batch);
         }

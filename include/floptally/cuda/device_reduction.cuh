@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
-#include <floptally/detail/cuda/launch.cuh>
-#include <floptally/detail/cuda/memory.hpp>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
@@ -52,7 +50,10 @@ class device_reduction {
     template <class Rules, device_word_reducer Reducer>
     void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
-        detail::require_tally_on(device_, mine.device());
+        if (mine.device() != device_.number()) {
+            throw error("tally", "is on device " + std::to_string(mine.device()) +
+                                     ", and what is made of it on device " + std::to_string(device_.number()));
+        }
         std::optional<error> own;
         try {
             reduction_.require_sendable(mine.masks(), visits);

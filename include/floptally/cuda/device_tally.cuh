@@ -8,25 +8,21 @@
 #include <cuda_runtime.h>
 #include <optional>
 #include <span>
-#include <string>
 
 #include <floptally/batch/lengths.hpp>
 #include <floptally/batch/mask_set.hpp>
-#include <floptally/batch/packed.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
-#include <floptally/detail/cuda/launch.cuh>
-#include <floptally/detail/cuda/memory.hpp>
+#include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
 #include <floptally/tally.hpp>
 
 namespace floptally {
@@ -59,13 +55,15 @@ class basic_device_tally {
         : empty_(known(masks)),
           device_(detail::current_cuda_device()),
           schema_(masks),
-          schema_on_device_(detail::copied_to_device(schema_)),
+          schema_on_device_(detail::copied_to_device(std::span<const detail::word_schema>(&schema_, 1))),
           words_(detail::make_device_words(state_words())),
           ring_(options.snapshots, state_words()),
           max_blocks_(options.max_blocks) {
         detail::load_kernels();
-        require_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_.number()),
+        int multiprocessors = 0;
+        require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.number()),
                      "cudaDeviceGetAttribute");
+        multiprocessors_ = static_cast<std::uint32_t>(multiprocessors);
     }
 
     /// What a kernel adds to: `ref().add({.length = …})` from any of its threads.
@@ -74,27 +72,14 @@ class basic_device_tally {
     /// Boundaries 0, L₁, L₁+L₂, … of a packed row, `count` of them: 1 at least.
     template <detail::integer T>
     void add_cu_seqlens(const T* cu_seqlens, std::size_t count, cudaStream_t stream) {
-        require_boundaries("cu_seqlens", count);
-        add_lengths_of(detail::listed_boundaries<T>(cu_seqlens, count), "add_cu_seqlens", stream);
+        add_list(detail::listed_boundaries<T>(cu_seqlens, count), "lengths", "add_cu_seqlens", stream);
     }
     /// Boundaries of the real sequences and of their slots; the sequences from `num_real_seqs` on are mock sequences.
-    template <detail::integer T, detail::integer S>
-    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, std::size_t num_real_seqs,
+    /// That is a number, or a pointer to one of 32 or 64 bits on the device.
+    template <detail::integer T, detail::integer S, class Number>
+    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, Number num_real_seqs,
                         cudaStream_t stream) {
-        require_boundaries("cu_seqlens", count);
-        if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
-            detail::refuse_real_sequences(num_real_seqs, count - 1);
-        }
-        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count),
-                 detail::real_sequences<std::int32_t>(num_real_seqs == all_sequences ? count - 1 : num_real_seqs),
-                 stream);
-    }
-    /// The same, where the number of real sequences is on the device too.
-    template <detail::integer T, detail::integer S, detail::integer N>
-    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, const N* num_real_seqs,
-                        cudaStream_t stream) {
-        require_boundaries("cu_seqlens", count);
-        add_pack(detail::pack_of(cu_seqlens, cu_seqlens_padded, count), detail::real_sequences<N>(num_real_seqs),
+        add_list(detail::pack_of(cu_seqlens, cu_seqlens_padded, count, num_real_seqs), "lengths", "add_cu_seqlens",
                  stream);
     }
 
@@ -102,37 +87,28 @@ class basic_device_tally {
     template <detail::integer T, detail::integer S>
     void add_cu_seqlens_real(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens, std::size_t count,
                              cudaStream_t stream) {
-        require_boundaries("cu_seqlens_real", real_count);
-        require_boundaries("cu_seqlens", count);
-        if (real_count > count) {
-            detail::refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
-        }
-        add_pack(detail::pack_of(cu_seqlens_real, real_count, cu_seqlens, count),
-                 detail::real_sequences<std::int32_t>(real_count - 1), stream);
+        add_list(detail::real_pack_of(cu_seqlens_real, real_count, cu_seqlens, count), "lengths", "add_cu_seqlens",
+                 stream);
     }
 
     /// Lengths of sequences that fill their slots.
     template <detail::integer T>
     void add_lengths(const T* lengths, std::size_t count, cudaStream_t stream) {
-        add_lengths_of(detail::listed_lengths<T>(lengths, count), "add_lengths", stream);
+        add_list(detail::listed_lengths<T>(lengths, count), "lengths", "add_lengths", stream);
     }
     /// A BSHD batch: one row for each length, all of them padded to `row_length`.
     template <detail::integer T>
     void add_padded(const T* lengths, std::size_t count, std::uint64_t row_length, cudaStream_t stream) {
         detail::require_row_length(row_length);
-        add_lengths_of(detail::padded_rows<T>({lengths, count}, {count, static_cast<std::uint32_t>(row_length)}),
-                       "add_padded", stream);
+        add_list(detail::padded_rows<T>({lengths, count}, {count, static_cast<std::uint32_t>(row_length)}), "lengths",
+                 "add_padded", stream);
     }
     /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row, of 1 to 8 bytes each.
     template <std::integral T>
     void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
         detail::require_row_length(columns);
         static_cast<void>(checked_multiply(rows, columns, "attention_mask"));
-        constexpr std::uint32_t threads = 256;
-        add_by<detail::add_rows_kernel<Rules, T>>(
-            {.blocks = blocks_for(rows, 1, 8), .threads = threads, .shared_words = threads / detail::warp_size},
-            modality::text, "attention_mask", "add_attention_mask", stream,
-            detail::attention_rows<T>(flags, rows, columns));
+        add_list(detail::attention_rows<T>(flags, rows, columns), "attention_mask", "add_attention_mask", stream);
     }
     /// A BSHD batch without padding.
     void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
@@ -142,13 +118,12 @@ class basic_device_tally {
     /// Images and clips, three numbers (t, h, w) for each of `grids`.
     template <detail::integer T>
     void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
-        add_units_of(detail::listed_grids<T>{grid_thw, grids}, modality::vision, "grid_thw", "add_grid_thw", stream);
+        add_list(detail::listed_grids(grid_thw, grids), "grid_thw", "add_grid_thw", stream);
     }
     /// Clips of sound by their frames.
     template <detail::integer T>
     void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
-        add_units_of(detail::listed_clips<T>{audio_frames, clips}, modality::audio, "audio_frames", "add_audio_frames",
-                     stream);
+        add_list(detail::listed_clips(audio_frames, clips), "audio_frames", "add_audio_frames", stream);
     }
 
     /// Samples of HSTU: their lengths with everything in them, and of that contextual tokens and targets, which are in
@@ -156,8 +131,8 @@ class basic_device_tally {
     template <detail::integer T>
     void add_hstu(const T* lengths, const T* contextual, const T* targets, std::size_t count,
                   std::uint32_t target_group, cudaStream_t stream) {
-        add_units_of(detail::hstu_samples<T>{lengths, contextual, targets, count, target_group}, modality::text,
-                     "lengths", "add_hstu", stream);
+        add_list(detail::hstu_samples(lengths, contextual, targets, count, target_group), "lengths", "add_hstu",
+                 stream);
     }
 
     /// A batch that the host knows, in any format (batch/source.hpp): counted there, added here.
@@ -222,13 +197,14 @@ class basic_device_tally {
     }
 
   private:
-    /// One launch of a kernel that takes these lists.
-    template <auto Kernel, class... Lists>
-    void add_by(const detail::launch_shape& shape, modality in, const char* field, const char* name,
-                cudaStream_t stream, const Lists&... lists) {
-        detail::require_modality(empty_.masks(), in, field);
+    /// One launch. `field` is what an error calls the list, `name` the call.
+    template <class List>
+    void add_list(const List& list, const char* field, const char* name, cudaStream_t stream) {
+        detail::require_modality(empty_.masks(), detail::modality_of(typename List::unit{}), field);
         const detail::owned_device::scope on(device_, stream);
-        detail::launch<Kernel>(shape, stream, name, lists..., schema_, words(), ++calls_);
+        detail::launch<detail::add_list_kernel<Rules, List>>(
+            detail::launch_of(list, schema_.columns(), multiprocessors_, max_blocks_), stream, name, list, schema_,
+            words(), ++calls_);
     }
     void take_snapshot(bool reset, cudaStream_t stream) {
         const detail::owned_device::scope on(device_, stream);
@@ -245,43 +221,6 @@ class basic_device_tally {
         return empty;
     }
 
-    static void require_boundaries(const char* field, std::size_t count) {
-        if (count == 0) {
-            throw error(field, "needs at least one boundary");
-        }
-    }
-
-    /// So many threads that their columns fit 48 KiB, and no more blocks than there is work.
-    template <class List>
-    [[nodiscard]] detail::launch_shape shape_of(const List& list, std::uint32_t views, std::size_t of_thread) const {
-        const auto threads = static_cast<std::uint32_t>(detail::threads_of(views));
-        return {.blocks = blocks_for(list.size(), of_thread * threads, detail::blocks_of(views)),
-                .threads = threads,
-                .shared_words = views * schema_.columns() * threads};
-    }
-    /// No more than are on the device at once, `resident` on each multiprocessor.
-    [[nodiscard]] std::uint32_t blocks_for(std::size_t work, std::size_t of_one, int resident) const {
-        const std::size_t wanted = work / of_one + (work % of_one != 0 ? 1U : 0U);
-        const std::size_t most = max_blocks_ != 0 ? max_blocks_ : static_cast<std::size_t>(resident * multiprocessors_);
-        return static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most));
-    }
-
-    template <class List>
-    void add_lengths_of(const List& list, const char* name, cudaStream_t stream) {
-        add_by<detail::add_lengths_kernel<Rules, List>>(shape_of(list, List::views, detail::group_size), modality::text,
-                                                        "lengths", name, stream, list);
-    }
-    template <class T, class S, class N>
-    void add_pack(const detail::padded_boundaries<T, S>& pack, const detail::real_sequences<N>& num_real,
-                  cudaStream_t stream) {
-        add_by<detail::add_pack_kernel<Rules, T, S, N>>(shape_of(pack, 2, detail::group_size), modality::text,
-                                                        "lengths", "add_cu_seqlens", stream, pack, num_real);
-    }
-    template <class List>
-    void add_units_of(const List& list, modality in, const char* field, const char* name, cudaStream_t stream) {
-        add_by<detail::add_units_kernel<Rules, List>>(shape_of(list, 1, 1), in, field, name, stream, list);
-    }
-
     tally empty_;
     detail::owned_device device_;
     detail::word_schema schema_;
@@ -289,7 +228,7 @@ class basic_device_tally {
     detail::device_words words_;  // both views, the record
     detail::snapshot_ring ring_;
     std::uint32_t max_blocks_;
-    int multiprocessors_ = 0;
+    std::uint32_t multiprocessors_ = 0;
     std::uint32_t calls_ = 0;  // since the last reset
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
-#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/modality_checks.hpp>
@@ -55,12 +55,7 @@ class basic_device_tally_ref {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
             return;
         }
-        for (std::uint32_t word = 0; word < schema_->stride(); ++word) {
-            if (schema_->is_of(detail::modality_of(real), word)) {
-                add_to(0, word, detail::amount_of<Rules>(*schema_, word, real));
-                add_to(1, word, detail::amount_of<Rules>(*schema_, word, slot));
-            }
-        }
+        add_words(real, slot);
     }
 
     /// Visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
@@ -112,29 +107,49 @@ class basic_device_tally_ref {
         }
     }
 
+    /// Adds one that is valid to its words from `first` on, to each or to one in `step`.
+    template <device_unit Unit>
+    FLOPTALLY_HOST_DEVICE void add_words(const Unit& real, const Unit& slot, std::uint32_t first = 0,
+                                         std::uint32_t step = 1) const {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t at = first; at < size(); at += step) {
+            const std::uint32_t seen = at < schema_->stride() ? 0 : 1;
+            const std::uint32_t word = at - seen * schema_->stride();
+            Unit unit = real;  // by value: an address that depends on `seen` would be one of local memory
+            if (seen != 0) {
+                unit = slot;
+            }
+            if (schema_->is_of(detail::modality_of(unit), word)) {
+                add_to(seen, word, detail::amount_of<Rules>(*schema_, word, unit));
+            }
+        }
+    }
+
     /// Whether a tally of the host would take it.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const sequence& real, const sequence& slot) const {
-        return schema_->has_tower(modality::text) && detail::is_valid(real) && detail::is_valid(slot) &&
-               detail::has_room(real, slot);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& real, const grid& slot) const {
-        return is_valid(real) && is_valid(slot) && detail::has_room(real, slot);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const audio_clip& real, const audio_clip& slot) const {
-        return schema_->has_tower(modality::audio) && slot.frames >= real.frames;
+    template <device_unit Unit>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const Unit& real, const Unit& slot) const {
+        if (!schema_->has_tower(detail::modality_of(real))) {
+            return false;
+        }
+        if constexpr (std::is_same_v<Unit, audio_clip>) {
+            return slot.frames >= real.frames;
+        } else {
+            return is_valid(real) && is_valid(slot) && detail::has_room(real, slot);
+        }
     }
 
   private:
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const sequence& s) const { return detail::is_valid(s); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& g) const {
-        if (!schema_->has_tower(modality::vision) || detail::has_too_large_a_frame(g)) {
-            return false;
-        }
+        bool valid = !detail::has_too_large_a_frame(g);
         for (std::uint32_t i = 0; i < schema_->mask_count; ++i) {
-            if (detail::has_problem_known(schema_->masks[i], g, Rules{})) {
-                return false;
-            }
+            detail::with_struct_of(schema_->masks[i], Rules{}, [&]<class Rule>(const Rule& made) {
+                if constexpr (requires { made.problem_of(g); }) {
+                    valid = valid && made.problem_of(g) == grid_problem::none;
+                }
+            });
         }
-        return true;
+        return valid;
     }
 
     const detail::word_schema* schema_ = nullptr;
@@ -144,5 +159,22 @@ class basic_device_tally_ref {
 
 /// With the library's rules.
 using device_tally_ref = basic_device_tally_ref<library_rules>;
+
+/// What one sample adds to a rule, in a kernel: `rule::amount` for a device, which cannot call through the rule's own
+/// functions of the host and so knows the structs of its list only. False, and `amount` as it was, where the list lacks
+/// the rule's struct or that counts no such sample: a device cannot throw.
+///
+///     floptally::uint128 pairs = 0;
+///     if (floptally::device_amount<floptally::library_rules::with<dilated_window>>(attends, sample, pairs)) { … }
+template <class Rules = library_rules, class Sample>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool device_amount(const rule& what, const Sample& sample,
+                                                                 uint128& amount) {
+    static_assert(detail::numbers_differ(Rules{}),
+                  "two rules of the list have one name, or names of one number: rename one's own");
+    bool counted = false;
+    detail::with_struct_of(
+        what, Rules{}, [&]<class Rule>(const Rule& made) { counted = detail::amount_of_rule(made, sample, amount); });
+    return counted;
+}
 
 }  // namespace floptally

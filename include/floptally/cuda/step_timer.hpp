@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime_api.h>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,12 +23,9 @@ namespace floptally {
 class step_timer {
   public:
     /// So many steps can be under way before the first is asked for.
-    explicit step_timer(std::uint32_t steps_in_flight = 64) : device_(detail::current_cuda_device()) {
-        require_positive(steps_in_flight, "steps_in_flight");
-        for (std::uint32_t i = 0; i < steps_in_flight; ++i) {
-            pairs_.push_back({make_event(), make_event()});
-        }
-    }
+    explicit step_timer(std::uint32_t steps_in_flight = 64)
+        : device_(detail::current_cuda_device()),
+          pairs_((require_positive(steps_in_flight, "steps_in_flight"), steps_in_flight)) {}
 
     void begin(cudaStream_t stream) {
         if (open_) {
@@ -37,23 +35,16 @@ class step_timer {
             throw error("begin",
                         std::to_string(in_flight()) + " steps are under way, which is all that fit: call poll()");
         }
-        const detail::owned_device::scope on(device_, stream);
-        refuse_capture(stream, "begin");
-        require_cuda(cudaEventRecord(at(last_).begin.get(), stream), "cudaEventRecord");
+        record(at(last_).begin, "begin", stream);
         open_ = true;
     }
-    void end(cudaStream_t stream) {
-        end(stream, [] {});
-    }
-    /// The same, with what is to be queued behind the end: where that fails, the step is open still.
-    template <class Behind>
-    void end(cudaStream_t stream, const Behind& queue_behind) {
+    /// With what is to be queued behind the end: where that fails, the step is open still.
+    void end(
+        cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {
             throw error("end", "no step is open: begin() comes first");
         }
-        const detail::owned_device::scope on(device_, stream);
-        refuse_capture(stream, "end");
-        require_cuda(cudaEventRecord(at(last_).end.get(), stream), "cudaEventRecord");
+        record(at(last_).end, "end", stream);
         queue_behind();
         open_ = false;
         ++last_;
@@ -95,8 +86,14 @@ class step_timer {
     };
     using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
     struct event_pair {
-        event begin;
-        event end;
+        event begin = make();
+        event end = make();
+
+        [[nodiscard]] static event make() {
+            cudaEvent_t made = nullptr;
+            require_cuda(cudaEventCreate(&made), "cudaEventCreate");
+            return event(made);
+        }
     };
 
     /// Allows this thread to ask for events, of streams that nobody captures, while another stream is captured.
@@ -112,15 +109,12 @@ class step_timer {
         cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
     };
 
-    static void refuse_capture(cudaStream_t stream, const char* call) {
+    void record(const event& what, const char* call, cudaStream_t stream) {
+        const detail::owned_device::scope on(device_, stream);
         detail::refuse_capture(stream, call,
                                "the stream is being captured, and the events of a graph have no times: begin and end "
                                "steps outside, and capture what is between");
-    }
-    [[nodiscard]] static event make_event() {
-        cudaEvent_t made = nullptr;
-        require_cuda(cudaEventCreate(&made), "cudaEventCreate");
-        return event(made);
+        require_cuda(cudaEventRecord(what.get(), stream), "cudaEventRecord");
     }
     [[nodiscard]] event_pair& at(std::size_t step) { return pairs_[step % pairs_.size()]; }
 

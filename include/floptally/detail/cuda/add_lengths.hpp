@@ -6,18 +6,15 @@
 
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/block_sum.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/host_device.hpp>
 #include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 #include <floptally/statistic.hpp>
-#include <floptally/statistics/rule.hpp>
 
 /// @file
 /// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.
@@ -82,111 +79,124 @@ struct thread_sums {
     return (capped + 2 * keys * tokens) / 2 + tokens;
 }
 
-/// Σ of a rule over those of the eight from `first` on that `chosen` has a bit of, one by one.
+/// Σ of a word over those of the eight from `first` on that `chosen` has a bit of, read once more one by one.
 template <class Rules, class List>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const rule& what, const List& list, std::uint32_t seen,
-                                                   std::size_t first, std::uint32_t chosen) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const word_schema& schema, std::uint32_t word, const List& list,
+                                                   std::uint32_t seen, std::size_t first, std::uint32_t chosen) {
     uint128 sum = 0;
     // Each struct has a loop of its own: what stays the same in it is kept in registers there only.
-    with_struct_of(what, Rules{}, [&]<class Rule>(const Rule& made) {
-        if constexpr (adds_to_words<Rule, sequence>) {
-            FLOPTALLY_ROLLED
-            for (std::uint32_t k = 0; k < group_size; ++k) {
-                if ((chosen >> k & 1U) != 0) {
-                    sum += made(sequence{.length = seen == 0 ? list.real(first + k) : list.slot(first + k)});
-                }
+    const auto add_each = [&](const auto& amount) {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t k = 0; k < group_size; ++k) {
+            if ((chosen >> k & 1U) != 0) {
+                sum += amount(sequence{.length = list.length(first + k, seen)});
             }
+        }
+    };
+    if (word < schema.before_masks) {
+        add_each([&](const sequence& s) { return amount_of(static_cast<statistic>(word), s); });
+        return sum;
+    }
+    with_struct_of(schema.masks[word - schema.before_masks], Rules{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (adds_to_words<Rule, sequence>) {
+            add_each(made);
         }
     });
     return sum;
 }
 
-/// Adds a group that is not plain to the tally, without what is refused, and returns which of it counts.
+/// Bits of those of a group that is not plain which are right. The others are refused.
 template <class List, class Ref>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t add_long(const List& list, const Ref& into, std::uint32_t call,
-                                                           std::size_t first) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t right_ones(const List& list, const Ref& into, std::uint32_t call,
+                                                             std::size_t first) {
     std::uint32_t right = 0;
     FLOPTALLY_ROLLED
     for (std::uint32_t k = 0; k < in_group(first, list.size()); ++k) {
-        refusal why{refused::length, 0, 0};
-        if (!list.find(first + k, why)) {
+        refusal why{refused::length, 0};
+        if (list.find(first + k, why)) {
+            right |= std::uint32_t{1} << k;
+        } else {
             refuse(into.refusals(), {call, first + k}, why);
-            continue;
-        }
-        right |= std::uint32_t{1} << k;
-        FLOPTALLY_ROLLED
-        for (std::uint32_t seen = 0; seen < 2; ++seen) {
-            const std::uint64_t length = seen == 0 ? list.real(first + k) : list.slot(first + k);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::count), length != 0 ? 1U : 0U);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::tokens), length);
-            into.add_to(seen, static_cast<std::uint32_t>(statistic::squares), length * length);
         }
     }
     return right;
 }
 
 template <class Block, class List, class Ref>
-FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, const Ref& into, std::uint32_t call) {
+FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& into, std::uint32_t call) {
+    if constexpr (refusal why{refused::length, 0}; requires { list.begin(why); }) {
+        if (!list.begin(why)) {  // then nothing is counted
+            if (block.index() == 0 && block.thread() == 0) {
+                refuse(into.refusals(), {call, 0}, why, list.size());
+            }
+            return;
+        }
+    }
+    constexpr std::uint32_t views = List::shape.views;
     const word_schema& schema = into.schema();
-    const block_columns<Block> sums(block, schema, List::views);
+    const block_columns<Block> sums(block, schema, views);
     const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
     FLOPTALLY_ROLLED
     for (std::size_t round = 0; round < list.size(); round += groups_per_round * all) {
         sums.clear();
-        thread_sums own[List::views];
+        thread_sums own[views];
+        const auto to_columns = [&] {
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t seen = 0; seen < views; ++seen) {
+                own[seen].move_to(sums, seen);
+            }
+        };
         const std::size_t next_round = round + groups_per_round * all;
         const std::size_t end = next_round < list.size() ? next_round : list.size();
         FLOPTALLY_ROLLED
         for (std::size_t first = round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
              first < end; first += all) {
-            length_group<List::views> group;
+            std::uint32_t group[views][group_size];
             const bool plain = list.load(first, group);
             if (plain) {
                 FLOPTALLY_UNROLLED
-                for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-                    own[seen].add(group.of[seen]);
+                for (std::uint32_t seen = 0; seen < views; ++seen) {
+                    own[seen].add(group[seen]);
                     FLOPTALLY_ROLLED
                     for (std::uint32_t i = 0; i < schema.window_count; ++i) {
                         const capped_window& window = schema.windows[i];
                         std::uint64_t& sum = sums.own(seen, window.column);
-                        std::uint64_t more = capped_rows(group.of[seen], window.left, sum);
+                        std::uint64_t more = capped_rows(group[seen], window.left, sum);
                         if (window.right != 0) {
-                            more = capped_rows(group.of[seen], window.right, more);
+                            more = capped_rows(group[seen], window.right, more);
                         }
                         sum = more;
                     }
                 }
-                if (schema.other_count == 0) {
+                if constexpr (List::bytes > 8) {
+                    to_columns();  // numbers of 64 bits in two lists need the registers
+                }
+                if (schema.others == 0) {
                     continue;
                 }
             }
-            // What follows takes many registers: nothing else is kept in them meanwhile.
-            FLOPTALLY_UNROLLED
-            for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-                own[seen].move_to(sums, seen);
-            }
+            to_columns();  // what follows takes many registers
             const std::uint32_t chosen =
-                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : add_long(list, into, call, first);
-            const std::uint32_t masks = plain ? schema.other_count : schema.mask_count;
+                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : right_ones(list, into, call, first);
             FLOPTALLY_ROLLED
-            for (std::uint32_t i = 0; i < 2 * masks; ++i) {
-                const std::uint32_t seen = i / masks;
-                const std::uint32_t m = plain ? schema.others[i % masks] : i % masks;
-                if (schema.masks[m].in() != modality::text || (plain && seen == List::views)) {
-                    continue;
-                }
-                const uint128 more = sum_of<typename Ref::rules>(schema.masks[m], list, seen, first, chosen);
-                const std::uint32_t word = schema.before_masks + m;
-                if (!plain) {
-                    into.add_to(seen, word, more);
-                } else if (sums.add_overflows(seen, word_schema::fixed + m, more)) {
-                    atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+            for (std::uint32_t seen = 0; seen < (plain ? views : 2); ++seen) {
+                FLOPTALLY_ROLLED
+                for (std::uint32_t column = 0; column < schema.columns(); ++column) {
+                    const std::uint32_t word = schema.word_of(modality::text, column);
+                    if (plain ? (schema.others >> column & 1U) == 0 : !schema.is_of(modality::text, word)) {
+                        continue;
+                    }
+                    const uint128 more = sum_of<typename Ref::rules>(schema, word, list, seen, first, chosen);
+                    if (!plain) {
+                        into.add_to(seen, word, more);
+                    } else if (sums.add_overflows(seen, column, more)) {
+                        atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+                    }
                 }
             }
         }
-        FLOPTALLY_UNROLLED
-        for (std::uint32_t seen = 0; seen < List::views; ++seen) {
-            own[seen].move_to(sums, seen);
+        to_columns();
+        for (std::uint32_t seen = 0; seen < views; ++seen) {
             const std::uint64_t tokens = sums.own(seen, static_cast<std::uint32_t>(statistic::tokens));
             for (std::uint32_t i = 0; i < schema.window_count; ++i) {
                 std::uint64_t& sum = sums.own(seen, schema.windows[i].column);
@@ -196,20 +206,6 @@ FLOPTALLY_HOST_DEVICE void add_lengths(const Block& block, const List& list, con
         sums.add_to(into, modality::text);
         block.sync();
     }
-}
-
-/// The same of a pack whose number of real sequences may be known to the device alone. Where it is wrong, nothing of
-/// the pack is counted.
-template <class Block, class T, class S, class N, class Ref>
-FLOPTALLY_HOST_DEVICE void add_pack(const Block& block, const padded_boundaries<T, S>& pack,
-                                    const real_sequences<N>& num_real, const Ref& into, std::uint32_t call) {
-    if (!num_real.is_valid(pack.size())) {
-        if (block.index() == 0 && block.thread() == 0) {
-            refuse(into.refusals(), {call, 0}, num_real.why(pack.size()), pack.size());
-        }
-        return;
-    }
-    add_lengths(block, pack.of(num_real.number()), into, call);
 }
 
 }  // namespace floptally::detail

@@ -4,17 +4,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/model/modality.hpp>
 #include <floptally/sequence.hpp>
 
 namespace floptally::detail {
@@ -23,7 +18,9 @@ namespace floptally::detail {
 template <std::integral T>
 class attention_rows {
   public:
+    static constexpr block_shape shape{.threads = 256, .resident = 5, .units = 1, .views = 0};
     static constexpr std::size_t per_load = 16 / sizeof(T);
+    using unit = sequence;
 
     attention_rows(const T* flags, std::size_t rows, std::size_t columns)
         : flags_(flags), rows_(rows), columns_(columns), aligned_(lies_on_16_bytes(flags) && columns % per_load == 0) {}
@@ -36,29 +33,27 @@ class attention_rows {
     template <class Block>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, std::size_t row) const {
         const T* const flags = flags_ + row * columns_;
-        const std::size_t width = aligned_ ? per_load : 1;
         std::uint32_t ones = 0;
         std::uint32_t starts = 0;
         bool others = false;
         FLOPTALLY_ROLLED
-        for (std::size_t first = block.thread() * width; first < columns_; first += block.threads() * width) {
+        for (std::size_t first = block.thread() * per_load; first < columns_; first += block.threads() * per_load) {
+            T loaded[per_load];
+            if (aligned_) {
+                load_16_bytes(flags + first, loaded);
+            } else {
+                for (std::size_t k = 0; k < per_load; ++k) {
+                    loaded[k] = first + k < columns_ ? flags[first + k] : T{0};
+                }
+            }
             bool before = first != 0 && flags[first - 1] == T{1};
-            const auto see = [&](T flag) {
-                const bool one = flag == T{1};
+            FLOPTALLY_UNROLLED
+            for (std::size_t k = 0; k < per_load; ++k) {
+                const bool one = loaded[k] == T{1};
                 ones += one ? 1U : 0U;
                 starts += one && !before ? 1U : 0U;
-                others = others || (flag != T{0} && !one);
+                others = others || (loaded[k] != T{0} && !one);
                 before = one;
-            };
-            if (aligned_) {
-                T loaded[per_load];
-                load_16_bytes(flags + first, loaded);
-                FLOPTALLY_UNROLLED
-                for (std::size_t k = 0; k < per_load; ++k) {
-                    see(loaded[k]);
-                }
-            } else {
-                see(flags[first]);
             }
         }
         return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);
@@ -75,28 +70,10 @@ class attention_rows {
             }
             seen = seen || one;
         }
-        return {refused::flag, static_cast<std::uint64_t>(static_cast<std::int64_t>(flags[at])), columns_};
+        return {refused::flag, flags[at], columns_};
     }
 
   private:
-    static FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T (&to)[per_load]) {
-#if defined(__CUDA_ARCH__)
-        const uint4 loaded = *reinterpret_cast<const uint4*>(from);
-        const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
-        FLOPTALLY_UNROLLED
-        for (std::size_t k = 0; k < per_load; ++k) {
-            if constexpr (sizeof(T) == 8) {
-                to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
-            } else {
-                constexpr std::size_t in_word = 4 / sizeof(T);
-                to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
-            }
-        }
-#else
-        std::memcpy(to, from, sizeof(to));
-#endif
-    }
-
     const T* flags_;
     std::size_t rows_;
     std::size_t columns_;
@@ -105,9 +82,8 @@ class attention_rows {
 
 /// The body of the kernel that adds rows of an attention mask: a block reads a row, and a thread adds each word of it.
 template <class Block, class T, class Ref>
-FLOPTALLY_HOST_DEVICE void add_rows(const Block& block, const attention_rows<T>& list, const Ref& into,
+FLOPTALLY_HOST_DEVICE void add_list(const Block& block, const attention_rows<T>& list, const Ref& into,
                                     std::uint32_t call) {
-    const word_schema& schema = into.schema();
     const std::uint32_t warps = block.threads() / warp_size;
     FLOPTALLY_ROLLED
     for (std::size_t row = block.index(); row < list.size(); row += block.count()) {
@@ -132,15 +108,8 @@ FLOPTALLY_HOST_DEVICE void add_rows(const Block& block, const attention_rows<T>&
             }
             continue;
         }
-        FLOPTALLY_ROLLED
-        for (std::uint32_t at = block.thread(); at < schema.size(); at += block.threads()) {
-            const std::uint32_t seen = at / schema.stride();
-            const std::uint32_t word = at % schema.stride();
-            if (schema.is_of(modality::text, word)) {
-                const sequence row_or_slot{.length = static_cast<std::uint32_t>(seen == 0 ? all : list.columns())};
-                into.add_to(seen, word, amount_of<typename Ref::rules>(schema, word, row_or_slot));
-            }
-        }
+        into.add_words(sequence{.length = static_cast<std::uint32_t>(all)},
+                       sequence{.length = static_cast<std::uint32_t>(list.columns())}, block.thread(), block.threads());
     }
 }
 

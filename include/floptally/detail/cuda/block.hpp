@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
+#include <floptally/host_device.hpp>
+
 /// @file
-/// What a kernel needs of the block that it runs in. Bodies of kernels are templates over it, so that tests run the
-/// same text on the host, over a block of fibers (tests/cuda/emulated_block.hpp).
+/// What a kernel needs of the block that it runs in, and words that several threads write. Bodies of kernels are
+/// templates over the block, so that tests run the same text on the host, over a block of fibers
+/// (tests/cuda/emulated_block.hpp); such words have the same meaning there.
 
 /// Loops over arrays that are to lie in registers, which have no address.
 #if defined(__CUDA_ARCH__)
@@ -20,10 +25,31 @@ namespace floptally::detail {
 
 inline constexpr std::uint32_t warp_size = 32;
 
-/// Threads of a block that adds lengths, of which columns of every mask fit 48 KiB, and blocks that have registers on a
-/// multiprocessor at once: 48 for each thread, and 64 where eight lengths are sixteen numbers.
-[[nodiscard]] constexpr int threads_of(std::uint32_t views) { return views == 2 ? 128 : 256; }
-[[nodiscard]] constexpr int blocks_of(std::uint32_t views) { return views == 2 ? 8 : 5; }
+/// What a kernel that adds a list wants of its launch.
+struct block_shape {
+    std::uint32_t threads;   ///< so many that columns of every mask fit 48 KiB
+    std::uint32_t resident;  ///< blocks that have registers on a multiprocessor at once
+    std::uint32_t units;     ///< that a block takes at once
+    std::uint32_t views;     ///< that have columns of shared memory (block_sum.hpp): 0 where there are none
+};
+
+/// Blocks and threads of a launch, and words of shared memory of each block.
+struct launch_shape {
+    std::uint32_t blocks = 1;
+    std::uint32_t threads = warp_size;
+    std::size_t shared_words = 0;
+};
+
+/// No more blocks than there is work, nor than are on the device at once, or than `max_blocks` says.
+template <class List>
+[[nodiscard]] launch_shape launch_of(const List& list, std::uint32_t columns, std::uint32_t multiprocessors,
+                                     std::uint32_t max_blocks = 0) {
+    constexpr block_shape block = List::shape;
+    const std::size_t wanted = list.size() / block.units + (list.size() % block.units != 0 ? 1U : 0U);
+    const std::size_t most = max_blocks != 0 ? max_blocks : block.resident * multiprocessors;
+    return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), block.threads,
+            std::max(block.views * columns * block.threads, block.threads / warp_size)};
+}
 
 #if defined(__CUDACC__)
 /// The block of a launch: of one dimension, whole warps.
@@ -45,5 +71,55 @@ class cuda_block {
     }
 };
 #endif
+
+/// Adds, or sets bits, and returns what was there.
+inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_add(std::uint64_t* word, std::uint64_t amount) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(amount));
+#else
+    return __atomic_fetch_add(word, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_or(std::uint64_t* word, std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+    return atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
+#else
+    return __atomic_fetch_or(word, bits, __ATOMIC_ACQ_REL);
+#endif
+}
+
+/// Adds, and says whether the sum no longer fits.
+inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64_t amount) {
+    return atomic_add(word, amount) + amount < amount;
+}
+
+/// The word as it is now, though others write it.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_load(const std::uint64_t* word) {
+#if defined(__CUDA_ARCH__)
+    return *static_cast<const volatile std::uint64_t*>(word);
+#else
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
+}
+
+/// A word that another processor reads meanwhile.
+inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    *static_cast<volatile std::uint64_t*>(word) = value;
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+#endif
+}
+
+/// What was written before, by this thread or by its block before a barrier, every processor sees before what this
+/// thread writes after.
+inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
 
 }  // namespace floptally::detail

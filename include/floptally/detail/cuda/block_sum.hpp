@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <floptally/detail/checked.hpp>
-#include <floptally/detail/cuda/atomic_word.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>

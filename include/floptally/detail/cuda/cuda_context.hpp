@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/error.hpp>
+
+/// @file
+/// A device that somebody has memory on, memory of it, and words of the host that it writes to.
 
 namespace floptally::detail {
 
@@ -102,14 +110,6 @@ class owned_device {
     std::shared_ptr<CUctx_st> context_;
 };
 
-/// Throws where a tally that is to be read in a kernel is on another device than what is written there.
-inline void require_tally_on(const owned_device& own, int tally_device) {
-    if (tally_device != own.number()) {
-        throw error("tally", "is on device " + std::to_string(tally_device) + ", and what is made of it on device " +
-                                 std::to_string(own.number()));
-    }
-}
-
 /// Throws where a stream is being captured, which the call could not be part of.
 inline void refuse_capture(cudaStream_t stream, const char* call, const char* why) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -117,6 +117,61 @@ inline void refuse_capture(cudaStream_t stream, const char* call, const char* wh
     if (status != cudaStreamCaptureStatusNone) {
         throw error(call, why);
     }
+}
+
+/// Waits until a device has done all that is queued on it: kernels may use memory that is given back. The runtime does
+/// not promise to wait itself.
+inline void finish_work_of(int device) noexcept {
+    try {
+        const owned_device owner(device);
+        const owned_device::scope on(owner);
+        forget_cuda_error(cudaDeviceSynchronize());
+    } catch (const error&) {  // the process ends, and so the driver
+    }
+}
+
+/// Gives memory back by `Free`, when the device that uses it has done its work.
+template <auto Free>
+struct given_back {
+    int device = 0;
+    void operator()(void* memory) const noexcept {
+        finish_work_of(device);
+        forget_cuda_error(Free(memory));
+    }
+};
+
+template <class T>
+using device_array = std::unique_ptr<T[], given_back<cudaFree>>;
+using device_words = device_array<std::uint64_t>;
+using pinned_words = std::unique_ptr<std::uint64_t[], given_back<cudaFreeHost>>;
+
+/// What the host has, for kernels to read. It is there when this returns: from pageable memory a copy may be on its way
+/// when cudaMemcpy does, and streams that do not wait for the default one would not wait for it.
+template <class T>
+[[nodiscard]] device_array<T> copied_to_device(std::span<const T> values) {
+    void* memory = nullptr;
+    require_cuda(cudaMalloc(&memory, values.size_bytes()), "cudaMalloc");
+    device_array<T> copy(static_cast<T*>(memory), {current_cuda_device()});
+    require_cuda(cudaMemcpy(copy.get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return copy;
+}
+
+/// Zeros.
+[[nodiscard]] inline device_words make_device_words(std::size_t count) {
+    const std::vector<std::uint64_t> zeros(count);
+    return copied_to_device(std::span(zeros));
+}
+
+/// Zeros. Mapped, so that a kernel writes to it, at the same address as the host does (which all devices of 64-bit
+/// programs have), and so that a captured launch can go to another place each time.
+[[nodiscard]] inline pinned_words make_pinned_words(std::size_t count) {
+    void* memory = nullptr;
+    require_cuda(cudaHostAlloc(&memory, count * sizeof(std::uint64_t), cudaHostAllocMapped | cudaHostAllocPortable),
+                 "cudaHostAlloc");
+    pinned_words words(static_cast<std::uint64_t*>(memory), {current_cuda_device()});
+    std::fill_n(words.get(), count, 0);
+    return words;
 }
 
 }  // namespace floptally::detail

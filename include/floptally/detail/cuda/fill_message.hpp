@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/host_device.hpp>
@@ -16,9 +16,6 @@ struct message_parts {
     witnessed_sum::message_header refuses;
     const message_part* parts;
     std::uint32_t count;
-
-    /// Words of the message.
-    [[nodiscard]] std::uint32_t size() const { return witnessed_sum::header_size + count; }
 };
 
 /// The body of the kernel that fills the message of a rank, by one block. A rank whose tally has an error, or holds
@@ -40,10 +37,8 @@ FLOPTALLY_HOST_DEVICE void fill_message(const Block& block, const std::uint64_t*
     const bool sends = *refused == 0;
     constexpr auto header = static_cast<std::uint32_t>(witnessed_sum::header_size);
     if (block.thread() == 0) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll  // parameters have no address
-#endif
-        for (std::uint32_t i = 0; i < header; ++i) {
+        FLOPTALLY_UNROLLED  // parameters have no address
+            for (std::uint32_t i = 0; i < header; ++i) {
             to[i] = sends ? message.sends.words[i] : message.refuses.words[i];
         }
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include <floptally/batch/packed.hpp>
 #include <floptally/detail/cuda/block.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
@@ -15,36 +17,36 @@
 
 /// @file
 /// Lengths in device memory, eight at a time where all eight are plain, else one by one. A list of them has
-/// - `views`: 1 where every sequence fills its slot, else 2;
+/// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
+/// - `bytes` that are read for each;
 /// - `size()`: how many there are;
-/// - `load(first, group)`: the eight from `first` on, a multiple of 8, with 0 for those behind the last; says whether
-///   all are surely right and below `plain_limit`, without which the group means nothing;
-/// - `find(i, why)`: whether number i is right, or why not; `real(i)` and `slot(i)`: its lengths, where it is.
+/// - `load(first, group)`: the eight of each view from `first` on, a multiple of 8, with 0 for those behind the last;
+/// says
+///   whether all are surely right and below `plain_limit`, without which the group means nothing;
+/// - `find(i, why)`: whether number i is right, or why not; `length(i, seen)`: of each view, where it is.
 
 namespace floptally::detail {
 
 inline constexpr std::size_t group_size = 8;
 
-/// Eight integers that lie on 16 bytes, in loads of so many.
-template <integer T>
-FLOPTALLY_HOST_DEVICE void load_group(const T* from, T* to) {
+/// Integers that lie on 16 bytes, in a load of so many.
+template <std::integral T>
+FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
+    constexpr std::size_t count = 16 / sizeof(T);
 #if defined(__CUDA_ARCH__)
-    using vector = std::conditional_t<sizeof(T) == 4, uint4, ulonglong2>;
-    constexpr std::size_t width = sizeof(vector) / sizeof(T);
+    const uint4 loaded = *reinterpret_cast<const uint4*>(from);
+    const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
     FLOPTALLY_UNROLLED
-    for (std::size_t k = 0; k < group_size; k += width) {
-        const vector loaded = *reinterpret_cast<const vector*>(from + k);
-        to[k] = static_cast<T>(loaded.x);
-        to[k + 1] = static_cast<T>(loaded.y);
-        if constexpr (width == 4) {
-            to[k + 2] = static_cast<T>(loaded.z);
-            to[k + 3] = static_cast<T>(loaded.w);
+    for (std::size_t k = 0; k < count; ++k) {
+        if constexpr (sizeof(T) == 8) {
+            to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
+        } else {
+            constexpr std::size_t in_word = 4 / sizeof(T);
+            to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
         }
     }
 #else
-    for (std::size_t k = 0; k < group_size; ++k) {
-        to[k] = from[k];
-    }
+    std::copy_n(from, count, to);
 #endif
 }
 
@@ -72,128 +74,212 @@ template <integer T>
     return static_cast<std::uint32_t>(left < group_size ? left : group_size);
 }
 
-/// Eight lengths of each view.
-template <std::uint32_t Views>
-struct length_group {
-    std::uint32_t of[Views][group_size];
-};
-
-/// Lengths as given.
-template <integer T>
-class listed_lengths {
-  public:
-    static constexpr std::uint32_t views = 1;
-
-    listed_lengths(const T* lengths, std::size_t count)
-        : lengths_(lengths), count_(count), aligned_(lies_on_16_bytes(lengths)) {}
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, length_group<1>& group) const {
-        T loaded[group_size]{};
-        if (aligned_ && first + group_size <= count_) {
-            load_group(lengths_ + first, loaded);
-        } else {
-            for (std::size_t k = 0; k < group_size; ++k) {
-                if (first + k < count_) {
-                    loaded[k] = lengths_[first + k];
-                }
-            }
-        }
-        std::make_unsigned_t<T> all = 0;
-        FLOPTALLY_UNROLLED
-        for (std::size_t k = 0; k < group_size; ++k) {
-            all |= static_cast<std::make_unsigned_t<T>>(loaded[k]);
-            group.of[0][k] = static_cast<std::uint32_t>(loaded[k]);
-        }
-        return all < plain_limit;
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
-        if (!is_length(lengths_[i])) {
-            why = refusal::length(lengths_[i], input_field::lengths);
-            return false;
-        }
-        return true;
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
-        return static_cast<std::uint32_t>(lengths_[i]);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return real(i); }
-
-  private:
-    const T* lengths_;
-    std::size_t count_;
-    bool aligned_;
-};
-
-/// Lengths between boundaries.
-template <integer T>
-class listed_boundaries {
+/// Lengths as given, or the boundaries between them.
+template <integer T, bool AreBoundaries>
+class listed_numbers {
     using bits = std::make_unsigned_t<T>;
+    static constexpr std::size_t per_group = group_size + (AreBoundaries ? 1 : 0);
 
   public:
-    static constexpr std::uint32_t views = 1;
+    static constexpr block_shape shape{.threads = 256, .resident = 5, .units = 256 * group_size, .views = 1};
+    static constexpr std::size_t bytes = sizeof(T);
+    using unit = sequence;
 
-    /// `count` boundaries, 1 at least.
-    listed_boundaries(const T* boundaries, std::size_t count, input_field field = input_field::cu_seqlens)
-        : boundaries_(boundaries), count_(count), field_(field), aligned_(lies_on_16_bytes(boundaries)) {}
+    /// `count` numbers; `field` is what errors call them, a text of the host.
+    listed_numbers(const T* numbers, std::size_t count, const char* field = AreBoundaries ? "cu_seqlens" : "lengths")
+        : numbers_(numbers), count_(count), field_(field), aligned_(lies_on_16_bytes(numbers)) {
+        if (AreBoundaries && count == 0) {
+            throw error(field, "needs at least one boundary");
+        }
+    }
 
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - 1; }
-    /// Boundaries without a sign are so small that no difference wraps.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, length_group<1>& group) const {
-        T at[group_size + 1];
-        const T* const from = boundaries_ + first;
-        if (aligned_ && first + group_size < count_) {
-            load_group(from, at);
-            at[group_size] = from[group_size];
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - (AreBoundaries ? 1 : 0); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
+        T at[per_group];
+        if (aligned_ && first + group_size <= size()) {
+            const T* const from = numbers_ + first;
+            FLOPTALLY_UNROLLED
+            for (std::size_t k = 0; k < group_size; k += 16 / sizeof(T)) {
+                load_16_bytes(from + k, at + k);
+            }
+            if constexpr (AreBoundaries) {
+                at[group_size] = from[group_size];
+            }
         } else {
-            for (std::size_t k = 0; k <= group_size; ++k) {
-                at[k] = boundaries_[first + k < count_ ? first + k : count_ - 1];
+            const std::uint32_t left = in_group(first, size());
+            const T* const from = numbers_ + (left != 0 ? first : size());
+            for (std::uint32_t k = 0; k < per_group; ++k) {
+                at[k] = AreBoundaries || k < left ? from[k < left ? k : left] : T{0};
             }
         }
-        bits all = static_cast<bits>(at[0]);
-        const bits start = first == 0 ? all : 0;
         bits differences = 0;
+        bits signs = static_cast<bits>(at[0]);
+        const bits start = first == 0 ? signs : 0;
         FLOPTALLY_UNROLLED
         for (std::size_t k = 0; k < group_size; ++k) {
-            const bits length = static_cast<bits>(at[k + 1]) - static_cast<bits>(at[k]);
-            all |= static_cast<bits>(at[k + 1]);
+            const bits end = static_cast<bits>(at[k + per_group - group_size]);
+            const bits length = AreBoundaries ? end - static_cast<bits>(at[k]) : end;
+            signs |= end;
             differences |= length;
-            group.of[0][k] = static_cast<std::uint32_t>(length);
+            group[0][k] = static_cast<std::uint32_t>(length);
         }
-        return ((all >> (8 * sizeof(T) - 1)) | (differences / plain_limit) | start) == 0;  // one comparison
+        // Boundaries without a sign are so small that no difference wraps.
+        const bits wrong = AreBoundaries ? (signs >> (8 * sizeof(T) - 1)) | start : 0;
+        return (differences / plain_limit | wrong) == 0;  // one comparison
     }
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
-        const T before = boundaries_[i];
-        const T boundary = boundaries_[i + 1];
-        if (i == 0 && before != 0) {
-            why = {refused::start, static_cast<std::uint64_t>(before), std::is_signed_v<T>,
-                   static_cast<std::uint64_t>(field_)};
-            return false;
-        }
-        if (is_negative(before) || boundary < before ||
-            static_cast<bits>(boundary) - static_cast<bits>(before) > max_sequence_length) {
-            why = {refused::boundary, static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(boundary),
-                   std::is_signed_v<T>, static_cast<std::uint64_t>(field_)};
+        const T number = numbers_[i];
+        if constexpr (AreBoundaries) {
+            const T end = numbers_[i + 1];
+            if (i == 0 && number != 0) {
+                why = {refused::start, number, 0, field_};
+                return false;
+            }
+            if (is_negative(number) || end < number ||
+                static_cast<bits>(end) - static_cast<bits>(number) > max_sequence_length) {
+                why = {refused::boundary, end, static_cast<std::uint64_t>(number), field_};
+                return false;
+            }
+        } else if (!is_length(number)) {
+            why = {refused::length, number, 0, field_};
             return false;
         }
         return true;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t real(std::size_t i) const {
-        return static_cast<std::uint32_t>(static_cast<bits>(boundaries_[i + 1]) - static_cast<bits>(boundaries_[i]));
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t /*seen*/ = 0) const {
+        const bits start = AreBoundaries ? static_cast<bits>(numbers_[i]) : 0;
+        return static_cast<std::uint32_t>(static_cast<bits>(numbers_[i + (AreBoundaries ? 1 : 0)]) - start);
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t slot(std::size_t i) const { return real(i); }
     /// Why a sequence does not fit its slot, where these are slots.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
-        return {refused::slot, real, slot, static_cast<std::uint64_t>(field_)};
+        return {refused::slot, real, slot, field_};
     }
 
   private:
-    const T* boundaries_;
+    const T* numbers_;
     std::size_t count_;
-    input_field field_;
+    const char* field_;
     bool aligned_;
 };
+template <integer T>
+using listed_lengths = listed_numbers<T, false>;
+template <integer T>
+using listed_boundaries = listed_numbers<T, true>;
+
+/// Slots of one length: rows of a BSHD batch.
+struct equal_slots {
+    static constexpr std::size_t bytes = 0;
+    std::size_t rows;
+    std::uint32_t row_length;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
+        const std::uint32_t left = in_group(first, rows);
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t k = 0; k < group_size; ++k) {
+            group[0][k] = k < left ? row_length : 0;
+        }
+        return row_length < plain_limit;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t /*i*/, refusal& /*why*/) const { return true; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t /*i*/) const { return row_length; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
+        return {refused::in_row, real, slot};
+    }
+};
+
+/// Sequences and their slots. Those from `num_real` on hold nothing real, and the list of the real ones may end there;
+/// how many that are the host says, or a word of the device.
+template <class Real, class Slots, integer N = std::int32_t>
+class padded {
+  public:
+    static constexpr block_shape shape{.threads = 128, .resident = 10, .units = 128 * group_size, .views = 2};
+    static constexpr std::size_t bytes = Real::bytes + Slots::bytes;
+    using unit = sequence;
+
+    padded(const Real& real, const Slots& slots, std::size_t num_real = all_sequences)
+        : real_(real), slots_(slots), num_real_(std::min(num_real, real.size())) {}
+    padded(const Real& real, const Slots& slots, const N* num_real) : real_(real), slots_(slots), told_(num_real) {}
+
+    /// Asks the device for what it knows, before all else; or says why that is wrong.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool begin(refusal& why) {
+        if (told_ != nullptr) {
+            const N told = *told_;
+            if (is_negative(told) || static_cast<std::make_unsigned_t<N>>(told) > size()) {
+                why = {refused::num_real_seqs, told, size()};
+                return false;
+            }
+            num_real_ = static_cast<std::size_t>(told);
+        }
+        return true;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
+        bool plain = real_.load(first, group);
+        plain = slots_.load(first, group + 1) && plain;
+        const std::uint32_t left = in_group(first, num_real_);
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t k = 0; k < group_size; ++k) {
+            group[0][k] = k < left ? group[0][k] : 0;
+            plain = plain && group[0][k] <= group[1][k];
+        }
+        return plain;
+    }
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
+        if ((i < real_.size() && !real_.find(i, why)) || !slots_.find(i, why)) {
+            return false;
+        }
+        if (length(i, 1) < length(i, 0)) {
+            why = slots_.no_room(length(i, 0), length(i, 1));
+            return false;
+        }
+        return true;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t seen) const {
+        return seen == 1 ? slots_.length(i) : i < num_real_ ? real_.length(i) : 0;
+    }
+
+  private:
+    Real real_;
+    Slots slots_;
+    std::size_t num_real_ = 0;
+    const N* told_ = nullptr;
+};
+
+/// Boundaries of sequences and of their slots; and rows of a BSHD batch by their lengths.
+template <integer T, integer S, integer N = std::int32_t>
+using padded_boundaries = padded<listed_boundaries<T>, listed_boundaries<S>, N>;
+template <integer T>
+using padded_rows = padded<listed_lengths<T>, equal_slots>;
+
+/// A pack by as many boundaries of sequences as of slots, the first `num_real_seqs` of them real, which the host knows.
+template <integer T, integer S>
+[[nodiscard]] padded_boundaries<T, S> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
+                                              std::size_t num_real_seqs) {
+    if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
+        refuse_real_sequences(num_real_seqs, count - 1);
+    }
+    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, num_real_seqs};
+}
+/// The same, where the device knows.
+template <integer T, integer S, integer N>
+[[nodiscard]] padded_boundaries<T, S, N> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
+                                                 const N* num_real_seqs) {
+    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, num_real_seqs};
+}
+/// A pack by the boundaries of the real sequences alone, and of all slots.
+template <integer T, integer S>
+[[nodiscard]] padded_boundaries<T, S> real_pack_of(const T* cu_seqlens_real, std::size_t real_count,
+                                                   const S* cu_seqlens, std::size_t count) {
+    const listed_boundaries<T> real(cu_seqlens_real, real_count, "cu_seqlens_real");
+    const listed_boundaries<S> slots(cu_seqlens, count);
+    if (real_count > count) {
+        refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
+    }
+    return {real, slots};
+}
 
 }  // namespace floptally::detail

@@ -1,47 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
-#include <floptally/detail/cuda/atomic_word.hpp>
+#include <floptally/detail/cuda/block.hpp>
+#include <floptally/detail/unit_amounts.hpp>
 #include <floptally/host_device.hpp>
-#include <floptally/sequence.hpp>
 
 namespace floptally::detail {
 
-/// What was being added: how the payload of a refusal is to be read.
+/// What was being added, and so what the payload of a refusal is: a unit and its slot, in the order of `modality`; or
+/// the number that is wrong with another number, which stand here.
 enum class refused : std::uint8_t {
-    length,         ///< value, whether its type is signed, `input_field`
-    in_row,         ///< length, row_length
-    start,          ///< the first boundary, whether its type is signed, `input_field`
-    boundary,       ///< the boundary before it, it, whether their type is signed, `input_field`
-    slot,           ///< length, slot, `input_field` of the slots
-    flag,           ///< value, columns
-    num_real_seqs,  ///< value, whether its type is signed, sequences
-    sequence,       ///< a sequence and its slot
+    sequence,
     grid,
     audio_clip,
-    routed  ///< useful, padded
+    length,
+    in_row,         ///< length, row_length
+    start,          ///< the first boundary
+    boundary,       ///< a boundary, the one before it
+    slot,           ///< length, slot
+    flag,           ///< value, columns
+    num_real_seqs,  ///< value, sequences
+    routed          ///< useful, padded
 };
-
-/// An argument, as its errors name it.
-enum class input_field : std::uint8_t {
-    lengths,
-    contextual,
-    targets,
-    cu_seqlens,
-    cu_seqlens_padded,
-    cu_seqlens_real,
-    grid_thw,
-    audio_frames
-};
-[[nodiscard]] constexpr const char* name_of(input_field which) {
-    constexpr const char* names[] = {"lengths",           "contextual",      "targets",  "cu_seqlens",
-                                     "cu_seqlens_padded", "cu_seqlens_real", "grid_thw", "audio_frames"};
-    return names[static_cast<std::size_t>(which)];
-}
 
 /// Words of a device that outlive what went wrong: the sticky error of a tally. The first refusal by call, then by
 /// place in it, is kept whole, so that the host can say of it what it would have said itself.
@@ -78,31 +63,20 @@ struct refusal_place {
 /// What a thread was about to add when it refused.
 struct refusal {
     refused what;
-    std::uint64_t payload[refusal_record::payload_size];
+    std::uint64_t payload[refusal_record::payload_size]{};
 
-    FLOPTALLY_HOST_DEVICE refusal(refused kind, std::uint64_t a, std::uint64_t b, std::uint64_t c = 0,
-                                  std::uint64_t d = 0)
-        : what(kind), payload{a, b, c, d, 0, 0} {}
-    FLOPTALLY_HOST_DEVICE refusal(const sequence& real, const sequence& slot)
-        : what(refused::sequence), payload{both(real.length, real.past),
-                                           both(real.keys, real.context),
-                                           both(real.targets, real.target_group),
-                                           both(slot.length, slot.past),
-                                           both(slot.keys, slot.context),
-                                           both(slot.targets, slot.target_group)} {}
-    FLOPTALLY_HOST_DEVICE refusal(const grid& real, const grid& slot)
-        : what(refused::grid), payload{both(real.t, real.h), real.w, both(slot.t, slot.h), slot.w, 0, 0} {}
-    FLOPTALLY_HOST_DEVICE refusal(const audio_clip& real, const audio_clip& slot)
-        : what(refused::audio_clip), payload{real.frames, slot.frames, 0, 0, 0, 0} {}
-
-    template <class T>
-    [[nodiscard]] static FLOPTALLY_HOST_DEVICE refusal length(T value, input_field field) {
-        return {refused::length, static_cast<std::uint64_t>(value), std::is_signed_v<T>,
-                static_cast<std::uint64_t>(field)};
-    }
-
-    [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::uint64_t both(std::uint32_t low, std::uint32_t high) {
-        return low | (std::uint64_t{high} << 32U);
+    /// A number that is wrong, what it is compared with, whether it has a sign, and the name of the argument that it is
+    /// of: a text of the host, whose address the device hands back.
+    template <std::integral T>
+    FLOPTALLY_HOST_DEVICE refusal(refused kind, T value, std::uint64_t other = 0, const char* field = nullptr)
+        : what(kind),
+          payload{static_cast<std::uint64_t>(value), other, std::is_signed_v<T>,
+                  reinterpret_cast<std::uintptr_t>(field)} {}
+    template <class Unit>
+    FLOPTALLY_HOST_DEVICE refusal(const Unit& real, const Unit& slot) : what(static_cast<refused>(modality_of(real))) {
+        const Unit both[] = {real, slot};
+        static_assert(sizeof(both) <= sizeof(payload));
+        std::memcpy(payload, both, sizeof(both));
     }
 };
 
@@ -118,7 +92,12 @@ inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_p
     if (!is_first()) {
         return;
     }
-    with_lock(&record->lock, [&] {
+    // Taken and given back in one iteration, so that threads of one warp do not wait for each other.
+    for (bool done = false; !done;) {
+        if (atomic_or(&record->lock, 1) != 0) {
+            continue;
+        }
+        fence_for_all();
         if (is_first()) {
             record->what = static_cast<std::uint64_t>(seen.what);
             for (std::uint32_t i = 0; i < refusal_record::payload_size; ++i) {
@@ -126,7 +105,10 @@ inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_p
             }
             record->first = key;
         }
-    });
+        fence_for_all();
+        atomic_store(&record->lock, 0);
+        done = true;
+    }
 }
 
 }  // namespace floptally::detail

@@ -10,10 +10,7 @@
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/detail/cuda/cuda_context.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
-#include <floptally/detail/cuda/launch.cuh>
-#include <floptally/detail/cuda/memory.hpp>
-#include <floptally/detail/cuda/snapshot_reader.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/error.hpp>
 
 namespace floptally::detail {
@@ -23,16 +20,15 @@ namespace floptally::detail {
 class snapshot_ring {
   public:
     snapshot_ring(std::uint32_t count, std::uint32_t size)
-        : taken_(make_device_words(1)),
-          memory_(make_pinned_words(std::size_t{positive(count)} * (std::size_t{1} + size))),
+        : taken_((require_positive(count, "snapshots"), make_device_words(1))),
+          memory_(make_pinned_words(std::size_t{count} * (std::size_t{1} + size))),
           staging_(make_pinned_words(size)),
-          slots_{on_device(memory_.get()), taken_.get(), count, size},
-          reader_({memory_.get(), nullptr, count, size}) {}
+          slots_{memory_.get(), taken_.get(), count, size},
+          reader_(slots_) {}
 
     /// One launch. With `reset` the words begin anew behind it.
     void take_async(std::uint64_t* words, bool reset, cudaStream_t stream) {
-        launch<take_snapshot_kernel<>>({.blocks = 1, .threads = 4 * warp_size, .shared_words = 1}, stream,
-                                       "snapshot_async", words, slots_, reset);
+        launch<take_snapshot_kernel<>>(launch_of_snapshot, stream, "snapshot_async", words, slots_, reset);
     }
     /// The words of the next one, or none; valid until the next call.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_.next(); }
@@ -48,16 +44,6 @@ class snapshot_ring {
     }
 
   private:
-    [[nodiscard]] static std::uint32_t positive(std::uint32_t count) {
-        require_positive(count, "snapshots");
-        return count;
-    }
-    [[nodiscard]] static std::uint64_t* on_device(std::uint64_t* pinned) {
-        void* seen = nullptr;
-        require_cuda(cudaHostGetDevicePointer(&seen, pinned, 0), "cudaHostGetDevicePointer");
-        return static_cast<std::uint64_t*>(seen);
-    }
-
     device_words taken_;
     pinned_words memory_;
     pinned_words staging_;

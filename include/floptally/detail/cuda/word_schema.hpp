@@ -48,9 +48,8 @@ struct word_schema {
 
     rule masks[max_masks];               ///< those that have a word of their own
     capped_window windows[max_masks]{};  ///< those of the text among them
-    std::uint32_t others[max_masks]{};   ///< and the others of the text that lengths add to
     std::uint32_t window_count = 0;
-    std::uint32_t other_count = 0;
+    std::uint32_t others = 0;  ///< columns of the text's other masks that lengths add to, a bit each
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
     bool has[modality_count]{};
@@ -73,7 +72,7 @@ struct word_schema {
                 const auto sides = masks[i].as<mask_rules::band>();
                 windows[window_count++] = {fixed + i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
             } else if (!masks[i].is_measured()) {
-                others[other_count++] = i;
+                others |= std::uint32_t{1} << (fixed + i);
             }
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
@@ -162,30 +161,11 @@ FLOPTALLY_HOST_DEVICE constexpr bool with_struct_of(const rule& what, rule_list<
     return ((what.id() == id_of<Rules> && (apply(rule_from<Rules>(what.parameters())), true)) || ...);
 }
 
-/// Why a grid cannot be counted by a rule that has a word.
-template <class List>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_problem_known(const rule& what, const grid& g, List list) {
-    bool found = false;
-    with_struct_of(what, list, [&]<class Rule>(const Rule& made) {
-        if constexpr (requires { made.problem_of(g); }) {
-            found = made.problem_of(g) != grid_problem::none;
-        }
-    });
-    return found;
-}
-
 /// Whether no two rules of a list have one number, by which a kernel tells them apart.
 template <class... Rules>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool numbers_differ(rule_list<Rules...> /*list*/) {
-    const std::uint32_t numbers[]{id_of<Rules>...};
-    for (std::size_t i = 0; i < sizeof...(Rules); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            if (numbers[i] == numbers[j]) {
-                return false;
-            }
-        }
-    }
-    return true;
+    const auto with_number = [](std::uint32_t number) { return ((id_of<Rules> == number ? 1 : 0) + ...); };
+    return ((with_number(id_of<Rules>) == 1) && ...);
 }
 
 /// Throws where a tally has a word whose rule the kernels were not compiled with.

@@ -13,8 +13,7 @@
 #include <floptally/batch/mask_set.hpp>
 #include <floptally/detail/checked.hpp>
 #include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/snapshot_reader.hpp>
-#include <floptally/detail/cuda/take_snapshot.hpp>
+#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/detail/cuda/word_schema.hpp>
 #include <floptally/detail/python/cuda_driver.hpp>
 #include <floptally/detail/python/device_kernels.hpp>
@@ -66,14 +65,8 @@ class device_state {
     /// One launch that adds a list.
     template <class List>
     void add(const List& list, cu_stream stream) {
-        launch(device_kernel<List>::symbol, launch_of(list, schema_, multiprocessors_), stream, "add", list, schema_,
-               owns_.words.get(), ++calls_);
-    }
-    /// The same of a pack.
-    template <class Pack, class Number>
-    void add(const Pack& pack, const real_sequences<Number>& num_real, cu_stream stream) {
-        launch(device_kernel<Pack, Number>::symbol, launch_of(pack, schema_, multiprocessors_), stream, "add", pack,
-               num_real, schema_, owns_.words.get(), ++calls_);
+        launch(device_kernel<List>::symbol, launch_of(list, schema_.columns(), multiprocessors_), stream, "add", list,
+               schema_, owns_.words.get(), ++calls_);
     }
 
     /// Keeps what the stream has counted so far for `poll`; with `reset` it begins anew behind it. One launch.
@@ -146,13 +139,14 @@ class device_state {
 
     [[nodiscard]] std::uint32_t state_words() const { return schema_.size() + refusal_words; }
     template <class... Arguments>
-    void launch(const char* kernel, const device_launch& shape, cu_stream stream, const char* name,
+    void launch(const char* kernel, const launch_shape& shape, cu_stream stream, const char* name,
                 const Arguments&... arguments) {
         void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
         const driver_context::scope on(*context_);
         cuda_driver::require(
             cuda_driver::get().launch_kernel(functions_.at(kernel), shape.blocks, 1, 1, shape.threads, 1, 1,
-                                             static_cast<unsigned>(shape.shared_bytes), stream, pointers, nullptr),
+                                             static_cast<unsigned>(shape.shared_words * sizeof(std::uint64_t)), stream,
+                                             pointers, nullptr),
             name);
     }
 

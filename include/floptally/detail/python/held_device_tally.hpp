@@ -17,7 +17,6 @@
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/detail/cuda/attention_rows.hpp>
 #include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/padded_boundaries.hpp>
 #include <floptally/detail/length_refusals.hpp>
 #include <floptally/detail/modality_checks.hpp>
 #include <floptally/detail/python/buffers.hpp>
@@ -165,25 +164,21 @@ class held_device_tally {
                 throw error("cu_seqlens_padded",
                             "must be " + real.type().name() + " as cu_seqlens, got " + slots.type().name());
             }
-            add_pack(now, pack_of(boundaries, static_cast<const T*>(slots.data()), count), num_real_seqs);
-        });
-    }
-    template <class Pack>
-    void add_pack(call& now, const Pack& pack, py::handle num_real_seqs) {
-        if (!num_real_seqs || PyLong_Check(num_real_seqs.ptr()) != 0) {
-            const std::size_t number = num_real_seqs ? to_count(num_real_seqs, "num_real_seqs") : pack.size();
-            if (number > pack.size()) {
-                refuse_real_sequences(number, pack.size());
+            const auto add = [&](auto number) {
+                state_.add(pack_of(boundaries, static_cast<const T*>(slots.data()), count, number), now.stream);
+            };
+            if (!num_real_seqs) {
+                add(all_sequences);
+            } else if (PyLong_Check(num_real_seqs.ptr()) != 0) {
+                add(static_cast<std::size_t>(to_count(num_real_seqs, "num_real_seqs")));
+            } else {
+                const array_argument& number = array_of(now, num_real_seqs, "num_real_seqs");
+                if (number.size() != 1) {
+                    throw error("num_real_seqs", "must be one number, got shape " + number.shape_text());
+                }
+                visit_integers(number, "num_real_seqs", add);
             }
-            state_.add(pack, real_sequences<std::int32_t>(number), now.stream);
-            return;
-        }
-        const array_argument& number = array_of(now, num_real_seqs, "num_real_seqs");
-        if (number.size() != 1) {
-            throw error("num_real_seqs", "must be one number, got shape " + number.shape_text());
-        }
-        visit_integers(number, "num_real_seqs",
-                       [&]<class N>(const N* word) { state_.add(pack, real_sequences<N>(word), now.stream); });
+        });
     }
 
     void add_lengths(call& now, py::handle lengths, py::handle row_length) {
