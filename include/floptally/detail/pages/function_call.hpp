@@ -22,11 +22,16 @@ struct function_call {
     const page& where;
     unsigned line;
     std::string_view name;
-    array_of<value> given;
+    const array_of<value>& given;
     std::string_view null_key{};  ///< a key of the config that was given to it, and is null
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
         page_error(where.name, line, {name, ": ", text_of(what)});
+    }
+    void takes(std::size_t least, std::size_t most) const {
+        if (given.size() < least || given.size() > most) {
+            fail({"takes ", least, " to ", most, " arguments, got ", given.size()});
+        }
     }
     [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
     [[nodiscard]] std::int64_t number(std::size_t at) const {

@@ -210,40 +210,13 @@ struct page_function {
 };
 
 inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
-                                                   {"around", 2, 2, around_of},
-                                                   {"chunk", 1, 1, chunk_of},
-                                                   {"top", 1, 1, top_of},
-                                                   {"compressed", 1, 1, compressed_of},
-                                                   {"best_compressed", 2, 2, best_compressed_of},
-                                                   {"best_blocks", 2, 2, best_blocks_of},
-                                                   {"best_pools", 2, 2, best_pools_of},
-                                                   {"prefix_lm", 1, 1, prefix_of},
-                                                   {"box", 1, 1, box_of},
-                                                   {"across", 0, 0, across_of},
-                                                   {"grid", 1, 2, grid_of},
-                                                   {"clip_squares", 0, 1, clip_of},
-                                                   {"merged", 1, 2, merged_of},
-                                                   {"pooled", 1, 1, pooled_of},
-                                                   {"clips", 0, 0, clips_of},
-                                                   {"pooled_clips", 1, 1, pooled_clips_of},
-                                                   {"merged_pairs", 1, 1, merged_pairs_of},
-                                                   {"merged_squares", 1, 1, merged_squares_of},
                                                    {"later_image_tokens", 1, 2, later_of},
-                                                   {"cells", 2, 2, cells_of},
-                                                   {"level_windows", 4, 4, level_windows_of},
                                                    {"reduced", 4, 4, reduced_of},
-                                                   {"across_frames", 0, 0, across_frames_of},
-                                                   {"lines", 0, 1, lines_of},
                                                    {"listed", 1, 1, listed_of},
                                                    {"listed_pairs", 1, 1, listed_pairs_of},
                                                    {"entries", 1, 1, entries_of},
-                                                   {"kept", 2, 2, kept_of},
-                                                   {"kept_squares", 2, 2, kept_squares_of},
                                                    {"measured", 1, 1, measured_of},
                                                    {"written_mask", 0, 0, written_mask_of},
-                                                   {"frames", 2, 3, frames_of},
-                                                   {"frame_squares", 2, 4, frame_squares_of},
-                                                   {"frame_band", 4, 4, frame_band_of},
                                                    {"field", 2, 4, field_of},
                                                    {"ceil", 1, 2, ceil_of},
                                                    {"floor", 1, 1, floor_of},
@@ -273,24 +246,19 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"place", 2, 2, place_of},
                                                    {"depth", 2, 2, depth_of}};
 
-[[nodiscard]] inline const page_function* find_function(std::string_view name) {
+[[nodiscard]] inline value call_function(const function_call& c) {
     for (const page_function& one : page_functions) {
-        if (one.name == name) {
-            return &one;
+        if (one.name == c.name) {
+            c.takes(one.least, one.most);
+            return one.call(c);
         }
     }
-    return nullptr;
-}
-
-[[nodiscard]] inline value call_function(const function_call& c) {
-    const page_function* function = find_function(c.name);
-    if (function == nullptr) {
-        c.fail({"unknown function"});
+    for (const rule_function& one : rule_functions) {
+        if (one.name == c.name) {
+            return rule_of_call(c, *one.makes);
+        }
     }
-    if (c.given.size() < function->least || c.given.size() > function->most) {
-        c.fail({"takes ", function->least, " to ", function->most, " arguments, got ", c.given.size()});
-    }
-    return function->call(c);
+    c.fail({"unknown function"});
 }
 
 }  // namespace floptally::detail::pages

@@ -1,49 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <floptally/detail/floptally_masks.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/value.hpp>
+#include <floptally/detail/rule_table.hpp>
 #include <floptally/mask.hpp>
+#include <floptally/statistics/clip_rules.hpp>
+#include <floptally/statistics/grid_rules.hpp>
 #include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
+#include <floptally/statistics/rule.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/statistics/statistic_rule.hpp>
 
 /// @file
 /// Functions of pages whose values are masks, what attends what, or units, how many there are.
 
 namespace floptally::detail::pages {
 
+/// Functions that are a rule each, of the numbers of its text form: what has a value there may be left out here.
+struct rule_function {
+    std::string_view name;
+    const rule_table* makes;
+};
+inline constexpr rule_function rule_functions[] = {
+    {"around", &detail::table_of<mask_rules::band>},
+    {"chunk", &detail::table_of<mask_rules::chunked>},
+    {"top", &detail::table_of<mask_rules::top_k>},
+    {"compressed", &detail::table_of<mask_rules::compressed_keys>},
+    {"best_compressed", &detail::table_of<mask_rules::best_compressed_keys>},
+    {"best_blocks", &detail::table_of<mask_rules::best_blocks>},
+    {"best_pools", &detail::table_of<mask_rules::best_pools>},
+    {"prefix_lm", &detail::table_of<mask_rules::prefix_lm>},
+    {"box", &detail::table_of<mask_rules::box>},
+    {"across", &detail::table_of<mask_rules::cross_attention>},
+    {"grid", &detail::table_of<mask_rules::grid_windows>},
+    {"clip_squares", &detail::table_of<mask_rules::clip_squares>},
+    {"merged", &detail::table_of<unit_rules::merged_patches>},
+    {"pooled", &detail::table_of<unit_rules::pooled_patches>},
+    {"clips", &detail::table_of<unit_rules::clips>},
+    {"pooled_clips", &detail::table_of<unit_rules::pooled_clips>},
+    {"merged_pairs", &detail::table_of<unit_rules::merged_pairs>},
+    {"merged_squares", &detail::table_of<unit_rules::merged_squares>},
+    {"cells", &detail::table_of<unit_rules::strided_cells>},
+    {"level_windows", &detail::table_of<mask_rules::level_windows>},
+    {"across_frames", &detail::table_of<mask_rules::across_frames>},
+    {"lines", &detail::table_of<mask_rules::window_lines>},
+    {"kept", &detail::table_of<unit_rules::kept_patches>},
+    {"kept_squares", &detail::table_of<unit_rules::kept_squares>},
+    {"frames", &detail::table_of<unit_rules::strided_frames>},
+    {"frame_squares", &detail::table_of<mask_rules::strided_squares>},
+    {"frame_band", &detail::table_of<mask_rules::strided_band>},
+};
+
+[[nodiscard]] inline value rule_of_call(const function_call& c, const rule_table& makes) {
+    const rule_parameter* const end = makes.parameters + makes.text_parameters;
+    c.takes(static_cast<std::size_t>(std::count_if(
+                makes.parameters, end, [](const rule_parameter& one) { return one.fallback == rule_parameter::none; })),
+            makes.text_parameters);
+    std::int64_t numbers[most_text_parameters]{};
+    for (std::size_t i = 0; i < makes.text_parameters; ++i) {
+        const std::int64_t fallback = makes.parameters[i].fallback;
+        numbers[i] = fallback == rule_parameter::none ? c.number(i) : c.number_or(i, fallback);
+    }
+    return mask_value_of(rule(makes, words_of(makes, numbers)));
+}
+
 inline value window_of(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
-inline value around_of(const function_call& c) { return mask_value_of(mask::window(c.number(0), c.number(1))); }
-inline value chunk_of(const function_call& c) { return mask_value_of(mask::chunked(c.number(0))); }
-inline value top_of(const function_call& c) { return mask_value_of(mask::top_k(c.number(0))); }
-inline value compressed_of(const function_call& c) { return mask_value_of(mask::compressed_keys(c.number(0))); }
-inline value best_compressed_of(const function_call& c) {
-    return mask_value_of(mask::best_compressed_keys(c.number(0), c.number(1)));
-}
-inline value best_blocks_of(const function_call& c) {
-    return mask_value_of(mask::best_blocks(c.number(0), c.number(1)));
-}
-inline value best_pools_of(const function_call& c) { return mask_value_of(mask::best_pools(c.number(0), c.number(1))); }
-inline value prefix_of(const function_call& c) { return mask_value_of(mask::prefix_lm(c.number(0))); }
-inline value box_of(const function_call& c) { return mask_value_of(mask::box(c.number(0))); }
-inline value across_of(const function_call&) { return mask_value_of(mask::cross_attention()); }
-inline value grid_of(const function_call& c) {
-    return mask_value_of(mask::grid_windows(c.number(0), c.number_or(1, 0)));
-}
-inline value clip_of(const function_call& c) { return mask_value_of(mask::clip_squares(c.number_or(0, 0))); }
-inline value merged_of(const function_call& c) {
-    return mask_value_of(mask::merged_patches(c.number(0), c.number_or(1, 0)));
-}
-inline value pooled_of(const function_call& c) { return mask_value_of(mask::pooled_patches(c.number(0))); }
-inline value clips_of(const function_call&) { return mask_value_of(mask::clips()); }
-inline value merged_pairs_of(const function_call& c) { return mask_value_of(mask::merged_pairs(c.number(0))); }
-inline value merged_squares_of(const function_call& c) { return mask_value_of(mask::merged_squares(c.number(0))); }
-inline value pooled_clips_of(const function_call& c) { return mask_value_of(mask::pooled_clips(c.number(0))); }
 /// later_image_tokens(side, window): beyond a window, which a number says or the mask of a layer, earlier ones too.
 inline value later_of(const function_call& c) {
     if (c.has(1) && c.given[1].is == value::kind::mask) {
@@ -53,15 +85,9 @@ inline value later_of(const function_call& c) {
     }
     return mask_value_of(mask::later_image_tokens(c.number(0), c.number_or(1, -1)));
 }
-inline value cells_of(const function_call& c) { return mask_value_of(mask::strided_cells(c.number(0), c.number(1))); }
-inline value level_windows_of(const function_call& c) {
-    return mask_value_of(mask::level_windows(c.number(0), c.number(1), c.number(2) != 0, c.number(3) != 0));
-}
 inline value reduced_of(const function_call& c) {
     return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
-inline value lines_of(const function_call& c) { return mask_value_of(mask::window_lines(c.number_or(0, 0))); }
-inline value across_frames_of(const function_call&) { return mask_value_of(mask::across_frames()); }
 /// listed(entries): units of a frame by its patches; entries are patches, units, and maybe another two.
 inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::int64_t, std::int64_t, std::int64_t)) {
     const array_of<std::int64_t> all = c.numbers(0);
@@ -73,10 +99,6 @@ inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::in
 }
 inline value listed_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_units)); }
 inline value listed_pairs_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_pairs)); }
-inline value kept_of(const function_call& c) { return mask_value_of(mask::kept_patches(c.number(0), c.number(1))); }
-inline value kept_squares_of(const function_call& c) {
-    return mask_value_of(mask::kept_squares(c.number(0), c.number(1)));
-}
 /// The key "mask" as floptally's own format has it.
 inline value written_mask_of(const function_call& c) {
     return mask_value_of(read_mask({c.in.config().tree(), c.in.config().object(), c.in.config().path()}));
@@ -87,15 +109,6 @@ inline value measured_of(const function_call& c) {
         c.fail({"takes the name of a word"});
     }
     return mask_value_of(measured(c.given[0].text));
-}
-inline value frames_of(const function_call& c) {
-    return mask_value_of(mask::strided_frames(c.number(0), c.number(1), c.number_or(2, 0)));
-}
-inline value frame_squares_of(const function_call& c) {
-    return mask_value_of(mask::strided_squares(c.number(0), c.number(1), c.number_or(2, 0), c.number_or(3, 0)));
-}
-inline value frame_band_of(const function_call& c) {
-    return mask_value_of(mask::strided_band(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
 /// Frames that a stack of convolutions reads for one that leaves, less their padding on both sides:
 /// field(kernels, strides, paddings, dilations, first), each a list or a number for all.
