@@ -24,6 +24,7 @@
 #include "catch2.hpp"
 #include "config_text.hpp"
 #include "golden.hpp"
+#include "sanitized.hpp"
 #include "way_finder.hpp"
 
 namespace {
@@ -400,6 +401,10 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         if (!one.taken && one.rule == nullptr) {
             is_left(one);
         }
+    }
+    if (is_sanitized) {  // some 100000 configs follow
+        CHECK(said == "");
+        return;
     }
     for (const char* const config :
          {"{'model_type': 'lilt', 'hidden_size': 64, 'num_attention_heads': 4}",
