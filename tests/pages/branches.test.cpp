@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the pages is needed: every way that a choice can go is taken by a config of the goldens, whose costs
-// are compared with real models; every key that is declared is read, and every name is used.
+// What stands in the pages is needed: every line of a block is asked for, and every way that a choice can go taken, by
+// a config of the goldens, whose costs are compared with real models; every rule is broken by another config, and says
+// what it says; every key that is declared is read, and every name is used.
 
 #include <algorithm>
 #include <cstddef>
@@ -384,6 +385,8 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         {"base:23 or right yes", "no class that attends both ways where it is asked takes the word \"all\""},
         {"deepseek_v4:21 left and no", "of layers that predict further tokens, which a test of their own counts"},
         {"deepseek_v4:22 left and no", "likewise"},
+        {"deepseek_v4:47 line", "likewise"},
+        {"deepseek_v4:48 line", "likewise"},
         {"segformer:58 or right no", refused},
         {"vipllava:13 and right no", "towers of a class token see images of one size, but for a user's"},
     };
@@ -401,6 +404,10 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         if (!one.taken && one.rule == nullptr) {
             is_left(one);
         }
+    }
+    if (is_sanitized) {  // some 100000 configs follow
+        CHECK(said == "");
+        return;
     }
     for (const char* const config :
          {"{'model_type': 'lilt', 'hidden_size': 64, 'num_attention_heads': 4}",
@@ -427,7 +434,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         const auto why = reasons.find(one.name());
         CHECK((one.taken || (why != reasons.end() && why->second != refused)));  // it was refused
     }
-    CHECK(finder.ways().size() > 2500);
+    CHECK(finder.ways().size() > 3500);
 }
 
 TEST_CASE("Every name of a page is used: by its lines, its kin's, a model around it, or the reader") {

@@ -35,9 +35,9 @@ inline std::vector<floptally::detail::pages::page*> all_pages(floptally::detail:
     return all;
 }
 
-/// Ways that expressions of a page can go: of a choice, of a condition, of both sides of `and` and `or`, of a rule.
-/// Each not taken yet is poisoned: an unknown name, whose line is a number of its own, so that the error of a config
-/// that takes it says which it is.
+/// Ways that a page can go: of a choice, of a condition, of both sides of `and` and `or`, of a rule, and lines that are
+/// asked for. Each not taken yet is poisoned: an unknown name, whose line is a number of its own, so that the error of
+/// a config that takes it says which it is.
 class way_finder {
   public:
     using page = floptally::detail::pages::page;
@@ -99,6 +99,9 @@ class way_finder {
                 for (pages::part_line& line : lines.lines) {
                     if (line.condition != pages::no_expression) {
                         line.condition = both_ways(*one, line.condition, line.line, "if");
+                    } else if (line.part != "text" && line.part != "note" && line.part != "as") {
+                        line.condition = always(*one, line.line);
+                        poison(*one, one->expressions[line.condition].first + 1, line.line, "line");
                     }
                 }
             }
@@ -164,6 +167,14 @@ class way_finder {
         unheard.text = "a way that no config took";
         in.operands[operand] = in.expressions.size();
         in.expressions.push_back(unheard);
+    }
+    /// `yes ? yes : yes`, so that it can be seen whether a line was asked for.
+    [[nodiscard]] static std::size_t always(page& in, unsigned line) {
+        in.expressions.push_back({.what = op::flag, .line = line, .number = 1});
+        const std::size_t first = in.operands.size();
+        in.operands.resize(first + 3, in.expressions.size() - 1);
+        in.expressions.push_back({.what = op::choose, .line = line, .first = first, .count = 3});
+        return in.expressions.size() - 1;
     }
     /// `condition ? yes : no`, so that it can be seen which it was.
     [[nodiscard]] std::size_t both_ways(page& in, std::size_t condition, unsigned line, const std::string& where) {

@@ -8,7 +8,6 @@ page mt5 : t5 prefix MT5
 with vocab_size 250112, d_ff 1024, num_layers 8, num_heads 6, feed_forward_proj "gated-gelu"
 encoder mt5.encoder
 class ForConditionalGeneration: head out v, words
-class WithLMHeadModel: head out v, words
 class Model:
 class EncoderModel: as mt5.encoder
 class ForSequenceClassification:

@@ -11,7 +11,6 @@ mixer:
   gqa heads heads, dim dim
   positions count .relative_attention_num_buckets * heads
 class ForConditionalGeneration: head out v, words
-class WithLMHeadModel: head out v, words
 class Model:
 class EncoderModel: as umt5.encoder
 class ForSequenceClassification:
