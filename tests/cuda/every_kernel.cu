@@ -3,6 +3,7 @@
 // Every kernel, for the integers that trainers have: compiled for the report of their resources, never run.
 
 #include <cstdint>
+#include <span>
 #include <cuda_runtime.h>
 
 #include <floptally/cuda/device_reduction.cuh>
