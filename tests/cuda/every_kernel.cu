@@ -3,8 +3,8 @@
 // Every kernel, for the integers that trainers have: compiled for the report of their resources, never run.
 
 #include <cstdint>
-#include <span>
 #include <cuda_runtime.h>
+#include <span>
 
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
