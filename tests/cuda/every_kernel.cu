@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <span>
 
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>

@@ -390,3 +390,24 @@ TEST_CASE("A number in a rule's text is whole and fits 64 bits, or an error that
         CHECK(read(text) == "shift: must be a whole number, got \"" + std::string(text) + "\"");
     }
 }
+
+namespace {
+
+/// Half of a word for each sequence, so that two of them do not fit it and four would wrap to nothing.
+struct half_of_a_word {
+    static constexpr std::string_view name = "half_of_a_word";
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return s.length == 0 ? 0 : std::uint64_t{1} << 63U;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the sum of a rule without one of its own over blocks does not wrap", "[rule]") {
+    tally batch{mask_set{rule(half_of_a_word{})}};
+    const std::vector<int> sixteen(16, 1);
+    CHECK(error_of([&] { batch.add_lengths(sixteen); }) == "half_of_a_word: the sum does not fit 64 bits");
+    batch.add_lengths(std::vector<int>(16, 0));
+    CHECK(batch == tally{mask_set{rule(half_of_a_word{})}});
+}
