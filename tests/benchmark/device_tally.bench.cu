@@ -277,7 +277,7 @@ void add_from_memory(benchmark::State& state) {
     tally once{masks};
     once.add_lengths(lengths);
     const auto given = on_device(lengths);
-    const auto copied = detail::make_device_array<std::int32_t>(lengths.size());
+    const auto copied = on_device(lengths);
     device_tally device{masks};
     timed_stream stream;
     const auto add = [&](cudaStream_t on) { device.add_lengths(given.get(), lengths.size(), on); };
