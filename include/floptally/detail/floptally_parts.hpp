@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The parts of a layer in floptally's own format (docs/config_format.md), each a page: its keys, and the line of a block
-/// that it stands for.
+/// The parts of a layer in floptally's own format (docs/config_format.md), each a page: its keys, and the line of a
+/// block that it stands for.
 
 namespace floptally::detail {
 
