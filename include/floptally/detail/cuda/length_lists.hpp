@@ -20,8 +20,7 @@
 /// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
 /// - `bytes` that are read for each;
 /// - `size()`: how many there are;
-/// - `load(first, group)`: the eight of each view from `first` on, a multiple of 8, with 0 for those behind the last;
-/// says
+/// - `load(first, group)`: the eight of each view from `first` on, a multiple of 8, 0 for those behind the last; says
 ///   whether all are surely right and below `plain_limit`, without which the group means nothing;
 /// - `find(i, why)`: whether number i is right, or why not; `length(i, seen)`: of each view, where it is.
 
