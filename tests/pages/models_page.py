@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/models.md from the pages in include/floptally/models; with --check, exits 1 where it is not current.
 
-For each model type: the page that it is written as a difference from, and the parts that its layers multiply, by
-following the bases for the blocks that it does not replace.
+For each model type: the page that it is written as a difference from, the parts that its layers multiply and what their
+attention sees, by following the bases for what it does not replace; and the keys that its class reads and its base's do
+not.
 """
 
 import pathlib
@@ -24,6 +25,13 @@ NAMES = {
     "hyper_connections": "hyper-connections", "stream_head": "stream head", "gated_streams": "gated streams",
     "scores": "scores of its own", "state": "state of its own", "linear": "linears of its own", "pooling": "pooling",
 }
+MASKS = {
+    "both": "both ways", "window": "windows", "around": "windows on both sides", "chunk": "chunks", "top": "best keys",
+    "compressed": "compressed keys", "best_compressed": "best compressed keys", "best_blocks": "best blocks",
+    "best_pools": "best pools", "prefix_lm": "a prefix both ways", "grid": "windows of a grid", "clip_squares": "whole clips",
+    "level_windows": "windows of levels", "reduced": "fewer keys", "lines": "lines of a grid",
+    "frame_squares": "frames of sound", "frame_band": "bands of frames",
+}
 BLOCKS = ("mixer", "cross", "feed", "more", "before", "into_mixer", "stem")
 
 
@@ -34,6 +42,11 @@ class Page:
         self.blocks = {}
         self.inner = re.findall(r"^inner (\S+)[^:\n]*:\s*(\S+?),?(?:\s|$)", text, re.M)
         self.encoder = re.search(r"^encoder (\S+)", text, re.M)
+        text = re.sub(r"(?m)#.*$", "", text)
+        self.names = dict(re.findall(r"(?m)^(\w+)\s*=(?!=)\s*(.*)$", text))
+        self.parts = re.findall(r"\bsees ([^,\n]*)", text)
+        declared = re.findall(r"(?m)^with (.*(?:,\n.*)*)", text)
+        self.keys = re.findall(r"(?:^|,)\s*([\w.]+) ", re.sub(r"\[[^]]*\]", "", ",".join(declared)))
         block = None
         for line in text.splitlines()[1:]:
             begins = re.match(r"(\w+):(.*)", line)
@@ -73,6 +86,34 @@ def parts_of(pages, name):
     return ", ".join(NAMES[part] for block in BLOCKS for part in blocks.get(block, []))
 
 
+def bases_of(pages, name):
+    page = pages.get(name)
+    while page is not None:
+        yield page
+        page = pages.get(page.base) if page.base else None
+
+
+def seen_by(pages, name):
+    """The masks of what `sees` is worth, with the names that it asks for, and of lines of parts that say their own."""
+    names = {}
+    for page in bases_of(pages, name):
+        names = {**page.names, **names}
+    open_, asked, found = [names.get("sees", "")] + pages[name].parts, set(), []
+    while open_:
+        for word in re.findall(r"(?<![.\w])[a-z_]+\b", open_.pop(0)):
+            if word in MASKS and word not in found:
+                found.append(word)
+            elif word in names and word not in asked:
+                asked.add(word)
+                open_.append(names[word])
+    return ", ".join(MASKS[word] for word in found)
+
+
+def own_keys(pages, name):
+    known = {key for page in list(bases_of(pages, name))[1:] for key in page.keys}
+    return " ".join(f"`{key}`" for key in dict.fromkeys(pages[name].keys) if key not in known)
+
+
 def root_of(pages, name):
     page = pages[name]
     while page.base and page.base in pages and not page.base.startswith("base"):
@@ -106,13 +147,17 @@ def written(pages, types):
         "`tests/pages/models_page.py`, which a test holds against it; `floptally models` prints the list.",
         "[pages.md](pages.md) says how to write one.",
         "",
-        "| type | as | its layers multiply |",
-        "| --- | --- | --- |",
+        "Attention is causal unless the column behind it says more; keys are those that the class reads and its base does not.",
+        "",
+        "| type | as | its layers multiply | sees | keys of its own |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for root in sorted(kin, key=lambda root: (-len(kin[root]), root)):
         for name in sorted(kin[root], key=lambda name: (name != root, name)):
             base = pages[name].base or ""
-            lines.append(f"| `{name}` | {'' if base.startswith('base') or not base else f'`{base}`'} | {what_of(pages, name)} |")
+            as_ = "" if base.startswith("base") or not base else f"`{base}`"
+            sees, keys = seen_by(pages, name), own_keys(pages, name)
+            lines.append(f"| `{name}` | {as_} | {what_of(pages, name)} | {sees} | {keys} |")
     return "\n".join(lines) + "\n"
 
 
