@@ -25,6 +25,8 @@ from collections import deque
 LENGTHS = 8
 #: Instructions of one length without a mask, with one window and with four, of 32-bit lists; nvcc 13.0, sm_90.
 BOUNDS = {"lengths": (9, 14, 29), "boundaries": (12, 17, 32)}
+#: Of a snapshot: between taking its old number away and writing words, and between those and its new number.
+FENCES = 2
 
 
 def find_nvdisasm() -> str | None:
@@ -122,6 +124,11 @@ def main() -> int:
     found = set()
     for section in re.split(r"\n\s*\.section\s+\.text\.", text)[1:]:
         mangled = section.split(",")[0]
+        if "take_snapshot_kernel" in mangled:
+            fences = len(re.findall(r"\bMEMBAR\.SC\.SYS\b", section))
+            failed = failed or fences > FENCES
+            print(f"snapshot: {fences} fences, {FENCES} at most{', TOO MANY' * (fences > FENCES)}")
+            found.add("snapshot")
         list_ = re.search(r"add_list_kernelI(?!.*6padded).*\dlisted_numbersIiLb([01])E", mangled)
         if list_ is None:
             continue
@@ -134,8 +141,8 @@ def main() -> int:
         loads = loads_under_way(Kernel(section))
         failed = failed or loads < 2
         print(f"{kind}: {loads} loads of 16 bytes before the first use{', TOO FEW' * (loads < 2)}")
-    if found != set(BOUNDS):
-        print(f"kernels that are missing: {', '.join(sorted(set(BOUNDS) - found))}")
+    if found != {*BOUNDS, "snapshot"}:
+        print(f"kernels that are missing: {', '.join(sorted({*BOUNDS, 'snapshot'} - found))}")
         failed = True
     return int(failed)
 

@@ -257,9 +257,10 @@ TEST_CASE("An error in a page names the page, the line and the word") {
     };
     constexpr wrong cases[] = {
         {"h = nonsense + 1\n", 2, "nonsense"},
-        {"\n\nh = .hidden_sizes\n", 4, "hidden_sizes"},
-        {"feed: gatd inner 5\n", 2, "gatd"},
-        {"feed: gated inner 5, outer 6\n", 2, "outer"},
+        {"h = layer + 1\n", 2, "nearest: layers"},
+        {"\n\nh = .hidden_sizes\n", 4, "\"hidden_sizes\"; nearest: hidden_size"},
+        {"feed: gatd inner 5\n", 2, "\"gatd\"; nearest: gated"},
+        {"feed: gated inner 5, outer 6\n", 2, "\"outer\"; its own: inner fused"},
         {"feed: gated\n", 2, "inner"},
         {"h = layers\nlayers = h\n", 3, "\"layers\""},
         {"h = 4000000000000000000 * 2\n", 2, "4000000000000000000"},
@@ -272,6 +273,8 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"feed: gated inner [64, 32][i]\n", 2, "element 2"},
         {"feed: gated inner unheard(5)\n", 2, "unheard"},
         {"feed: gated inner ceil()\n", 2, "ceil"},
+        {"feed: gated inner ciel(5)\n", 2, "nearest: ceil"},
+        {"sees = chunks(5)\n", 2, "nearest: chunk"},
         {"h = (3 +\n", 2, "expression"},
         {"h = 3 4\n", 2, "\"4\""},
         {"h = \"text\n", 2, "quote"},

@@ -12,6 +12,7 @@
 #include <floptally/detail/pages/arithmetic.hpp>
 #include <floptally/detail/pages/array_of.hpp>
 #include <floptally/detail/pages/functions.hpp>
+#include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/scope.hpp>
 #include <floptally/detail/pages/value.hpp>
@@ -143,7 +144,7 @@ class evaluation {
         if (e.text == "both") {
             return mask_value_of(mask::bidirectional());
         }
-        fail(e, {"unknown name \"", e.text, "\""});
+        fail(e, {"unknown name \"", e.text, "\"", nearest_hint(e.text, defined_names(&in_.of()))});
     }
     [[nodiscard]] value member(const expression& e) {
         const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;
@@ -168,7 +169,8 @@ class evaluation {
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            fail(e, {"the page declares no key \"", keys.front(), "\""});
+            fail(e, {"the page declares no key \"", keys.front(), "\"",
+                     nearest_hint(keys.front(), declared_keys(&in_.of()))});
         }
         for (const std::string_view key : keys) {
             bool unread = false;
@@ -230,7 +232,7 @@ class evaluation {
         if (list.is == value::kind::text) {
             return text_value(list.text.substr(which, 1));
         }
-        return list.items != nullptr ? (*list.items)[which] : value_of(in_.config().tree().child(*list.given, which));
+        return in_.item_of(list, which);
     }
 
     // ---- signs ----
@@ -264,9 +266,7 @@ class evaluation {
             fail(e, {"expected a list before \"has\", got ", in_.shown(list)});
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
-            const value one =
-                list.items != nullptr ? (*list.items)[i] : value_of(in_.config().tree().child(*list.given, i));
-            if (same_value(in_.as_written(one), wanted)) {
+            if (same_value(in_.as_written(in_.item_of(list, i)), wanted)) {
                 return true;
             }
         }

@@ -25,7 +25,7 @@ class expression_parser {
         if (++depth_ > 50) {
             from_.fail({"an expression nested too deep"});
         }
-        std::size_t a = any_of();
+        std::size_t a = joined(0);
         if (take_question()) {
             const std::size_t b = read();
             from_.expect(":");
@@ -77,77 +77,60 @@ class expression_parser {
     /// `?` but not `??`.
     bool take_question() { return from_.peek() == '?' && from_.peek(1) != '?' && from_.take("?"); }
 
-    std::size_t any_of() {
-        std::size_t a = all_of();
-        while (from_.take("or")) {
-            a = node(op::either, {a, all_of()});
+    /// What stands between two sides, and how tightly it binds.
+    struct sign {
+        const char* text;
+        unsigned level;
+        op what;
+    };
+    static constexpr unsigned negation = 2;  ///< `not`, before one side
+    static constexpr unsigned comparison = 3;
+    static constexpr unsigned tightest = 7;
+    /// `??` is looser than sums, so that `.head_dim ?? h / heads` is what it looks like.
+    static constexpr sign signs[] = {{"or", 0, op::either},
+                                     {"and", 1, op::both},
+                                     {"==", comparison, op::equal},
+                                     {"!=", comparison, op::differs},
+                                     {"<=", comparison, op::at_most},
+                                     {">=", comparison, op::at_least},
+                                     {"<", comparison, op::less},
+                                     {">", comparison, op::more},
+                                     {"has", comparison, op::has},
+                                     {"begins", comparison, op::begins},
+                                     {"ends", comparison, op::ends},
+                                     {"??", 4, op::or_null},
+                                     {"+", 5, op::add},
+                                     {"-", 5, op::subtract},
+                                     {"*", 6, op::multiply},
+                                     {"/", 6, op::divide},
+                                     {"%", 6, op::remainder}};
+
+    /// Sides joined by signs of that level and of tighter ones, from the left; of comparisons there is one.
+    std::size_t joined(unsigned level) {
+        if (level == tightest) {
+            return first_given();
+        }
+        bool inverse = false;
+        while (level == negation && from_.take("not")) {
+            inverse = !inverse;
+        }
+        std::size_t a = joined(level + 1);
+        a = inverse ? node(op::inverse, {a}) : a;
+        while (const sign* found = take_sign(level)) {
+            a = node(found->what, {a, joined(level + 1)});
+            if (level == comparison) {
+                break;
+            }
         }
         return a;
     }
-    std::size_t all_of() {
-        std::size_t a = negated();
-        while (from_.take("and")) {
-            a = node(op::both, {a, negated()});
-        }
-        return a;
-    }
-    std::size_t negated() {
-        unsigned times = 0;
-        while (from_.take("not")) {
-            ++times;
-        }
-        const std::size_t a = compared();
-        return times % 2 == 1 ? node(op::inverse, {a}) : a;
-    }
-    std::size_t compared() {
-        struct sign {
-            const char* text;
-            op what;
-        };
-        constexpr sign signs[] = {{"==", op::equal},    {"!=", op::differs},    {"<=", op::at_most},
-                                  {">=", op::at_least}, {"<", op::less},        {">", op::more},
-                                  {"has", op::has},     {"begins", op::begins}, {"ends", op::ends}};
-        const std::size_t a = unless_null();
+    [[nodiscard]] const sign* take_sign(unsigned level) {
         for (const sign& one : signs) {
-            if (from_.take(one.text)) {
-                return node(one.what, {a, unless_null()});
+            if (one.level == level && from_.take(one.text)) {
+                return &one;
             }
         }
-        return a;
-    }
-    /// `.a ?? b`: looser than sums, so that `.head_dim ?? h / heads` is what it looks like.
-    std::size_t unless_null() {
-        std::size_t a = summed();
-        while (from_.take("??")) {
-            a = node(op::or_null, {a, summed()});
-        }
-        return a;
-    }
-    std::size_t summed() {
-        std::size_t a = multiplied();
-        for (;;) {
-            if (from_.take("+")) {
-                a = node(op::add, {a, multiplied()});
-            } else if (from_.take("-")) {
-                a = node(op::subtract, {a, multiplied()});
-            } else {
-                return a;
-            }
-        }
-    }
-    std::size_t multiplied() {
-        std::size_t a = first_given();
-        for (;;) {
-            if (from_.take("*")) {
-                a = node(op::multiply, {a, first_given()});
-            } else if (from_.peek() == '/' && from_.peek(1) != '/' && from_.take("/")) {
-                a = node(op::divide, {a, first_given()});
-            } else if (from_.take("%")) {
-                a = node(op::remainder, {a, first_given()});
-            } else {
-                return a;
-            }
-        }
+        return nullptr;
     }
     /// `.a // .b // 3`, from the left.
     std::size_t first_given() {

@@ -14,6 +14,7 @@
 #include <floptally/detail/pages/function_call.hpp>
 #include <floptally/detail/pages/hashed_tables.hpp>
 #include <floptally/detail/pages/mask_functions.hpp>
+#include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/number_functions.hpp>
 #include <floptally/detail/pages/value.hpp>
 #include <floptally/error.hpp>
@@ -258,7 +259,8 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
             return rule_of_call(c, *one.makes);
         }
     }
-    c.fail({"unknown function"});
+    const std::string near = nearest_hint(c.name, page_functions);
+    c.fail({"unknown function", near.empty() ? nearest_hint(c.name, rule_functions) : near});
 }
 
 }  // namespace floptally::detail::pages

@@ -92,10 +92,7 @@ class library {
         return all;
     }
 
-    [[nodiscard]] std::string nearest_hint(std::string_view name) const {
-        const std::string_view near = nearest(name, types());
-        return near.empty() ? "" : "; nearest: " + std::string(near);
-    }
+    [[nodiscard]] std::string nearest_hint(std::string_view name) const { return pages::nearest_hint(name, types()); }
 
   private:
     /// "t5.encoder" stands in the file of t5; "kosmos-2.5" has a file of its own.
@@ -114,9 +111,12 @@ class library {
 
     /// The lines of the page that another is like, over that one's base in place of their own.
     [[nodiscard]] const page& over(const page& base, const page& asked_by, unsigned depth) {
-        page moved = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
+        const page& like = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
+        const std::size_t at = moved_.size();
+        parse(like.text, like.name);
+        page& moved = *moved_.begin()[at];
         moved.base = &base;
-        return moved_.add(std::move(moved));
+        return moved;
     }
 
     bool load(std::string_view file) {
@@ -137,8 +137,9 @@ class library {
     static constexpr std::size_t most_text =
         65536;  ///< ten times the longest of the library; what is sought grows with it
 
-    /// Whether there is a page in it. One that is known already stays: the user's.
-    bool parse(std::string_view text) {
+    /// Whether there is a page in it. One that is known already stays: the user's. Or `again`, to stand on another
+    /// base.
+    bool parse(std::string_view text, std::string_view again = {}) {
         line_reader lines(text);
         if (text.size() > most_text) {
             const bool named = lines.next() && lines.line.starts_with("page ") && lines.line.size() < 200;
@@ -150,7 +151,10 @@ class library {
         while (lines.next()) {
             if (!lines.indented && lines.line.starts_with("page ")) {
                 page now = page_parser::header(lines.line, lines.number);
-                kept<page>& among = known(now.name) == nullptr ? pages_ : unused_;
+                now.text = text;
+                kept<page>& among = now.name == again                             ? moved_
+                                    : again.empty() && known(now.name) == nullptr ? pages_
+                                                                                  : unused_;
                 parser = &parsers.add(page_parser(among.add(std::move(now))));
             } else if (parser == nullptr) {
                 page_error(

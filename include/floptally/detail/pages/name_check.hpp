@@ -121,20 +121,14 @@ class name_check {
         return known;
     }
     [[nodiscard]] static array_of<std::string_view> names_for(const page& one) {
-        array_of<std::string_view> all(std::begin(reader_names), std::end(reader_names));
-        for (const page* p = one.base; p != nullptr; p = p->base) {
-            for (const definition& is : p->definitions) {
-                all.push_back(is.name);
-            }
-        }
+        array_of<std::string_view> all = defined_names(one.base);
+        all.append(std::begin(reader_names), std::end(reader_names));
         return all;
     }
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const page& where, unsigned line, const char* what,
                                                               std::string_view name,
                                                               const array_of<std::string_view>& known) {
-        const std::string_view near = nearest(name, known);
-        page_error(where.name, line,
-                   {what, " \"", name, "\"", (near.empty() ? std::string() : "; nearest: " + std::string(near))});
+        page_error(where.name, line, {what, " \"", name, "\"", nearest_hint(name, known)});
     }
 
     array_of<std::string_view> asked_;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <floptally/detail/pages/array_of.hpp>
+#include <floptally/detail/text.hpp>
 
 namespace floptally::detail::pages {
 
@@ -46,6 +48,22 @@ namespace floptally::detail::pages {
         }
     }
     return found;
+}
+
+/// "; nearest: WORD" at the end of an error; nothing where none is near.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string nearest_hint(std::string_view word,
+                                                                        const array_of<std::string_view>& known) {
+    const std::string_view near = nearest(word, known);
+    return near.empty() ? std::string() : text_of({"; nearest: ", near});
+}
+/// The same, of rows that have a `name`.
+template <class Row, std::size_t N>
+[[nodiscard]] std::string nearest_hint(std::string_view word, const Row (&rows)[N]) {
+    array_of<std::string_view> known;
+    for (const Row& one : rows) {
+        known.push_back(one.name);
+    }
+    return nearest_hint(word, known);
 }
 
 }  // namespace floptally::detail::pages

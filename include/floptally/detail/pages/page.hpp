@@ -153,6 +153,7 @@ struct page {
     array_of<page_rule> rules{};
     array_of<inner_model> inner{};
     const page* base = nullptr;
+    std::string_view text{};  ///< where it stands, with others
     unsigned line = 0;
     bool is_used = false;  ///< by the model that is being read
 
@@ -204,6 +205,27 @@ struct other_side {
         }
     }
     return {};
+}
+
+/// What a page and its bases define.
+[[nodiscard]] inline array_of<std::string_view> defined_names(const page* read) {
+    array_of<std::string_view> all;
+    for (const page* p = read; p != nullptr; p = p->base) {
+        for (const definition& one : p->definitions) {
+            all.push_back(one.name);
+        }
+    }
+    return all;
+}
+/// The keys that they declare.
+[[nodiscard]] inline array_of<std::string_view> declared_keys(const page* read) {
+    array_of<std::string_view> all;
+    for (const page* p = read; p != nullptr; p = p->base) {
+        for (const key_rule& one : p->keys) {
+            all.push_back(one.key);
+        }
+    }
+    return all;
 }
 
 /// The models inside a page: its own, and those of its bases that it does not replace.

@@ -8,6 +8,7 @@
 
 #include <floptally/cost.hpp>
 #include <floptally/detail/message.hpp>
+#include <floptally/detail/pages/nearest.hpp>
 #include <floptally/detail/pages/page.hpp>
 #include <floptally/detail/pages/part_call.hpp>
 #include <floptally/detail/pages/parts.hpp>
@@ -85,7 +86,7 @@ inline constexpr part_kind part_kinds[] = {
             return one;
         }
     }
-    page_error(where.name, line.line, {"unknown part \"", line.part, "\""});
+    page_error(where.name, line.line, {"unknown part \"", line.part, "\"", nearest_hint(line.part, part_kinds)});
 }
 
 /// Descriptors name their own sizes in an error: of a model inside another one, the path to it comes before,
@@ -110,7 +111,9 @@ inline constexpr part_kind part_kinds[] = {
     const part_kind& kind = part_of(p.where, p.line);
     for (const argument& one : p.line.arguments) {
         if (!lists(kind.arguments, one.name) && !lists(arguments_of_all, one.name)) {
-            page_error(p.where.name, p.line.line, {p.line.part, " has no argument \"", one.name, "\""});
+            page_error(p.where.name, p.line.line,
+                       {p.line.part, " has no argument \"", one.name,
+                        "\"; its own:", kind.arguments.substr(0, kind.arguments.size() - 1)});
         }
     }
     cost made = made_inside(p, kind);

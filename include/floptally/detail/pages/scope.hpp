@@ -156,6 +156,10 @@ class scope {
         }
     }
 
+    /// The element of that number.
+    [[nodiscard]] value item_of(const value& list, std::size_t i) const {
+        return list.items != nullptr ? (*list.items)[i] : value_of(config_.tree().child(*list.given, i));
+    }
     /// Elements, each as a value.
     [[nodiscard]] array_of<value> items_of(const value& list) const {
         if (list.items != nullptr) {
@@ -163,7 +167,7 @@ class scope {
         }
         array_of<value> all;
         for (std::size_t i = 0; list.given != nullptr && i < list.given->count; ++i) {
-            all.push_back(value_of(config_.tree().child(*list.given, i)));
+            all.push_back(item_of(list, i));
         }
         return all;
     }
