@@ -146,21 +146,12 @@ class floptally_format {
         }
         pages::scope names(pages_.find(read->name), part);
         names.inner.push_back({"model", &model_});
-        allow_only_declared(part, *read);
+        const auto known_keys = pages::names_in(read, &pages::page::keys, &pages::key_rule::key);
+        part.allow_only({known_keys.begin(), known_keys.end()});  // a misspelt one would change the count silently
         names.check_keys();
         std::vector<std::string> notes;
         pages::rule_checker(names, notes).check(*read);
         return pages::block_cost(names, "part", options_.mla);
-    }
-    /// Refuses keys that the page does not declare: a misspelt one would change the count silently.
-    static void allow_only_declared(const config_fields& part, const pages::page& read) {
-        std::vector<std::string_view> known;
-        for (const pages::page* p = &read; p != nullptr; p = p->base) {
-            for (std::size_t k = p->keys.size(); k-- > 0;) {
-                known.insert(known.begin(), p->keys[k].key);
-            }
-        }
-        part.allow_only(known);
     }
 
     static constexpr std::string_view prefix = "floptally.";

@@ -138,13 +138,11 @@ class evaluation {
         if (in_.find_definition(e.text).is != nullptr) {
             return in_.named(e.text);
         }
-        if (e.text == "causal") {
-            return mask_value_of(mask::causal());
+        if (e.text == "causal" || e.text == "both") {
+            return mask_value_of(e.text == "both" ? mask::bidirectional() : mask::causal());
         }
-        if (e.text == "both") {
-            return mask_value_of(mask::bidirectional());
-        }
-        fail(e, {"unknown name \"", e.text, "\"", nearest_hint(e.text, defined_names(&in_.of()))});
+        const auto names = names_in(&in_.of(), &page::definitions, &definition::name);
+        fail(e, {"unknown name \"", e.text, "\"", nearest_hint(e.text, names)});
     }
     [[nodiscard]] value member(const expression& e) {
         const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;
@@ -169,8 +167,8 @@ class evaluation {
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            fail(e, {"the page declares no key \"", keys.front(), "\"",
-                     nearest_hint(keys.front(), declared_keys(&in_.of()))});
+            const auto known = names_in(&in_.of(), &page::keys, &key_rule::key);
+            fail(e, {"the page declares no key \"", keys.front(), "\"", nearest_hint(keys.front(), known)});
         }
         for (const std::string_view key : keys) {
             bool unread = false;

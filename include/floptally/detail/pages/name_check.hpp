@@ -121,7 +121,7 @@ class name_check {
         return known;
     }
     [[nodiscard]] static array_of<std::string_view> names_for(const page& one) {
-        array_of<std::string_view> all = defined_names(one.base);
+        array_of<std::string_view> all = names_in(one.base, &page::definitions, &definition::name);
         all.append(std::begin(reader_names), std::end(reader_names));
         return all;
     }

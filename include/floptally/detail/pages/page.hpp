@@ -207,22 +207,15 @@ struct other_side {
     return {};
 }
 
-/// What a page and its bases define.
-[[nodiscard]] inline array_of<std::string_view> defined_names(const page* read) {
+/// The names of some rows of a page, those of its bases before: `names_in(&read, &page::keys, &key_rule::key)`.
+template <class Row>
+[[nodiscard]] array_of<std::string_view> names_in(const page* read, array_of<Row> page::*rows,
+                                                  std::string_view Row::*name) {
     array_of<std::string_view> all;
-    for (const page* p = read; p != nullptr; p = p->base) {
-        for (const definition& one : p->definitions) {
-            all.push_back(one.name);
-        }
-    }
-    return all;
-}
-/// The keys that they declare.
-[[nodiscard]] inline array_of<std::string_view> declared_keys(const page* read) {
-    array_of<std::string_view> all;
-    for (const page* p = read; p != nullptr; p = p->base) {
-        for (const key_rule& one : p->keys) {
-            all.push_back(one.key);
+    if (read != nullptr) {
+        all = names_in(read->base, rows, name);
+        for (const Row& one : read->*rows) {
+            all.push_back(one.*name);
         }
     }
     return all;
