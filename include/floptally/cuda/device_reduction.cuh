@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
@@ -13,6 +12,7 @@
 #include <floptally/detail/cuda/fill_message.hpp>
 #include <floptally/detail/cuda/kernels.cuh>
 #include <floptally/detail/cuda/snapshot_ring.cuh>
+#include <floptally/detail/message.hpp>
 #include <floptally/detail/witnessed_sum.hpp>
 #include <floptally/error.hpp>
 #include <floptally/parallel/reduction.hpp>
@@ -51,8 +51,8 @@ class device_reduction {
     void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
         if (mine.device() != device_.number()) {
-            throw error("tally", "is on device " + std::to_string(mine.device()) +
-                                     ", and what is made of it on device " + std::to_string(device_.number()));
+            detail::refuse("tally",
+                           {"is on device ", mine.device(), ", and what is made of it on device ", device_.number()});
         }
         std::optional<error> own;
         try {

@@ -88,9 +88,6 @@ class config_fields : public pages::fields {
         return value->number != 0;
     }
 
-    /// False also where it is null.
-    [[nodiscard]] bool is_on(std::string_view name) const { return has_value(name) && flag(name, false); }
-
     [[nodiscard]] std::string text(std::string_view name, std::optional<std::string> otherwise = {}) const {
         const config_node* value = find(name);
         if (value == nullptr && otherwise) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <floptally/model/component_name.hpp>
+
 /// @file
 /// The parts of a layer in floptally's own format (docs/config_format.md), each a page: its keys, and the line of a
 /// block that it stands for.
@@ -136,5 +138,6 @@ page floptally.state : floptally.named
 with multiply_adds number to 281474976710656, split text absent of even replicated repeated
 part: state per .multiply_adds, dealt .split, named .component
 )page";
+static_assert(component_name::capacity == 39, "the page above says how long a component's name may be");
 
 }  // namespace floptally::detail
