@@ -2,19 +2,20 @@
 #include <floptally/mask.hpp>
 #include <floptally/tally.hpp>
 
+#ifdef INVALID
+#define OF_A_CONSTANT
+#else
+#define OF_A_CONSTANT const
+#endif
+
 // A batch of one's own whose `each` is not const.
 struct one_pair {
     using sample = floptally::sequence;
     template <class Visit>
-#ifdef INVALID
-    constexpr void each(Visit visit){
-#else
-    constexpr void each(Visit visit) const {
-#endif
+    constexpr void each(Visit visit) OF_A_CONSTANT {
         visit(floptally::sequence{.length = 3}, floptally::sequence{.length = 4});
-}
-}
-;
+    }
+};
 
 int main() {
     floptally::tally batch{floptally::mask_set{}};

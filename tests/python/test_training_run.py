@@ -37,7 +37,7 @@ def test_every_packed_step_counts_what_pytorch_counts(example):
     steps = list(example.train(meter, model, steps=12))
     assert [step.counted for step in steps] == [step.ran for step in steps]
     assert [step.slots for step in steps] == [step.ran for step in steps]
-    assert len({step.ran for step in steps}) > len(steps) // 2, "batches differ"  # two may be alike: the text is docs/
+    assert len({step.ran for step in steps}) >= len(steps) - 1, "batches differ"  # two may be alike: the text is docs/
     assert meter.run.useful == sum(step.ran for step in steps)
     assert meter.run.steps == len(steps)
     assert steps[-1].loss < steps[0].loss - 1
