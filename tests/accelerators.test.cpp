@@ -15,6 +15,7 @@
 
 #include "catch2.hpp"
 
+namespace accelerators_test {
 namespace {
 
 using floptally::accelerator;
@@ -547,3 +548,5 @@ TEST_CASE("memory bandwidths as vendors state them", "[accelerator]") {
     CHECK(text("Rubin") == "memory_tbps: Rubin has no published memory bandwidth that is known here; give memory_tbps");
     CHECK(text("H1000").starts_with("accelerator: no known part is called \"H1000\""));
 }
+
+}  // namespace accelerators_test

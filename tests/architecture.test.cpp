@@ -20,6 +20,7 @@
 #include "catch2.hpp"
 #include "markdown.hpp"
 
+namespace architecture_test {
 namespace {
 
 const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
@@ -191,20 +192,20 @@ TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a m
     CHECK(seen.count("parallel/pipeline_split") == 1);
 }
 
-TEST_CASE("Names of tests have no brackets, which would make CTest run all that follow as one") {
+TEST_CASE("The names of a test file are in a namespace of its own: several files are one unit of the compiler") {
+    std::set<std::string> seen;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
-        if (entry.path().extension() != ".cpp") {
-            continue;
-        }
-        const std::string text = read_text(entry.path());
-        const std::string start = "TEST_CASE(\"";
-        for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
-            const std::size_t name = at + start.size();
-            const std::string named = text.substr(name, text.find('"', name) - name);
-            INFO(named);
-            CHECK(named.find_first_of("[]") == std::string::npos);
+        const std::string file = entry.path().filename().string();
+        if (file.ends_with(".test.cpp")) {
+            INFO(file);
+            const std::string name = file.substr(0, file.find('.')) + "_test";
+            const std::string text = read_text(entry.path());
+            CHECK(text.find("\nnamespace " + name + " {\n") < text.find("\nTEST_CASE("));
+            CHECK(text.ends_with("\n}  // namespace " + name + "\n"));
+            CHECK(seen.insert(name).second);
         }
     }
+    CHECK(seen.size() > 50);
 }
 
 TEST_CASE("The README opens with two commands of one line, and CI runs the second word for word") {
@@ -486,3 +487,5 @@ TEST_CASE("The hand-made example of docs/counting.md is what the library counts"
           std::string::npos);
     CHECK(page.find(floptally::grouped(model.parameters())) != std::string::npos);
 }
+
+}  // namespace architecture_test

@@ -22,6 +22,8 @@
 #include "public_balancers.hpp"
 #include "sanitized.hpp"
 
+namespace balance_test {
+
 using floptally::assigned;
 using floptally::assignment;
 using floptally::balance_mode;
@@ -859,3 +861,5 @@ TEST_CASE("T9 no number of a report is infinite or none") {
     const std::vector<flops> huge(2, flops{uint128{1} << 120});
     CHECK(balance_report_of(huge, partition(huge, 2)).after[0].max_over_mean == floptally::imbalance{});
 }
+
+}  // namespace balance_test

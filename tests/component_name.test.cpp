@@ -8,6 +8,8 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace component_name_test {
+
 using floptally::component_name;
 using floptally::cost;
 using floptally::linear;
@@ -44,3 +46,5 @@ TEST_CASE("a prefix and a name are one name of 1 to 39 characters", "[component_
     CHECK(error_of([] { return component_name("a\n", "b"); }) ==
           "component: a name must not have control characters, got \"a\nb\"");
 }
+
+}  // namespace component_name_test

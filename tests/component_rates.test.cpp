@@ -10,6 +10,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace component_rates_test {
 namespace {
 
 using floptally::component_row;
@@ -97,3 +98,5 @@ TEST_CASE("H7: times that are none, of no component, or given twice are errors")
     CHECK(error_of([] { return floptally::component_rates(ten_tokens(), {.gpus = 0, .peak_tflops = 1}, {}).size(); }) ==
           "gpus: must be at least 1, got 0");
 }
+
+}  // namespace component_rates_test

@@ -10,6 +10,7 @@
 #include "sanitized.hpp"
 #include "traced.hpp"
 
+namespace compressed_attention_test {
 namespace {
 
 using namespace floptally;
@@ -73,7 +74,7 @@ TEST_CASE("beside its window it sees compressed keys, all or the best of them", 
     for (const std::uint64_t ratio : {1U, 2U, 3U, 5U}) {
         for (const bool overlap : {true, false}) {
             for (const std::uint64_t best : {0U, 1U, 2U, 30U}) {
-                if (left_out(number++, 3)) {
+                if (skipped_when_sanitized(number++, 3)) {
                     continue;
                 }
                 CAPTURE(ratio, overlap, best);
@@ -132,3 +133,5 @@ TEST_CASE("a dimension of compressed attention that is wrong is an error that na
     CHECK(with([](compressed_attention& a) { a.best_keys = 1ULL << 31; }) ==
           "index_topk: must be at most 2147483647, got 2147483648");
 }
+
+}  // namespace compressed_attention_test

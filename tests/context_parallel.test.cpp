@@ -24,6 +24,7 @@
 #include "error_of.hpp"
 #include "markdown.hpp"
 
+namespace context_parallel_test {
 namespace {
 
 using floptally::context_parallel_row;
@@ -760,3 +761,5 @@ TEST_CASE("A row is made as a tally is, from lengths, boundaries and padded rows
     CHECK(padded.tally_of(masks) == expected);
     CHECK(padded.tokens() == 24);
 }
+
+}  // namespace context_parallel_test

@@ -10,6 +10,7 @@
 #include "matmul_trace.hpp"
 #include "sanitized.hpp"
 
+namespace convention_test {
 namespace {
 
 using namespace floptally;
@@ -253,7 +254,8 @@ void check_convention(const convention& how) {
 TEST_CASE("every preset counts what its trace runs", "[convention]") {
     std::size_t number = 0;
     for (const convention* how : conventions::all) {
-        if (how != &conventions::hf_6nd && !left_out(number++, 3)) {  // it counts parameters and runs nothing
+        if (how != &conventions::hf_6nd &&
+            !skipped_when_sanitized(number++, 3)) {  // it counts parameters and runs nothing
             check_convention(*how);
         }
     }
@@ -268,7 +270,7 @@ TEST_CASE("every knob of a convention counts what its trace runs, whatever the o
                   floptally::megatron_bridge::count_pairs, floptally::vllm::count_pairs,
                   floptally::verl::count_pairs}) {
                 for (const attention_backward backward : {attention_backward::twice, attention_backward::flash}) {
-                    if (left_out(number++, 7)) {
+                    if (skipped_when_sanitized(number++, 7)) {
                         continue;
                     }
                     CAPTURE(static_cast<int>(causal), static_cast<int>(windows), static_cast<int>(backward));
@@ -542,3 +544,5 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
     CHECK(problem("") == "convention: unknown name \"\"; known: " + known);
     CHECK(problem("Exact") == "convention: unknown name \"Exact\"; known: " + known);
 }
+
+}  // namespace convention_test

@@ -23,6 +23,7 @@
 #include "error_of.hpp"
 #include "traced.hpp"
 
+namespace cost_test {
 namespace {
 
 using namespace floptally;
@@ -681,3 +682,5 @@ TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]"
         CHECK(is_elementwise_weight(one) == (has_weight(one) && !products.contains(one)));
     }
 }
+
+}  // namespace cost_test

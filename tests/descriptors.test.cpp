@@ -12,6 +12,8 @@
 #include "error_of.hpp"
 #include "traced.hpp"
 
+namespace descriptors_test {
+
 // Dimensions are odd or prime, and all different, so that no two of them can be taken for each other.
 
 namespace {
@@ -597,3 +599,5 @@ TEST_CASE("a dimension too large for its product is an overflow that names the c
     CHECK(field_of([&] { return vocabulary{.size = 1, .positions = huge}.embedding_cost(huge); }) == "embedding");
     CHECK_THROWS_AS((mlp{huge, {}}.cost(wide)), overflow);
 }
+
+}  // namespace descriptors_test

@@ -16,6 +16,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace duration_histogram_test {
 namespace {
 
 using floptally::duration_histogram;
@@ -107,3 +108,5 @@ TEST_CASE("Bad durations, percentiles and buckets are errors") {
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.5); }) ==
           "step_seconds: more durations than fit 64 bits");
 }
+
+}  // namespace duration_histogram_test

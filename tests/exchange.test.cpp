@@ -26,6 +26,7 @@
 #include "sample_payload.hpp"
 #include "thread_world.hpp"
 
+namespace exchange_test {
 namespace {
 
 using floptally::canonical_groups;
@@ -670,3 +671,5 @@ TEST_CASE("T11 Packing: bad input has a name") {
     CHECK(placed(std::vector<int>{0, 1, -1}, 2) == "row_of[2]: must be at least 0, got -1");
     CHECK(placed(numbers{0, 1}, 2) == "row_of: must be as many as lengths (3), got 2");
 }
+
+}  // namespace exchange_test

@@ -10,6 +10,7 @@
 #include "error_of.hpp"
 #include "matmul_trace.hpp"
 
+namespace flop_counter_test {
 namespace {
 
 using namespace floptally;
@@ -417,3 +418,5 @@ TEST_CASE("coefficients that do not fit 64 bits together are an error when they 
     CHECK(error_of([&] { return flop_counter(core).total(tally{}); }).starts_with("cost: "));
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
+
+}  // namespace flop_counter_test

@@ -18,6 +18,7 @@
 #include "error_of.hpp"
 #include "markdown.hpp"
 
+namespace floptally_format_test {
 namespace {
 
 using floptally::phase;
@@ -309,3 +310,5 @@ TEST_CASE("every complete example of docs/config_format.md can be read") {
     batch.add({.length = 8192});
     CHECK(to_string(evaluate(llama, batch).total()) == "421651971833856");
 }
+
+}  // namespace floptally_format_test

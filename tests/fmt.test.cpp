@@ -14,6 +14,7 @@
 
 #include "catch2.hpp"
 
+namespace fmt_test {
 namespace {
 
 using namespace floptally;
@@ -449,3 +450,5 @@ TEST_CASE("F5: a table says last of its notes that its figures are an upper boun
     REQUIRE(notes_of(r).size() == 2);
     CHECK(notes_of(r)[0] == "another");
 }
+
+}  // namespace fmt_test

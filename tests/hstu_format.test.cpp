@@ -12,6 +12,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace hstu_format_test {
 namespace {
 
 using namespace floptally;
@@ -164,3 +165,5 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
     CHECK(refusal(config_of(""), {.padded_vocab_size = 64}) == "padded_vocab_size: hstu has no vocabulary");
     CHECK(refusal(config_of(""), {.mla = mla_core::absorbed}) == "mla: hstu has no latent attention to absorb");
 }
+
+}  // namespace hstu_format_test

@@ -12,6 +12,7 @@
 #include "error_of.hpp"
 #include "hstu_definition.hpp"
 
+namespace hstu_mask_test {
 namespace {
 
 using namespace floptally;
@@ -368,3 +369,5 @@ TEST_CASE("rows of HSTU's masks, split over ranks, are those of the whole", "[hs
         }
     }
 }
+
+}  // namespace hstu_mask_test

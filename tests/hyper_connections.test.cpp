@@ -9,6 +9,7 @@
 #include "error_of.hpp"
 #include "traced.hpp"
 
+namespace hyper_connections_test {
 namespace {
 
 using namespace floptally;
@@ -93,3 +94,5 @@ TEST_CASE("streams or a rank of 0 are errors that name them", "[hyper_connection
               return hyper_connections{1ULL << 40}.cost({.hidden_size = 1ULL << 40});
           }).find("residual.mix") != std::string::npos);
 }
+
+}  // namespace hyper_connections_test

@@ -13,6 +13,7 @@
 
 #include "catch2.hpp"
 
+namespace integers_test {
 namespace {
 
 using floptally::checked_add;
@@ -271,3 +272,5 @@ TEST_CASE("an element is named by its index") {
     CHECK(indexed("cu_seqlens", 12) == "cu_seqlens[12]");
     CHECK(indexed("", max64) == "[18446744073709551615]");
 }
+
+}  // namespace integers_test

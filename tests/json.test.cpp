@@ -28,6 +28,7 @@
 #include "golden.hpp"
 #include "markdown.hpp"
 
+namespace json_test {
 namespace {
 
 using floptally::flops;
@@ -1165,3 +1166,5 @@ TEST_CASE("a report has the model_type of the config, also of one side of it") {
     CHECK(type_of("bart", "BartForCausalLM") == "bart");
     CHECK(type_of("whisper", "WhisperForAudioClassification") == "whisper");
 }
+
+}  // namespace json_test

@@ -17,6 +17,7 @@
 #include "error_of.hpp"
 #include "markdown.hpp"
 
+namespace json_errors_test {
 namespace {
 
 struct malformed {
@@ -1092,3 +1093,5 @@ TEST_CASE("no type that docs/types_not_read.md lists is known") {
     }
     CHECK(listed > 60);
 }
+
+}  // namespace json_errors_test

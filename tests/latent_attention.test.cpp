@@ -9,6 +9,7 @@
 #include "error_of.hpp"
 #include "traced.hpp"
 
+namespace latent_attention_test {
 namespace {
 
 using namespace floptally;
@@ -246,3 +247,5 @@ TEST_CASE("a dimension of latent attention that is 0 is an error that names it",
                   .cost(causal_layer);
           }) == "compress_ratio: must be at most 2147483647, got 2147483648");
 }
+
+}  // namespace latent_attention_test

@@ -12,6 +12,7 @@
 #include "recurrence.hpp"
 #include "traced.hpp"
 
+namespace linear_attention_test {
 namespace {
 
 using namespace floptally;
@@ -291,3 +292,5 @@ TEST_CASE("linear attention counts elementwise parameters and refuses a dimensio
     CHECK(problem(rwkv_time_mix{}) == "attention_hidden_size: must be at least 1, got 0");
     CHECK(problem(rwkv_channel_mix{}) == "intermediate_size: must be at least 1, got 0");
 }
+
+}  // namespace linear_attention_test

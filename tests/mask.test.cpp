@@ -17,6 +17,7 @@
 
 #include "catch2.hpp"
 
+namespace mask_test {
 namespace {
 
 using floptally::make_rule;
@@ -816,3 +817,5 @@ TEST_CASE("equal sums are one word: top-k and a sliding window of as many tokens
     CHECK(mask::chunked(100).canonical() == mask::chunked(100));
     CHECK_FALSE(mask::top_k(100).canonical() == mask::top_k(100));
 }
+
+}  // namespace mask_test

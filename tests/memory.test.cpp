@@ -8,6 +8,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace memory_test {
 namespace {
 
 using floptally::gathered_logits_bytes;
@@ -156,3 +157,5 @@ TEST_CASE("A shard that does not divide is rounded up, and the shards together h
         }
     }
 }
+
+}  // namespace memory_test

@@ -11,6 +11,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace memory_probe_test {
 namespace {
 
 using floptally::memory_probe;
@@ -141,3 +142,5 @@ TEST_CASE("A9: a step that ends without a begin, or begins twice, is an error an
     CHECK(error_of([&] { return memory_probe(recorded_device{&calls}, options).rows().size(); }) ==
           "max_entries: must be at least 1, got 0");
 }
+
+}  // namespace memory_probe_test

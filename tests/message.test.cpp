@@ -10,6 +10,8 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace message_test {
+
 using floptally::detail::text_of;
 
 TEST_CASE("a text is put together out of words and numbers") {
@@ -28,3 +30,5 @@ TEST_CASE("what is refused names its field") {
               floptally::detail::refuse("heads[" + std::to_string(3) + "]", {"got ", 5});
           }) == "heads[3]: got 5");
 }
+
+}  // namespace message_test

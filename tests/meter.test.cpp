@@ -34,6 +34,7 @@
 #include "markdown.hpp"
 #include "thread_world.hpp"
 
+namespace meter_test {
 namespace {
 
 using floptally::counted_for;
@@ -832,3 +833,5 @@ TEST_CASE("The snippet of docs/meter.md with threads") {
     m.end_step(0.41);
     CHECK(m.run().totals.batch.get(view::useful, statistic::tokens) == 12);
 }
+
+}  // namespace meter_test

@@ -14,6 +14,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace meter_json_test {
 namespace {
 
 using floptally::meter;
@@ -191,3 +192,5 @@ TEST_CASE("A state that is mistyped, incomplete or out of range is an error that
     }
     CHECK(problem([](json& s) { s["min_seconds"] = 1; }).find("are not among the durations") != std::string::npos);
 }
+
+}  // namespace meter_json_test

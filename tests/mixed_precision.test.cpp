@@ -23,6 +23,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace mixed_precision_test {
 namespace {
 
 using floptally::flop_counter;
@@ -283,3 +284,5 @@ TEST_CASE("F26: a report shows the mixed-precision MFU with its denominator") {
               "  mixed-precision MFU                    41.50 %  each part over the peak of its precision; together "
               "1500.50 TFLOP/s\n") != std::string::npos);
 }
+
+}  // namespace mixed_precision_test

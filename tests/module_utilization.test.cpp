@@ -15,6 +15,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace module_utilization_test {
 namespace {
 
 using namespace floptally;
@@ -201,3 +202,5 @@ TEST_CASE("A module that cannot be is a named error") {
           "peak_tflops: must be a finite number above 0, got -1.000000");
     CHECK(with([](list&, measurement& step) { step.gpus = 0; }) == "gpus: must be at least 1, got 0");
 }
+
+}  // namespace module_utilization_test

@@ -14,6 +14,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace muon_test {
 namespace {
 
 using namespace floptally;
@@ -256,3 +257,5 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     twice.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
     CHECK(muon_part({&twice, 1}).cost.rows()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));
 }
+
+}  // namespace muon_test

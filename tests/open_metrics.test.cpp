@@ -15,6 +15,7 @@
 
 #include "catch2.hpp"
 
+namespace open_metrics_test {
 namespace {
 
 using floptally::meter;
@@ -136,3 +137,5 @@ TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
     }
     CHECK(asked.size() >= 5);
 }
+
+}  // namespace open_metrics_test

@@ -13,6 +13,7 @@
 #include "error_of.hpp"
 #include "layouts.hpp"
 
+namespace parallel_layout_test {
 namespace {
 
 using floptally::axis_set;
@@ -173,3 +174,5 @@ TEST_CASE("A layout that cannot be is an error that names the axis") {
               return parallel_layout({.dp = 2, .cp = 2, .pp = 2}, 8, 0, "tp-cp-pp-dp").group(parallel_axis::expert_dp);
           }) == apart);
 }
+
+}  // namespace parallel_layout_test

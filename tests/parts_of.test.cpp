@@ -7,6 +7,7 @@
 
 #include "catch2.hpp"
 
+namespace parts_of_test {
 namespace {
 
 using namespace floptally;
@@ -135,3 +136,5 @@ TEST_CASE("a descriptor without parts is counted, and marked where a plan would 
     static_assert(flop_counter(small).total(sequence{.length = 5}) ==
                   flop_counter(small.cost()).total(sequence{.length = 5}));
 }
+
+}  // namespace parts_of_test

@@ -15,6 +15,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace pipeline_split_test {
 namespace {
 
 using namespace floptally;
@@ -208,3 +209,5 @@ TEST_CASE("A pipeline that cannot be split is a named error") {
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(7)), 0); }) ==
           "layers: the pipeline is split for 6, the model has more");
 }
+
+}  // namespace pipeline_split_test

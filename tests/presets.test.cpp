@@ -9,6 +9,8 @@
 
 #include "catch2.hpp"
 
+namespace presets_test {
+
 // Parameters are those of transformers 5.23's own implementations of the published config.json files. The FLOPs of
 // every model are a sum of named integers, written out beside the preset and independent of it; the literals that are
 // marked "enumerated" come from a program that walks every matmul and every attended pair of the same model.
@@ -343,3 +345,5 @@ TEST_CASE("descriptors of other published models have the FLOPs of an enumeratio
     CHECK(count({{1, 0, 1}}) == flops{264'388'608});
     CHECK(count({{4096, 0, 77}}) == flops{673'701'691'392});
 }
+
+}  // namespace presets_test

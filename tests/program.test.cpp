@@ -18,6 +18,7 @@
 #include "catch2.hpp"
 #include "markdown.hpp"
 
+namespace program_test {
 namespace {
 
 using nlohmann::json;
@@ -1394,3 +1395,5 @@ TEST_CASE("models, accelerators and conventions are listed as a table and as JSO
     }
     CHECK(run("accelerators").out.find("    3.35\n") != std::string::npos);
 }
+
+}  // namespace program_test

@@ -19,6 +19,7 @@
 #include "sanitized.hpp"
 #include "traced.hpp"
 
+namespace rank_work_test {
 namespace {
 
 using namespace floptally;
@@ -250,7 +251,7 @@ TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
     std::size_t number = 0;
     for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t kv_heads : {8U, 2U}) {
-            if (left_out(number++, 5)) {
+            if (skipped_when_sanitized(number++, 5)) {
                 continue;
             }
             const std::vector<model_part> model = parts_of(dense_model(kv_heads));
@@ -271,7 +272,7 @@ TEST_CASE("Uneven pipelines, a chunk without layers, and a vocabulary padded fur
     const rank_options options{.layers_of_chunks = {1, 0, 3, 2, 0, 0}, .tensor = {.make_vocab_size_divisible_by = 16}};
     std::size_t number = 0;
     for (const std::uint64_t tp : {1U, 2U, 4U}) {
-        if (left_out(++number, 3)) {
+        if (skipped_when_sanitized(++number, 3)) {
             continue;
         }
         const std::uint64_t padded = tp == 4 ? 64 : tp == 2 ? 64 : 48;
@@ -285,7 +286,7 @@ TEST_CASE("Ranks of a latent attention with experts and multi-token prediction r
     std::size_t number = 0;
     for (const bool sequence_parallel : {false, true}) {
         for (const std::uint64_t tp : {1U, 2U, 4U}) {
-            if (left_out(number++, 4)) {
+            if (skipped_when_sanitized(number++, 4)) {
                 continue;
             }
             const std::uint64_t padded = tp == 4 ? 52 : 50;
@@ -305,7 +306,7 @@ TEST_CASE("One fused matrix of q, k and v is split by heads") {
     model.feed_forward.fused_gate_up = true;
     std::size_t number = 0;
     for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
-        if (left_out(++number, 4)) {
+        if (skipped_when_sanitized(++number, 4)) {
             continue;
         }
         check_ranks(parts_of(model), {.tp = tp}, {}, [&](const walker& rank, std::uint64_t) {
@@ -846,3 +847,5 @@ TEST_CASE("The cost on a rank is that of its own stages") {
           "num_experts: must be a multiple of the 3 ranks that share it, got 8");
     CHECK(error_of([] { return even_share(8, 4, 4, "num_experts"); }) == "rank: must be below 4, got 4");
 }
+
+}  // namespace rank_work_test

@@ -10,6 +10,7 @@
 #include "catch2.hpp"
 #include "markdown.hpp"
 
+namespace readme_test {
 namespace {
 
 std::string printed_by(const std::string& command) {
@@ -65,3 +66,5 @@ TEST_CASE("docs/balance.md has the table that compare_balancers prints, word for
     const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/balance.md");
     CHECK(page.find("\n\n" + table + "\n") != std::string::npos);
 }
+
+}  // namespace readme_test

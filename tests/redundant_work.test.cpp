@@ -17,6 +17,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace redundant_work_test {
 namespace {
 
 using namespace floptally;
@@ -202,3 +203,5 @@ TEST_CASE("redundant work that means nothing is an error", "[redundant_work]") {
     CHECK(error_of([&] { static_cast<void>(flop_counter(model.cost, conventions::exact, none)); }) ==
           "plan.repeated[0]: ranks must be from 1 to 16777216, got 0");
 }
+
+}  // namespace redundant_work_test

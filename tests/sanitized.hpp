@@ -20,4 +20,6 @@ inline constexpr bool is_sanitized = false;
 #endif
 
 /// Whether the case of that number is left out of a list of which sanitizers take one in `n`.
-[[nodiscard]] constexpr bool left_out(std::size_t number, std::size_t n) { return is_sanitized && number % n != 0; }
+[[nodiscard]] constexpr bool skipped_when_sanitized(std::size_t number, std::size_t n) {
+    return is_sanitized && number % n != 0;
+}

@@ -20,6 +20,7 @@
 #include "layouts.hpp"
 #include "thread_world.hpp"
 
+namespace sequence_ratios_test {
 namespace {
 
 using floptally::axis_set;
@@ -349,3 +350,5 @@ TEST_CASE("F21: a group that is not the one of the scope is found") {
     });
     CHECK(fine == std::vector<std::string>(4, no_error()));
 }
+
+}  // namespace sequence_ratios_test

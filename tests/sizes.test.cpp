@@ -44,6 +44,7 @@ thread_local std::size_t allocations = 0;
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t /*unused*/) noexcept { std::free(memory); }
 
+namespace sizes_test {
 namespace {
 
 using namespace floptally;
@@ -467,3 +468,5 @@ TEST_CASE("sums that do not fit name their word and change nothing, under 40 mas
     again.add(sequence{.length = 2, .keys = 3});
     CHECK(batch == again);  // nothing of what was refused is left
 }
+
+}  // namespace sizes_test

@@ -11,6 +11,7 @@
 #include "recurrence.hpp"
 #include "traced.hpp"
 
+namespace state_space_test {
 namespace {
 
 using namespace floptally;
@@ -174,3 +175,5 @@ TEST_CASE("state-space parts count elementwise parameters and refuse a dimension
           "lru_width: must be a multiple of its 3 blocks, got 13");
     CHECK(problem(short_convolution{}) == "conv_L_cache: must be at least 1, got 0");
 }
+
+}  // namespace state_space_test

@@ -18,6 +18,7 @@
 #include "error_of.hpp"
 #include "layouts.hpp"
 
+namespace statistic_scope_test {
 namespace {
 
 using floptally::axis_set;
@@ -396,3 +397,5 @@ TEST_CASE("A7: a statistic of one pipeline stage is summed without a double coun
         }
     }
 }
+
+}  // namespace statistic_scope_test

@@ -19,6 +19,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace tally_test {
 namespace {
 
 using floptally::error;
@@ -857,3 +858,5 @@ TEST_CASE("A shape is its rows, one by one, and they fill their slots") {
     CHECK(error_of([&] { shape.add_shape(2, 4294967295); }) == "squares: the sum does not fit 64 bits");
     CHECK(shape == rows);
 }
+
+}  // namespace tally_test

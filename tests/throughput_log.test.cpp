@@ -16,6 +16,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace throughput_log_test {
 namespace {
 
 using floptally::experiment;
@@ -285,3 +286,5 @@ TEST_CASE("H8: experiments that cannot be compared are errors") {
     run.steps[0].milliseconds = 0;
     CHECK(problem(run).rfind("elapsed_time: must be", 0) == 0);
 }
+
+}  // namespace throughput_log_test

@@ -15,6 +15,7 @@
 #include "error_of.hpp"
 #include "hstu_definition.hpp"
 
+namespace tile_bound_test {
 namespace {
 
 using namespace floptally;
@@ -138,3 +139,5 @@ TEST_CASE("tiles of the longest sequence") {
               return executed_pairs(mask::bidirectional(), longest, 1U << 21U, 1U << 21U);
           }).starts_with("executed_pairs: "));
 }
+
+}  // namespace tile_bound_test

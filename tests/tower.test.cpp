@@ -12,6 +12,8 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace tower_test {
+
 using floptally::attention_core;
 using floptally::audio_clip;
 using floptally::cost;
@@ -731,3 +733,5 @@ TEST_CASE("names of masks say their tower") {
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
           "window_size: must be from 1 to 2147483647, got 0");
 }
+
+}  // namespace tower_test

@@ -27,6 +27,7 @@
 #include "layouts.hpp"
 #include "thread_world.hpp"
 
+namespace tower_parallel_test {
 namespace {
 
 using namespace floptally;
@@ -638,3 +639,5 @@ TEST_CASE("Context parallelism splits the text; images are added by who has them
     }
     CHECK(sum == all);
 }
+
+}  // namespace tower_parallel_test

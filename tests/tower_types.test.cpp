@@ -14,6 +14,8 @@
 #include "config_text.hpp"
 #include "error_of.hpp"
 
+namespace tower_types_test {
+
 using nlohmann::json;
 
 TEST_CASE("a config that names only a type with towers has the parameters of its class") {
@@ -369,3 +371,5 @@ TEST_CASE("a clip of any length has a token for each four frames that its convol
     batch.add(floptally::audio_clip{800});
     CHECK(floptally::placeholder_tokens(model, batch) == 800 / 2 / 4);
 }
+
+}  // namespace tower_types_test

@@ -17,6 +17,7 @@
 #include "../examples/training_loop/model.hpp"
 #include "catch2.hpp"
 
+namespace training_loop_test {
 namespace {
 
 using floptally::phase;
@@ -229,3 +230,5 @@ TEST_CASE("The training loop's rows are packed from whole documents, with a mock
     }
     CHECK(with_mock > 0);
 }
+
+}  // namespace training_loop_test

@@ -12,6 +12,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace tree_test {
 namespace {
 
 using floptally::add_tree;
@@ -153,3 +154,5 @@ TEST_CASE("A10: what is no tree is refused by its place and leaves the tally", "
     CHECK(problem({-1, -1}, {4'294'967'295, 4'294'967'295}) == "squares: the sum does not fit 64 bits");
     CHECK_NOTHROW(add_tree(batch, std::array{-1, 0}, std::array<std::uint32_t, 2>{4'294'967'000, 295}));
 }
+
+}  // namespace tree_test

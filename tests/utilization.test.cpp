@@ -11,6 +11,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace utilization_test {
 namespace {
 
 using namespace floptally;
@@ -232,3 +233,5 @@ TEST_CASE("a count below 2^53 is its double, and a larger one is rounded to the 
     static_assert(to_double(flops{uint128{1} << 100}) == 0x1p100);
     static_assert(to_double(flops{(uint128{1} << 53) + 3}) == 0x1p53 + 4);
 }
+
+}  // namespace utilization_test

@@ -20,6 +20,7 @@
 #include "golden.hpp"
 #include "matmul_trace.hpp"
 
+namespace views_test {
 namespace {
 
 using floptally::breakdown;
@@ -653,3 +654,5 @@ TEST_CASE("H5: model and hardware multipliers of every term", "[views]") {
     CHECK(rates.padded_mfu * 1e12 == static_cast<double>(work.total(view::padded).low()));
     CHECK(rates.hfu * 1e12 == static_cast<double>(work.total(view::executed).low()));
 }
+
+}  // namespace views_test

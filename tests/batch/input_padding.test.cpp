@@ -14,6 +14,7 @@
 #include "../catch2.hpp"
 #include "../error_of.hpp"
 
+namespace input_padding_test {
 namespace {
 
 using namespace floptally;
@@ -131,3 +132,5 @@ TEST_CASE("F22: a word that the model does not count is an error by its name") {
     CHECK(kept.batch.pairs(view::useful, measured("prompt_tokens")) == 4);
     CHECK(kept.batch.pairs(view::padded, measured("prompt_tokens")) == 5);
 }
+
+}  // namespace input_padding_test

@@ -22,6 +22,7 @@
 #include "../catch2.hpp"
 #include "../error_of.hpp"
 
+namespace source_test {
 namespace {
 
 using floptally::adds_batches;
@@ -698,3 +699,5 @@ TEST_CASE("Equal samples are counted in one step, as if they were added one by o
           }) == "vision.tokens: the sum does not fit 64 bits");
     CHECK(at_once == singly);
 }
+
+}  // namespace source_test

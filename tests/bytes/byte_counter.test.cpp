@@ -19,6 +19,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace byte_counter_test {
 namespace {
 
 using floptally::byte_counter;
@@ -430,3 +431,5 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     CHECK(most["core"].total(byte_kind::activations) == layers * 2 * 4 * (3 + 3 + 5 + 5));
     CHECK(most["core"].total(byte_kind::cache) == layers * 7 * 4 * (3 + 5));
 }
+
+}  // namespace byte_counter_test

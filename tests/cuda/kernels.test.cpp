@@ -31,6 +31,7 @@
 #include "batches.hpp"
 #include "emulated_block.hpp"
 
+namespace kernels_test {
 namespace {
 
 using namespace floptally;
@@ -637,3 +638,5 @@ TEST_CASE("a device's tally refuses more masks than its kernels have room for", 
     const std::string refused = "masks: this model needs words of 17 masks, and a device's tally has room for 16";
     CHECK(error_of([&] { static_cast<void>(detail::word_schema(masks)); }) == refused);
 }
+
+}  // namespace kernels_test

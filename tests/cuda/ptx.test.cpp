@@ -11,6 +11,7 @@
 #include "../catch2.hpp"
 #include "on_host/ptx_machine.hpp"
 
+namespace ptx_test {
 namespace {
 
 std::vector<std::uint64_t> memory;
@@ -115,3 +116,5 @@ TEST_CASE("ptx: what is not known, or not allowed, is refused") {
     CHECK(refusal_of("mov.u32 %r1, words; st.shared.u64 [%r1+8], %rd0;") ==
           "block 0, thread 0, st.shared.u64 [%r1+8], %rd0: shared memory: 8 bytes at 8 of 8");
 }
+
+}  // namespace ptx_test

@@ -21,6 +21,7 @@
 #include "../error_of.hpp"
 #include "emulated_block.hpp"
 
+namespace snapshots_test {
 namespace {
 
 using namespace floptally;
@@ -172,3 +173,5 @@ TEST_CASE("A rank that holds what it should not refuses on the device too") {
     }
     CHECK(found);
 }
+
+}  // namespace snapshots_test

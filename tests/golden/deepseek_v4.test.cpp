@@ -19,6 +19,7 @@
 #include "golden.hpp"
 #include "markdown.hpp"
 
+namespace deepseek_v4_test {
 namespace {
 
 using namespace floptally;
@@ -157,3 +158,5 @@ TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named te
         CHECK(to_string(preset.total(batch, view::useful)) == std::to_string(theirs - contracted + head - head_sums));
     }
 }
+
+}  // namespace deepseek_v4_test

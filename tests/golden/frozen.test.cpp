@@ -15,6 +15,7 @@
 #include "catch2.hpp"
 #include "golden.hpp"
 
+namespace frozen_test {
 namespace {
 
 using namespace floptally;
@@ -59,3 +60,5 @@ TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, 
         CHECK(to_string(work.backward(view::useful)) == std::to_string(model["backward"].get<std::uint64_t>()));
     }
 }
+
+}  // namespace frozen_test

@@ -14,6 +14,7 @@
 #include "catch2.hpp"
 #include "golden.hpp"
 
+namespace indexer_test {
 namespace {
 
 using namespace floptally;
@@ -238,3 +239,5 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     const breakdown thrice = counted(parts, {.flash_attention = false}, as_layers, {11});
     CHECK(backward_of(thrice) - backward_of(off) == 2 * number(off["attention.indexer"].total(view::useful)));
 }
+
+}  // namespace indexer_test

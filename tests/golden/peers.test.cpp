@@ -19,6 +19,7 @@
 #include "golden.hpp"
 #include "peer_models.hpp"
 
+namespace peers_test {
 namespace {
 
 using namespace floptally;
@@ -422,3 +423,5 @@ TEST_CASE("vLLM's numbers of single matrices of latent attention", "[descriptors
     }
     CHECK(matrices == 2);
 }
+
+}  // namespace peers_test

@@ -17,6 +17,7 @@
 #include "catch2.hpp"
 #include "golden.hpp"
 
+namespace published_test {
 namespace {
 
 using nlohmann::json;
@@ -171,3 +172,5 @@ TEST_CASE("the layers that a saved config of GPT-Neo names win over the pattern 
     CHECK(cost_of(others) == cost_of(types));
     CHECK(cost_of(others).masks().size() == 1);
 }
+
+}  // namespace published_test

@@ -20,6 +20,7 @@
 #include "sanitized.hpp"
 #include "some_image.hpp"
 
+namespace zoo_ranks_test {
 namespace {
 
 using namespace floptally;
@@ -112,7 +113,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
         }
         std::ifstream file(entry.path());
         for (const json& one : json::parse(file)) {
-            if (left_out(number++, 5) || !seen.insert(one["config"].dump()).second) {
+            if (skipped_when_sanitized(number++, 5) || !seen.insert(one["config"].dump()).second) {
                 continue;
             }
             const model_config model = read_config(one["config"]);
@@ -140,5 +141,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
     }
     CHECK((is_sanitized || refused == known));
     CHECK(std::includes(known.begin(), known.end(), refused.begin(), refused.end()));
-    CHECK(split > seen.size() * 3 / 5);
+    CHECK((is_sanitized || split > seen.size() * 2 / 3));
 }
+
+}  // namespace zoo_ranks_test

@@ -14,6 +14,7 @@
 
 #include "catch2.hpp"
 
+namespace array_of_test {
 namespace {
 
 using floptally::detail::pages::array_of;
@@ -136,3 +137,5 @@ TEST_CASE("what a reader keeps stays where it is while more is added, and is fre
     }
     CHECK(alive == 0);
 }
+
+}  // namespace array_of_test

@@ -25,6 +25,7 @@
 #include "markdown.hpp"
 #include "sanitized.hpp"
 
+namespace pages_test {
 namespace {
 
 const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
@@ -515,3 +516,5 @@ TEST_CASE("A report counts the parameters that are stored, and those that a toke
             .cost({.hidden_size = 64});
     CHECK_FALSE(floptally::weights_of(measured).active.has_value());
 }
+
+}  // namespace pages_test

@@ -8,6 +8,7 @@
 #include "../catch2.hpp"
 #include "../error_of.hpp"
 
+namespace listed_rules_test {
 namespace {
 
 using floptally::grid;
@@ -48,3 +49,5 @@ TEST_CASE("an image of other patches than a table lists is an error that names t
     CHECK(error_of([&] { one.add(grid{2, 3, 3}); }) == "grid: 2 x 3 x 3 patches: a frame must have 12");
     CHECK(error_of([] { return mask::listed_units(0, 1, 1, 1); }) == "patches: must be from 1 to 2147483647, got 0");
 }
+
+}  // namespace listed_rules_test

@@ -13,6 +13,7 @@
 #include "../error_of.hpp"
 #include "../own_masks.hpp"
 
+namespace rule_test {
 namespace {
 
 using namespace floptally;
@@ -411,3 +412,5 @@ TEST_CASE("the sum of a rule without one of its own over blocks does not wrap", 
     batch.add_lengths(std::vector<int>(16, 0));
     CHECK(batch == tally{mask_set{rule(half_of_a_word{})}});
 }
+
+}  // namespace rule_test

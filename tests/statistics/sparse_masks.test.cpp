@@ -8,6 +8,7 @@
 
 #include "../catch2.hpp"
 
+namespace sparse_masks_test {
 namespace {
 
 using namespace floptally;
@@ -112,3 +113,5 @@ TEST_CASE("the best of more than there is are all", "[rule]") {
     CHECK(rule(mask_rules::best_blocks{16, 1})(s) == mask::chunked(16).pairs(s));
     CHECK(rule(mask_rules::best_compressed_keys{1, 7})(s) == mask::top_k(7).pairs(s));
 }
+
+}  // namespace sparse_masks_test

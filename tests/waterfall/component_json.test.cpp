@@ -10,6 +10,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace component_json_test {
 namespace {
 
 std::string refusal_of(const char* text) {
@@ -76,3 +77,5 @@ TEST_CASE("A step by component as JSON: its integers are text, and add up") {
     CHECK(made[1]["name"] == "not timed");
     CHECK(made[1]["timed"] == false);
 }
+
+}  // namespace component_json_test

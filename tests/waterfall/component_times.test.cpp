@@ -14,6 +14,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace component_times_test {
 namespace {
 
 using floptally::breakdown;
@@ -284,3 +285,5 @@ TEST_CASE("Components as a table and as Markdown") {
                        0) == 0);
     CHECK(markdown.find("\n| dispatch | 100.000 | 10.00 | - | - | 10.00 | 0.00 | 10.00 |  |\n") != std::string::npos);
 }
+
+}  // namespace component_times_test

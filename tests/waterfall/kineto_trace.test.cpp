@@ -20,6 +20,7 @@
 #include "error_of.hpp"
 #include "golden.hpp"
 
+namespace kineto_trace_test {
 namespace {
 
 using floptally::module_rules;
@@ -226,3 +227,5 @@ TEST_CASE("Traces that are broken, cut off or of something else are named errors
     CHECK(refusal_of(R"({"traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":0}]})") ==
           "trace: has no event with a duration");
 }
+
+}  // namespace kineto_trace_test

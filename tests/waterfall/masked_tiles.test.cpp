@@ -14,6 +14,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace masked_tiles_test {
 namespace {
 
 using floptally::breakdown;
@@ -126,3 +127,5 @@ TEST_CASE("Masked tiles of a mask without tiles, or of no tile, are an error tha
     CHECK(counted.total() == tally{counted.masks()});
     CHECK(error_of([&] { masked_tiles(chosen, {0, 8}); }) == "tile: must be at least 1, got 0");
 }
+
+}  // namespace masked_tiles_test

@@ -18,6 +18,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace pipeline_schedule_test {
 namespace {
 
 using floptally::chunk_work;
@@ -240,3 +241,5 @@ TEST_CASE("What ranks work, wait for another, and wait for the order, is the who
           "ranks: the largest work must be from the mean to the sum of all 4, got 2 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
 }
+
+}  // namespace pipeline_schedule_test

@@ -16,6 +16,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace trace_times_test {
 namespace {
 
 using floptally::breakdown;
@@ -311,3 +312,5 @@ TEST_CASE("Usual names of modules") {
         CHECK(floptally::detail::matches_stars(pattern, text) == fits);
     }
 }
+
+}  // namespace trace_times_test

@@ -17,6 +17,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
+namespace waterfall_test {
 namespace {
 
 using floptally::breakdown;
@@ -346,3 +347,5 @@ TEST_CASE("A job of one GPU has no other rank, and says so") {
     account.step.gpus = 2;
     CHECK(!floptally::with_one_gpu_said(account).idle_gpus);
 }
+
+}  // namespace waterfall_test
