@@ -9,24 +9,35 @@ function(run)
     endif()
 endfunction()
 
-function(build_and_run name)
+function(build_and_run name programs)
     set(here ${WORK}/${name})
     run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${name} -B ${here} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
         ${ARGN})
-    run(${CMAKE_COMMAND} --build ${here})
-    run(${here}/consumer)
+    run(${CMAKE_COMMAND} --build ${here} --target ${programs})
+    foreach(program IN LISTS programs)
+        run(${here}/${program})
+    endforeach()
+endfunction()
+# A project that must be refused, with `what` in the message.
+function(refused what)
+    file(REMOVE_RECURSE ${WORK}/refused)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/find_package -B ${WORK}/refused -G ${GENERATOR}
+                            -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/prefix ${ARGN}
+                    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    string(REGEX REPLACE "[ \n]+" " " output "${output}")
+    if(NOT status OR NOT output MATCHES "${what}")
+        message(FATAL_ERROR "${ARGN} must be refused with \"${what}\", not:\n${output}")
+    endif()
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix)
-build_and_run(find_package -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${VERSION})
-build_and_run(add_subdirectory -DFLOPTALLY_SOURCE=${SOURCE})
+build_and_run(find_package "consumer;reads_a_config" -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${VERSION})
+build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that the reader links is seen when it is generated
 
 foreach(wrong IN ITEMS 99.0 0.0)
-    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/find_package -B ${WORK}/wrong_${wrong}
-                            -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${wrong}
-                    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    if(NOT status OR NOT output MATCHES "version: ${VERSION}")
-        message(FATAL_ERROR "version ${wrong} must be refused for being ${VERSION}, not:\n${output}")
-    endif()
+    refused("version: ${VERSION}" -DWANTED_VERSION=${wrong})
 endforeach()
+refused("no component wrong: there is reader, which needs nlohmann_json" -DWANTED_VERSION=${VERSION} -DWANTED_COMPONENT=wrong)
+refused("no component reader: there is reader, which needs nlohmann_json" -DWANTED_VERSION=${VERSION}
+        -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
