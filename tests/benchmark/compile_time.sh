@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints what docs/performance.md says of compile time: of the umbrella and of a unit that reads a config, beside
 # nlohmann_json's own. User and system seconds, the least of RUNS (5), in turn, so that a machine that slows down slows all
-# of them.
+# of them; the compiler's memory, the most of them; and the lines of the reader of configs.
 #   tests/benchmark/compile_time.sh [compiler ...]        (g++ and clang++)
+# INCLUDE is another commit's include/, to compare with.
 set -euo pipefail
-include=$(cd "$(dirname "$0")/../../include" && pwd)
+include=$(cd "${INCLUDE:-$(dirname "$0")/../../include}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-TIMEFORMAT='%U %S'
 
 echo '#include <floptally/floptally.hpp>' >umbrella.cpp
 echo '#include <nlohmann/json.hpp>' >json.cpp
@@ -31,21 +31,32 @@ int main(int, char** arguments) { return floptally::load_config(arguments[1]).co
 UNIT
 { echo '#define FLOPTALLY_SEPARATE_COMPILATION' && cat load.cpp; } >declared.cpp
 
-# compile COMPILER OPTION UNIT...: the least time of each unit in the file UNIT.least
+cat >measure.py <<'MEASURE'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+MEASURE
+
+# compile COMPILER OPTION UNIT...: the least time of each unit in the file UNIT.least, its memory in UNIT.memory
 compile() {
     local compiler=$1 option=$2
     shift 2
     rm -f ./*.times
     for _ in $(seq "${RUNS:-5}"); do
         for unit in "$@"; do
-            { time "$compiler" -std=c++20 "$option" -I"$include" -c "$unit.cpp" -o "$unit.o"; } 2>>"$unit.times"
+            python3 measure.py "$compiler" -std=c++20 "$option" -I"$include" -c "$unit.cpp" -o "$unit.o" >>"$unit.times"
         done
     done
     for unit in "$@"; do
-        awk '{ s = $1 + $2; if (NR == 1 || s < least) least = s } END { printf "%.2f", least }' "$unit.times" >"$unit.least"
+        awk 'NR == 1 || $1 < least { least = $1 } END { printf "%.2f", least }' "$unit.times" >"$unit.least"
+        awk '$2 > most { most = $2 } END { printf "%.2f GB", most * 1024 / 1e9 }' "$unit.times" >"$unit.memory"
     done
 }
 ratio() { awk -v a="$(cat "$1.least")" -v b="$(cat "$2.least")" 'BEGIN { printf "%.2f", a / b }'; }
+# headers UNIT: ours that it includes
+headers() { "$1" -std=c++20 -I"$include" -MM "$2.cpp" | tr ' ' '\n' | grep "^$include" | sort; }
+lines() { xargs -r cat | wc -l; }
 megabytes() { awk -v bytes="$(stat -c %s "$1.o")" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
 
 [ $# -gt 0 ] || set -- g++ clang++
@@ -58,10 +69,15 @@ for compiler in "$@"; do
     for option in -O0 -O3; do
         compile "$compiler" "$option" search load declared
         rows+=("| $compiler $("$compiler" -dumpversion), $option | $(cat search.least) s | $(cat load.least) s, $(ratio load search) x |\
- $(megabytes load) | $(cat declared.least) s, $(ratio declared search) x |")
+ $(megabytes load) | $(cat load.memory) | $(cat declared.least) s, $(ratio declared search) x |")
     done
 done
 echo
-echo '| `compile_time.sh` | parses JSON | `load_config`, header-only | object | declared only |'
-echo '| --- | ---: | ---: | ---: | ---: |'
+echo '| `compile_time.sh` | parses JSON | `load_config`, header-only | object | memory | declared only |'
+echo '| --- | ---: | ---: | ---: | ---: | ---: |'
 printf '%s\n' "${rows[@]}"
+echo
+headers "$1" umbrella >umbrella.headers
+headers "$1" load | comm -13 umbrella.headers - >reader.headers
+echo "What load_config includes beside the umbrella: $(lines <reader.headers) lines in $(wc -l <reader.headers) headers," \
+    "$(grep /models/ reader.headers | lines) in $(grep -c /models/ reader.headers) of them in models/"
